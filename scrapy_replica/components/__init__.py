@@ -1,0 +1,1 @@
+"""What Scrapy instantiates, by Scrapy role."""

@@ -1,0 +1,61 @@
+"""Decisions: what is done with a URL, and why. Nothing is dropped, demoted or rewritten without one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Mode(str, Enum):
+    """How far the add-on may act on what it believes (``REPLICA_MODE``)."""
+
+    OBSERVE = "observe"
+    """Nothing is changed; what would be saved is counted."""
+    DEMOTE = "demote"
+    """Guesses wait behind everything else, certainties are dropped."""
+    DROP = "drop"
+    """Guesses and certainties are dropped."""
+
+
+class Action(str, Enum):
+    """What happens to a URL."""
+
+    FETCH = "fetch"
+    DEMOTE = "demote"
+    DROP = "drop"
+    REWRITE = "rewrite"
+
+
+class Reason(str, Enum):
+    """Why a URL was demoted, dropped or rewritten; the words stand in stats, ledger and ``explain``."""
+
+    MANUAL_ALIAS = "manual-alias"
+    EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
+    NEAR_DUPLICATE_LINKS = "near-duplicate-links"
+    HOST_BUDGET = "host-budget"
+    PATH_BUDGET = "path-budget"
+    TRAP_BUDGET = "trap-budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision about one URL.
+
+    ``wanted`` is what the evidence asks for; ``action`` is what is done, after the mode, the exploration sample and
+    the user's exemptions. The two differ in ``observe`` mode and for sampled URLs.
+    """
+
+    action: Action
+    wanted: Action
+    reason: Reason | None = None
+    probability: float = 1.0
+    """How sure the evidence is, 0..1."""
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    url: str | None = None
+    """The URL to fetch instead, for a rewrite."""
+    is_sampled: bool = False
+    """Fetched all the same to measure the false-drop rate."""
+
+
+FETCH = Decision(Action.FETCH, Action.FETCH)

@@ -1,0 +1,1 @@
+"""One visiting strategy a module."""

@@ -1,0 +1,44 @@
+"""The contract of a visiting strategy: which link comes next."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_replica.records import Link, Page
+
+FloatArray = NDArray[np.float64]
+
+
+class Strategy(ABC):
+    """Scores the links of visited pages; the waiting URL with the highest score is fetched next.
+
+    Among equal scores the one found first is taken, so a strategy that always answers 0 is breadth-first. The same
+    object serves the live scheduler and the simulated visit: it sees pages and links only, never the crawl database,
+    a clock or a source of randomness that was not handed in.
+    """
+
+    name: ClassVar[str]
+    """The spelling of ``REPLICA_STRATEGY`` and of ``--strategy``."""
+
+    def visited(self, page: Page, relevance: float) -> None:
+        """Take note of a fetched *page* of the given *relevance* (0..1); called once a page, before its scores."""
+
+    @abstractmethod
+    def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:
+        """Return the score of each of the *links* of *page*, the page visited last; finite floats, shape (n,)."""
+
+    def rescored(self) -> dict[str, float]:
+        """Return new scores of URLs found earlier (URL -> score) since the last call: waiting ones are moved."""
+        return {}
+
+    def save(self) -> bytes:
+        """Return the learnt state (JSON or NPZ, never pickle); empty for a strategy that learns nothing."""
+        return b""
+
+    def load(self, state: bytes) -> None:
+        """Take the state that :meth:`save` returned."""

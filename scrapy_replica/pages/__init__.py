@@ -1,0 +1,1 @@
+"""What one page says: main text, fingerprints, links."""

@@ -1,0 +1,53 @@
+"""The plain records that the rooms hand to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Link(NamedTuple):
+    """One hyperlink of a page. A tuple because a page has dozens of them."""
+
+    url: str
+    """Absolute URL, without fragment."""
+    text: str = ""
+    """Anchor text, white space folded; the ``alt`` of an image where there is no text."""
+    position: int = 0
+    """Place among the page's links, from 0, in document order."""
+    tag_path: str = ""
+    """Tags from ``body`` to the link, for example ``body/div/ul/li/a``."""
+    nofollow: bool = False
+    """The link carries ``rel=nofollow``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What one fetched page says. ``None`` stands where nothing is known, never 0 or an empty string."""
+
+    url: str
+    host: str
+    """Host name of *url*, lower-case, without port."""
+    title: str | None = None
+    language: str | None = None
+    """Two-letter code from the ``lang`` attribute."""
+    text: str = ""
+    """Main text, noise removed, white space folded."""
+    terms: Mapping[str, int] = field(default_factory=dict)
+    """Stem -> count in the main text."""
+    words: int = 0
+    """Number of words of the main text (CJK characters count one each)."""
+    signature: bytes | None = None
+    """128-bit mmh3 of the normalised main text: equal for exact duplicates."""
+    simhash: int | None = None
+    """64-bit simhash of the main text's word 3-shingles."""
+    canonical: str | None = None
+    """Absolute target of ``rel=canonical``."""
+    alternates: tuple[tuple[str, str], ...] = ()
+    """``hreflang`` alternates: (language, absolute URL)."""
+    redirected_from: tuple[str, ...] = ()
+    """URLs that led here, first requested first."""
+    links: tuple[Link, ...] = ()
+    ip: str | None = None
+    """Address that answered."""

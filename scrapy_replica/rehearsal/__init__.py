@@ -1,0 +1,1 @@
+"""Crawls from archives, without a network."""
