@@ -107,11 +107,11 @@ class ReplicaExtension:
         return "best-first" if self.config.topic else "breadth-first"
 
     async def spider_opened(self) -> None:
-        if self._examples is None or self.crawl.has_classifier:
+        if self._examples is None or self.crawl.relevance.is_learnt:
             return
         await self._examples.fetch(self._crawler)
         try:
-            self.crawl.learn(self._examples.model)
+            self.crawl.relevance.learn(self._examples.model)
         except ValueError as error:
             logger.error("REPLICA_TOPIC: %s; the crawl stops", error)
             assert self._crawler.engine is not None
