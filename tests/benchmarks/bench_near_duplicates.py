@@ -55,10 +55,8 @@ def test_query_and_add(size, capsys):
         index.add(value)
     grown_bytes = bytes_of(index) / len(index)
     with capsys.disabled():
-        print(f"\nnear-duplicate index of {size:,}, distance {DISTANCE}, query and add: {ours:.1f} us CPU")
-        print(
-            f"  built in {seconds:.2f} s, {built_bytes:.0f} bytes each; with a fifth more added singly {grown_bytes:.0f}"
-        )
+        print(f"\nindex of {size:,} fingerprints, distance {DISTANCE}, query and add: {ours:.1f} us CPU")
+        print(f"  built in {seconds:.2f} s, {built_bytes:.0f} bytes each; a fifth added singly: {grown_bytes:.0f}")
         for distance in (5, 7):
             start = time.process_time()
             for value in fresh[:5_000]:
@@ -82,6 +80,4 @@ def test_against_simhash_index(capsys):
         theirs_index.add(f"new{number}", value)
     theirs = (time.process_time() - start) / PEER_QUERIES * 1e6
     with capsys.disabled():
-        print(
-            f"\nSimhashIndex of {size:,}, distance {DISTANCE}: {theirs:.0f} us, {theirs / ours:.1f} times ours (target 25)"
-        )
+        print(f"\nSimhashIndex of {size:,}: {theirs:.0f} us, {theirs / ours:.1f} times ours (target 25)")
