@@ -131,7 +131,7 @@ class TestExistingSpider:
 
     async def test_custom_settings(self):
         class Own(ShopSpider):
-            custom_settings = {"ADDONS": {Addon: 500}, "REPLICA_MODE": "observe"}
+            custom_settings = {"ADDONS": {Addon: 500}, "REPLICA_MODE": "observe"}  # noqa: RUF012
 
         plain, ours = await crawl(ShopSpider, shop()), await crawl(Own, shop())
         assert as_set(ours.items) == as_set(plain.items)
@@ -149,7 +149,7 @@ class TestExistingSpider:
 
             def parse(self, response):
                 for link in response.css("a::attr(href)").getall():
-                    yield response.follow(link, lambda r: self.parse(r))
+                    yield response.follow(link, lambda r: list(self.parse(r)))
                 self.scheduler = self.crawler.engine.scheduler
 
         result = await crawl(Finds, site(), REPLICA)
