@@ -34,9 +34,7 @@ def slow_cut(examples, x):
     return best
 
 
-examples_of = st.lists(
-    st.tuples(st.tuples(*[st.integers(0, 2)] * 3), st.booleans()), min_size=1, max_size=25
-)
+examples_of = st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * 3), st.booleans()), min_size=1, max_size=25)
 obvious_of = st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * 3), st.integers(-1, 1)), min_size=1, max_size=40)
 
 

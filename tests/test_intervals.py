@@ -75,7 +75,9 @@ class TestUnsupervised:
     def test_equal_frequency_follows_the_sorted_list(self, values, intervals):
         known = sorted(value for value in values if not math.isnan(value))
         places = [round(part * len(known) / intervals) - 1 for part in range(1, intervals)]
-        expected = sorted({known[place] for place in places if place >= 0 and known[place] != known[-1]}) if known else []
+        expected = (
+            sorted({known[place] for place in places if place >= 0 and known[place] != known[-1]}) if known else []
+        )
         assert list(equal_frequency_cuts(np.array(values, dtype=float), intervals)) == expected
 
     def test_equal_frequency_fills_intervals_evenly(self):
