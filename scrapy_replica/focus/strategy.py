@@ -26,6 +26,8 @@ class Strategy(ABC):
 
     name: ClassVar[str]
     """The spelling of ``REPLICA_STRATEGY`` and of ``--strategy``."""
+    warms_up: ClassVar[bool] = True
+    """The first pages are fetched breadth-first, because scores mean little before some pages are known."""
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: B027 - most strategies need not listen
         """Take note of a fetched *page* of the given *relevance* (0..1); called once a page, before its scores."""
