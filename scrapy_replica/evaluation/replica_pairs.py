@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from lxml import etree
 from numpy.typing import NDArray
+from w3lib.encoding import html_to_unicode
 
-from scrapy_replica.pages.page import page_from_tree, tree_from_body
+from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.records import Page
 from scrapy_replica.sites.baselines import normpaths
 from scrapy_replica.sites.candidates import Candidates, host_of
@@ -86,9 +88,18 @@ def pages_of_warc(path: Path) -> Iterator[Page]:
     with path.open("rb") as file:
         for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=True):
             url = record.headers["WARC-Target-URI"].strip("<>")
-            tree = tree_from_body(record.reader.read())
+            content_type = record.http_headers.get("Content-Type") or "text/html"
+            tree = _tree(record.reader.read(), content_type)
             if tree is not None:
                 yield page_from_tree(tree, url, ip=record.headers.get("WARC-IP-Address"))
+
+
+def _tree(body: bytes, content_type: str) -> etree._Element | None:
+    if "html" not in content_type:
+        return None
+    text = html_to_unicode(content_type, body)[1].replace("\0", "")
+    parser = etree.HTMLParser(recover=True, encoding="utf-8")
+    return etree.fromstring(text.encode("utf-8", "replace"), parser=parser) if text.strip() else None
 
 
 def candidates_of(pages: Mapping[str, list[Page]]) -> Candidates:
