@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark
 from scrapy_replica.sites.sketch import jaccards
 
@@ -246,7 +244,11 @@ def _share(answers: Iterable[bool], prior: float) -> float:
 
 
 def _shrunk_quantile(ascending: Sequence[float], q: float) -> float:
+    """Return the q-quantile, interpolated and shrunk; by hand, because NumPy takes 20 us for a short list."""
     n = len(ascending)
     if not n:
         return math.nan
-    return (n * float(np.quantile(ascending, q)) + _PRIOR) / (n + 1)
+    place = q * (n - 1)
+    low = int(place)
+    value = ascending[low] + (place - low) * (ascending[min(low + 1, n - 1)] - ascending[low])
+    return (n * value + _PRIOR) / (n + 1)

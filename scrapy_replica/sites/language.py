@@ -42,7 +42,7 @@ _SCRIPTS = (
     ("th", re.compile("[\u0e00-\u0e7f]")),
     ("fa", re.compile("[\ufb50-\ufdff]")),
 )
-_SAMPLE_CHARACTERS = 1500
+_SAMPLE_CHARACTERS = 1200
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -53,7 +53,7 @@ def guess_language(text: str) -> str | None:
     """
     first = max(0, (len(text) - _SAMPLE_CHARACTERS) // 2)
     sample = text[first : first + _SAMPLE_CHARACTERS]
-    if not sample.isascii():
+    if len(sample.encode("utf-8", "replace")) > 1.2 * len(sample):
         for language, characters in _SCRIPTS:
             # English code and names fill much of a technical text, whatever its language
             if 5 * len(characters.findall(sample)) >= len(sample) // 2:

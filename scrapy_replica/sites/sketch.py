@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 BINS = 64
-_MAX_BYTES = 60_000
+_MAX_BYTES = 40_000
 _GRAM = 24  # bytes: about four English words, eight CJK characters
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 
