@@ -1,0 +1,232 @@
+"""The detector: watches pages go by, judges pairs whose evidence has grown, asks for probes, and reports verdicts.
+
+It decides when to judge, never what to fetch: the crawl takes its findings and acts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from scrapy_replica.records import Page, Verdict
+from scrapy_replica.sites.alignment import normal_path, relative
+from scrapy_replica.sites.candidates import Candidates, Pair
+from scrapy_replica.sites.evidence import HostEvidence, PageMark, path_of
+from scrapy_replica.sites.features import Comparison, features_of
+from scrapy_replica.sites.groups import Conflict, first_contradiction, keeper
+from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge
+from scrapy_replica.sites.probes import Probe, choose
+from scrapy_replica.sites.sketch import jaccards
+
+_CONTRADICTION = 0.6
+"""Share of the threshold below which a well-known pair counts as two sites."""
+_WELL_KNOWN = 5
+_MIN_OTHERS = 3
+"""Pages of a blocked copy that must turn out to be other pages before its verdict is withdrawn."""
+
+
+@dataclass
+class Findings:
+    """What one page brought to light."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    withdrawn: list[Verdict] = field(default_factory=list)
+    probes: list[Probe] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Review:
+    """What the pages fetched from a copy since its verdict say."""
+
+    same: int = 0
+    other: int = 0
+
+
+class Detector:
+    """Replica hosts of one crawl.
+
+    Invariant: a blocked copy is in ``verdicts`` and in no pair; its keeper is never blocked itself.
+
+    Args:
+        judge: Scores pairs.
+        max_probes_of_pair: Pages asked for to decide one pair.
+        max_probes_of_host: Pages asked for on one host, whatever the pairs.
+    """
+
+    def __init__(self, judge: Judge, *, max_probes_of_pair: int = 6, max_probes_of_host: int = 12) -> None:
+        self.judge = judge
+        self.candidates = Candidates()
+        self.verdicts: dict[str, Verdict] = {}
+        self.in_links: Counter[str] = Counter()
+        self.first_seen: dict[str, float] = {}
+        self._max_probes_of_pair = max_probes_of_pair
+        self._max_probes_of_host = max_probes_of_host
+        self._pending: dict[str, set[str]] = {}
+        self._allowed: set[frozenset[str]] = set()
+        self._reviews: dict[str, _Review] = {}
+
+    def known(self, host: str, path: str) -> None:
+        """Take note of a URL that is known for the first time: *path* with its query."""
+        if host not in self.verdicts:
+            self.candidates.add_url(host, path)
+
+    def observe(self, page: Page) -> Findings:
+        """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`known`."""
+        self.first_seen.setdefault(page.host, len(self.first_seen))
+        mark = self.candidates.add_page(page)
+        path = normal_path(path_of(page.url))
+        self._pending.get(page.host, set()).discard(path)
+        findings = Findings()
+        if page.host in self.verdicts:
+            self._review(self.verdicts[page.host], path, mark, findings)
+            return findings
+        for pair in sorted(self.candidates.pairs_of(page.host), key=lambda pair: (pair.first, pair.second)):
+            self._consider(pair, page.host, path, findings)
+            if page.host in self.verdicts:
+                break
+        return findings
+
+    def failed(self, host: str, path: str) -> None:
+        """Take note that the probe of normalised *path* on *host* brought no page."""
+        self._pending.get(host, set()).discard(path)
+
+    def compare(self, pair: Pair) -> Comparison:
+        """Return the two hosts of *pair* laid side by side."""
+        hosts = self.candidates.hosts
+        return Comparison(hosts[pair.first], hosts[pair.second], pair.election.winner())
+
+    def _consider(self, pair: Pair, host: str, path: str, findings: Findings) -> None:
+        if frozenset((pair.first, pair.second)) in self._allowed:
+            return
+        comparison = self.compare(pair)
+        mine, theirs = (side.view(prefix)[0] for side, prefix in _sides(comparison))
+        n_common = len(mine.keys() & theirs.keys())
+        if n_common >= MIN_ALIGNED and n_common >= pair.judged_at + max(1, pair.judged_at // 4):
+            pair.judged_at = n_common
+            if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, findings):
+                return
+        self._probe(pair, comparison, findings)
+
+    def _decide(self, pair: Pair, comparison: Comparison, findings: Findings) -> bool:
+        score = self.judge.score(comparison)
+        pair.score = score
+        if score < self.judge.threshold_for(len(comparison.aligned), _coverage(comparison)):
+            return False
+        first, second = comparison.first, comparison.second
+        clash = first_contradiction(self.group(first.name), self.group(second.name), self.contradicts)
+        if clash is not None:
+            findings.conflicts.append(Conflict(first.name, second.name, clash))
+            return False
+        self._block(comparison, score, findings)
+        return True
+
+    def _block(self, comparison: Comparison, score: float, findings: Findings) -> None:
+        first, second = comparison.first, comparison.second
+        kept = keeper((first, second), self.in_links, self.first_seen)
+        copy, prefixes = (second, comparison.prefixes) if kept == first.name else (first, comparison.prefixes[::-1])
+        values = dict(zip(RAW, features_of(comparison, RAW), strict=True))
+        verdict = Verdict(
+            copy.name,
+            kept,
+            copy_prefix=prefixes[1],
+            keeper_prefix=prefixes[0],
+            score=score,
+            n_aligned=len(comparison.aligned),
+            evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)},
+        )
+        self.verdicts[copy.name] = verdict
+        self.candidates.forget(copy.name)
+        findings.verdicts.append(verdict)
+
+    def group(self, host: str) -> set[str]:
+        """Return the hosts that are one site with *host* by the verdicts so far, itself included."""
+        kept = self.canonical(host)
+        return {kept, *(copy for copy in self.verdicts if self.canonical(copy) == kept)}
+
+    def canonical(self, host: str) -> str:
+        """Return the host that is fetched in place of *host*, itself if it is no copy."""
+        while host in self.verdicts:
+            host = self.verdicts[host].keeper
+        return host
+
+    def contradicts(self, a: str, b: str) -> bool:
+        """Tell whether two hosts are known well enough to be called two sites."""
+        if frozenset((a, b)) in self._allowed:
+            return True
+        pair = self.candidates.pairs.get((a, b) if a < b else (b, a))
+        if pair is None or pair.judged_at < _WELL_KNOWN or math.isnan(pair.score):
+            return False
+        return pair.score < _CONTRADICTION * self.judge.threshold
+
+    def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
+        """Ask the host that would be kept for pages already fetched on the other one."""
+        if pair.n_probes >= self._max_probes_of_pair or not self._is_likely(pair, comparison):
+            return
+        kept = keeper((comparison.first, comparison.second), self.in_links, self.first_seen)
+        target, source = comparison.first, comparison.second
+        prefixes = comparison.prefixes[::-1]
+        if kept == source.name:
+            target, source, prefixes = source, target, prefixes[::-1]
+        pending = self._pending.setdefault(target.name, set())
+        room = min(self._max_probes_of_pair - pair.n_probes, self._max_probes_of_host - target.n_probes, 2)
+        for probe in choose(source, target, prefixes, max(0, room), pending):
+            pair.n_probes += 1
+            target.n_probes += 1
+            pending.add(probe.path)
+            findings.probes.append(probe)
+
+    def _is_likely(self, pair: Pair, comparison: Comparison) -> bool:
+        n_aligned = len(comparison.aligned)
+        if n_aligned >= MIN_ALIGNED:
+            return pair.score >= _CONTRADICTION * self.judge.threshold
+        if pair.n_near:
+            return True
+        mine, theirs = (side.view(prefix)[1] for side, prefix in _sides(comparison))
+        n_common = len(mine & theirs)
+        return n_common >= 3 and n_common >= 0.3 * min(len(mine), len(theirs))
+
+    def _review(self, verdict: Verdict, path: str, mark: PageMark, findings: Findings) -> None:
+        """Hold a page of a blocked copy against its keeper's; withdraw the verdict when most turn out to be others."""
+        rest = relative(path, verdict.copy_prefix)
+        kept = self.candidates.hosts[verdict.keeper]
+        twin = kept.view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
+        if rest is not None and twin is None:
+            return  # the keeper has not been asked for it
+        review = self._reviews.setdefault(verdict.copy, _Review())
+        if twin is not None and is_same_page(mark, twin):
+            review.same += 1
+        else:
+            review.other += 1
+        if review.other >= _MIN_OTHERS and review.other > review.same:
+            self.withdraw(verdict.copy)
+            findings.withdrawn.append(verdict)
+
+    def withdraw(self, copy: str) -> None:
+        """Take back the verdict on *copy*; the pair is not judged again, both hosts' evidence starts anew in pairs."""
+        verdict = self.verdicts.pop(copy)
+        self._reviews.pop(copy, None)
+        self._allowed.add(frozenset((copy, verdict.keeper)))
+
+
+def is_same_page(a: PageMark, b: PageMark) -> bool:
+    """Tell whether two marks are of one page, small edits allowed."""
+    if a.signature and a.signature == b.signature:
+        return True
+    if a.simhash is None or b.simhash is None:
+        return False
+    if (a.simhash ^ b.simhash).bit_count() <= 10:
+        return True
+    return a.sketch is not None and b.sketch is not None and float(jaccards([a.sketch], [b.sketch])[0]) >= 0.5
+
+
+def _coverage(pair: Comparison) -> float:
+    (my_pages, my_paths), (their_pages, their_paths) = (side.view(prefix) for side, prefix in _sides(pair))
+    known = len(my_paths & their_paths)
+    return min(len(my_pages.keys() & their_pages.keys()) / known, 1.0) if known else 0.0
+
+
+def _sides(pair: Comparison) -> Iterable[tuple[HostEvidence, str]]:
+    return zip((pair.first, pair.second), pair.prefixes, strict=True)
