@@ -110,9 +110,10 @@ class ReplicaScheduler(BaseScheduler):
             decision = (
                 FETCH if exempt else self._crawl.decide(request.url, host, self._fingerprints.of_request(request))
             )
-        if decision.url is not None:
-            self._crawl.note_rewrite(request.url, host, decision)
-            return self.enqueue_request(request.replace(url=decision.url))
+        asked = NewUrl(request.url, host, None, parent=parent)
+        target, decision = self._crawl.follow_rewrites(asked, decision)
+        if target is not asked:
+            request, host = request.replace(url=target.url), target.host
         new = NewUrl(
             request.url,
             host,
@@ -212,7 +213,7 @@ class ReplicaScheduler(BaseScheduler):
             self._left_downloader(request)
             status = self._statuses.pop(request, None)
             if request not in self._extension.observed:
-                self._crawl.failed(lease.id, status, self._extension.errors.get(request))
+                self._crawl.failed(lease.id, request.url, status, self._extension.errors.get(request))
             self._db.finish(lease.id)
         if ended:
             self._db.commit()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import MAX_HOSTS, Election, normal_path, suffixes
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, mark_of, path_of
+from scrapy_replica.sites.neighbours import Neighbours
 
 MIN_SUFFIXES = 2
 MAX_DISTANCE_BITS = 6
@@ -72,20 +73,21 @@ class Candidates:
     def add_page(self, page: Page) -> PageMark:
         """Take note of a fetched *page*, its redirects, alternates and neighbours; returns the mark to be stored."""
         mark = mark_of(page)
-        host = self.host(page.host)
-        host.ip = page.ip or host.ip
-        host.is_https |= page.url.startswith("https:")
-        for url in page.redirected_from:
-            source = host_of(url)
-            if source != page.host:
-                self.host(source).redirects_to[page.host] += 1
-        if page.canonical is not None:
-            host.canonical_to[host_of(page.canonical)] += 1
-        for alternate in {host_of(url) for _, url in page.alternates}:
-            host.alternates_to[alternate] += 1
-        host.out_hosts.update({host_of(link.url) for link in page.links} - {page.host})
+        self.add_neighbours(page.host, Neighbours.of(page))
         self.add_mark(page.host, path_of(page.url), mark)
         return mark
+
+    def add_neighbours(self, name: str, neighbours: Neighbours) -> None:
+        """Take note of the hosts that a page of host *name* speaks of."""
+        host = self.host(name)
+        host.ip = neighbours.ip or host.ip
+        host.is_https |= neighbours.is_https
+        for source in neighbours.redirected_from:
+            self.host(source).redirects_to[name] += 1
+        if neighbours.canonical is not None:
+            host.canonical_to[neighbours.canonical] += 1
+        host.alternates_to.update(neighbours.alternates)
+        host.out_hosts.update(neighbours.out)
 
     def add_mark(self, host: str, path: str, mark: PageMark) -> None:
         """Take note of the *mark* of the page at *path* (with its query) of *host*."""
@@ -144,7 +146,8 @@ class Candidates:
 
     def _near(self, simhash: int) -> set[int]:
         """Return the known simhashes within 6 bits: one of four blocks differs in at most one bit, and of three
-        blocks in none where only the fourth is equal (pigeonhole: 7 exact or one-bit neighbours for distance 6)."""
+        blocks in none where only the fourth is equal (pigeonhole: 7 exact or one-bit neighbours for distance 6).
+        """
         found = set()
         for block, shift in zip(self._blocks, _SHIFTS, strict=True):
             own = simhash >> shift & _MASK
@@ -185,14 +188,3 @@ class Candidates:
         for mark in evidence.pages.values():
             if mark.simhash is not None:
                 (self._texts.get(mark.simhash) or set()).discard(host)
-
-
-def host_of(url: str) -> str:
-    """Return the lower-case host name of an absolute URL, without user and port; six times faster than urlsplit."""
-    start = url.find("//") + 2
-    end = len(url)
-    for mark in "/?#":
-        found = url.find(mark, start)
-        if 0 <= found < end:
-            end = found
-    return url[start:end].rpartition("@")[2].partition(":")[0].lower()

@@ -65,7 +65,9 @@ class Detector:
         self._max_probes_of_pair = max_probes_of_pair
         self._max_probes_of_host = max_probes_of_host
         self._pending: dict[str, set[str]] = {}
-        self._allowed: set[frozenset[str]] = set()
+        self.allowed: set[str] = set()
+        """Hosts that are never taken for copies, nor for originals: a person said so."""
+        self._apart: set[frozenset[str]] = set()
         self._reviews: dict[str, _Review] = {}
 
     def known(self, host: str, path: str) -> None:
@@ -84,7 +86,7 @@ class Detector:
             self._review(self.verdicts[page.host], path, mark, findings)
             return findings
         for pair in sorted(self.candidates.pairs_of(page.host), key=lambda pair: (pair.first, pair.second)):
-            self._consider(pair, page.host, path, findings)
+            self._consider(pair, findings)
             if page.host in self.verdicts:
                 break
         return findings
@@ -98,8 +100,12 @@ class Detector:
         hosts = self.candidates.hosts
         return Comparison(hosts[pair.first], hosts[pair.second], pair.election.winner())
 
-    def _consider(self, pair: Pair, host: str, path: str, findings: Findings) -> None:
-        if frozenset((pair.first, pair.second)) in self._allowed:
+    def _consider(self, pair: Pair, findings: Findings) -> None:
+        if pair.first in self.verdicts or pair.second in self.verdicts:
+            return  # a page of the copy was on its way when it was blocked
+        if frozenset((pair.first, pair.second)) in self._apart or not self.allowed.isdisjoint(
+            (pair.first, pair.second)
+        ):
             return
         comparison = self.compare(pair)
         mine, theirs = (side.view(prefix)[0] for side, prefix in _sides(comparison))
@@ -135,11 +141,27 @@ class Detector:
             keeper_prefix=prefixes[0],
             score=score,
             n_aligned=len(comparison.aligned),
-            evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)},
+            evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)}
+            | dict(zip(("alpha_pu", "alpha_nu"), self.judge.alpha(comparison), strict=True)),
         )
-        self.verdicts[copy.name] = verdict
-        self.candidates.forget(copy.name)
+        self.enact(verdict)
         findings.verdicts.append(verdict)
+
+    def enact(self, verdict: Verdict) -> None:
+        """Let *verdict* hold, whoever reached it."""
+        self.verdicts[verdict.copy] = verdict
+        self.candidates.forget(verdict.copy)
+
+    def is_copied(self, page: Page) -> bool | None:
+        """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
+        verdict = self.verdicts[page.host]
+        path = normal_path(path_of(page.url))
+        rest = relative(path, verdict.copy_prefix)
+        mine = self.candidates.host(page.host).pages.get(path)
+        twin = (
+            self.candidates.host(verdict.keeper).view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
+        )
+        return is_same_page(mine, twin) if mine is not None and twin is not None else None
 
     def group(self, host: str) -> set[str]:
         """Return the hosts that are one site with *host* by the verdicts so far, itself included."""
@@ -154,7 +176,7 @@ class Detector:
 
     def contradicts(self, a: str, b: str) -> bool:
         """Tell whether two hosts are known well enough to be called two sites."""
-        if frozenset((a, b)) in self._allowed:
+        if frozenset((a, b)) in self._apart:
             return True
         pair = self.candidates.pairs.get((a, b) if a < b else (b, a))
         if pair is None or pair.judged_at < _WELL_KNOWN or math.isnan(pair.score):
@@ -208,7 +230,11 @@ class Detector:
         """Take back the verdict on *copy*; the pair is not judged again, both hosts' evidence starts anew in pairs."""
         verdict = self.verdicts.pop(copy)
         self._reviews.pop(copy, None)
-        self._allowed.add(frozenset((copy, verdict.keeper)))
+        self.keep_apart(copy, verdict.keeper)
+
+    def keep_apart(self, a: str, b: str) -> None:
+        """Never judge these two again."""
+        self._apart.add(frozenset((a, b)))
 
 
 def is_same_page(a: PageMark, b: PageMark) -> bool:

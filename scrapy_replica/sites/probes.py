@@ -22,6 +22,10 @@ class Probe:
     like: str
     """Normalised path of the page on the other host whose counterpart it would be."""
     is_known: bool
+    like_host: str
+    like_prefix: str
+    prefix: str
+    """Prefixes of the two hosts under which they are aligned."""
 
 
 def choose(
@@ -39,7 +43,7 @@ def choose(
         path = joined(prefixes[1], rest)
         if rest in theirs[0] or path in pending or mark.words < MIN_WORDS or mark.simhash is None:
             continue
-        found.append(Probe(target.name, path, joined(prefixes[0], rest), rest in theirs[1]))
+        found.append(Probe(target.name, path, joined(prefixes[0], rest), rest in theirs[1], source.name, *prefixes))
     # long pages tell more; ties in order of path, so that a run can be repeated
     found.sort(key=lambda probe: (not probe.is_known, -min(source.pages[probe.like].words, 500), probe.path))
     return found[:n]
