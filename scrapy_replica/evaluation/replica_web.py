@@ -79,7 +79,9 @@ def _site_pages(rng: random.Random, site: int) -> list[tuple[str, int]]:
     # article numbers and words recur on other sites, as they do on the Web
     paths += [f"{rng.choice(folders)}/{_word(rng, rng.randint(2, 3))}.html" for _ in range(n_pages)]
     soft_404 = rng.randrange(50)
-    return [(path, soft_404 if rng.random() < 0.03 else crc32(f"{site}{path}".encode())) for path in dict.fromkeys(paths)]
+    return [
+        (path, soft_404 if rng.random() < 0.03 else crc32(f"{site}{path}".encode())) for path in dict.fromkeys(paths)
+    ]
 
 
 def _seen_of(rng: random.Random, pages: list[tuple[str, int]], *, is_copy: bool) -> set[tuple[str, int]]:
@@ -147,7 +149,9 @@ def synthetic_figures(n_hosts: int, seed: int, max_pairs: int = 30_000) -> dict[
     positives = [pair for pair, replica in zip(pairs, is_replica, strict=True) if replica]
     pairs = positives + rng.sample(others, min(len(others), max_pairs - len(positives)))
     hosts = sorted(web.pages)
-    unrelated = [(a, b) for a, b in (sorted(rng.sample(hosts, 2)) for _ in range(max_pairs // 4)) if _is_apart(web, a, b)]
+    unrelated = [
+        (a, b) for a, b in (sorted(rng.sample(hosts, 2)) for _ in range(max_pairs // 4)) if _is_apart(web, a, b)
+    ]
     values = _values(web, [*pairs, *unrelated])
     obvious = np.array([1 if is_obvious_replica(a, b) else 0 for a, b in pairs] + [-1] * len(unrelated))
     labels = np.array([web.site[a] == web.site[b] for a, b in [*pairs, *unrelated]])
@@ -187,7 +191,9 @@ def _method_scores(
     )
     locked = [1 - train(sizes, codes, obvious, start).lac.alpha(codes) for start in (Start.PU, Start.NU)]
     unlabelled = np.flatnonzero(obvious != 1).tolist()
-    chosen = np.array(np.flatnonzero(obvious == 1).tolist() + rng.sample(unlabelled, min(len(unlabelled), _SVM_UNLABELLED)))
+    chosen = np.array(
+        np.flatnonzero(obvious == 1).tolist() + rng.sample(unlabelled, min(len(unlabelled), _SVM_UNLABELLED))
+    )
     return {
         "pu": pu,
         "nu": nu,

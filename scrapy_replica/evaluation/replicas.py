@@ -57,18 +57,25 @@ def evaluate(folder: Path, *, train_folder: Path | None = None, model: Path | No
         model: Judge as this model says; the other methods are left out.
     """
     table, pages = load(folder)
-    weights = duplicate_urls(pages)
-    scorers = {"judge": model_scorer(Judge.load(model))} if model is not None else METHODS
     other = load(train_folder)[0] if train_folder is not None else None
-    figures: dict[str, float] = {}
+    return figures_of(table, pages, other=other, judge=Judge.load(model) if model is not None else None)
+
+
+def figures_of(
+    table: PairTable, pages: Mapping[str, list[Page]], *, other: PairTable | None = None, judge: Judge | None = None
+) -> dict[str, float]:
+    """Return every figure for a folder that is read already; see :func:`evaluate`."""
+    weights = duplicate_urls(pages)
+    figures: dict[str, float] = _candidate_figures(table)
     scores: dict[str, FloatArray] = {}
-    for name, scorer in scorers.items():
+    for name, scorer in METHODS.items() if judge is None else [("judge", model_scorer(judge))]:
         scores[name], called = out_of_fold(scorer, table, other)
-        if name == "judge" and model is not None:
-            called = scores[name] >= Judge.load(model).threshold
-        figures |= {f"{name}.{key}": value for key, value in method_figures(table, scores[name], called, weights).items()}
-    figures |= _candidate_figures(table)
-    if model is None:
+        if judge is not None:
+            called = scores[name] >= judge.threshold
+        figures |= {
+            f"{name}.{key}": value for key, value in method_figures(table, scores[name], called, weights).items()
+        }
+    if judge is None:
         figures |= _feature_figures(table) | _wilcoxon(table, scores)
     return figures
 
@@ -287,7 +294,9 @@ def _wilcoxon(table: PairTable, scores: Mapping[str, FloatArray]) -> dict[str, f
     for name, values in scores.items():
         theirs = above(values)
         if name != "judge":
-            figures[f"wilcoxon.judge_{name}.p"] = float(wilcoxon(ours, theirs).pvalue) if (ours != theirs).any() else 1.0
+            figures[f"wilcoxon.judge_{name}.p"] = (
+                float(wilcoxon(ours, theirs).pvalue) if (ours != theirs).any() else 1.0
+            )
     return figures
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, Pair
-from scrapy_replica.sites.evidence import HostEvidence, PageMark, path_of
+from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.groups import Conflict, first_contradiction, keeper
+from scrapy_replica.sites.groups import Conflict, keeper
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge
 from scrapy_replica.sites.probes import Probe, choose
 from scrapy_replica.sites.sketch import jaccards
@@ -23,6 +23,9 @@ from scrapy_replica.sites.sketch import jaccards
 _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
+"""Comparable pages from which two hosts can contradict each other."""
+_MAX_MEMBERS = 10
+"""Copies of a group that a new member is held against."""
 _MIN_OTHERS = 3
 """Pages of a blocked copy that must turn out to be other pages before its verdict is withdrawn."""
 
@@ -76,13 +79,13 @@ class Detector:
     def observe(self, page: Page) -> Findings:
         """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`known`."""
         self.first_seen.setdefault(page.host, len(self.first_seen))
-        mark = self.candidates.add_page(page)
         path = normal_path(path_of(page.url))
         self._pending.get(page.host, set()).discard(path)
         findings = Findings()
         if page.host in self.verdicts:
-            self._review(self.verdicts[page.host], path, mark, findings)
+            self._review(self.verdicts[page.host], path, mark_of(page), findings)
             return findings
+        self.candidates.add_page(page)
         for pair in sorted(self.candidates.pairs_of(page.host), key=lambda pair: (pair.first, pair.second)):
             self._consider(pair, page.host, path, findings)
             if page.host in self.verdicts:
@@ -115,10 +118,9 @@ class Detector:
         pair.score = score
         if score < self.judge.threshold_for(len(comparison.aligned), _coverage(comparison)):
             return False
-        first, second = comparison.first, comparison.second
-        clash = first_contradiction(self.group(first.name), self.group(second.name), self.contradicts)
+        clash = self._clash(comparison)
         if clash is not None:
-            findings.conflicts.append(Conflict(first.name, second.name, clash))
+            findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
             return False
         self._block(comparison, score, findings)
         return True
@@ -152,14 +154,29 @@ class Detector:
             host = self.verdicts[host].keeper
         return host
 
-    def contradicts(self, a: str, b: str) -> bool:
-        """Tell whether two hosts are known well enough to be called two sites."""
-        if frozenset((a, b)) in self._allowed:
+    def _clash(self, pair: Comparison) -> tuple[str, str] | None:
+        """Return two hosts known as two sites that a verdict on *pair* would join through the groups, or None."""
+        for mine, my_prefix in self._members(pair.first, pair.prefixes[0]):
+            for theirs, their_prefix in self._members(pair.second, pair.prefixes[1]):
+                if mine is pair.first and theirs is pair.second:
+                    continue
+                if self._are_two_sites(Comparison(mine, theirs, (my_prefix, their_prefix))):
+                    return mine.name, theirs.name
+        return None
+
+    def _members(self, kept: HostEvidence, prefix: str) -> list[tuple[HostEvidence, str]]:
+        """Return *kept* and its copies that are aligned with it at *prefix*, each with its own prefix."""
+        copies = [
+            (self.candidates.host(verdict.copy), verdict.copy_prefix)
+            for verdict in self.verdicts.values()
+            if verdict.keeper == kept.name and verdict.keeper_prefix == prefix
+        ]
+        return [(kept, prefix), *copies[:_MAX_MEMBERS]]
+
+    def _are_two_sites(self, pair: Comparison) -> bool:
+        if frozenset((pair.first.name, pair.second.name)) in self._allowed:
             return True
-        pair = self.candidates.pairs.get((a, b) if a < b else (b, a))
-        if pair is None or pair.judged_at < _WELL_KNOWN or math.isnan(pair.score):
-            return False
-        return pair.score < _CONTRADICTION * self.judge.threshold
+        return len(pair.aligned) >= _WELL_KNOWN and self.judge.score(pair) < _CONTRADICTION * self.judge.threshold
 
     def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
         """Ask the host that would be kept for pages already fetched on the other one."""

@@ -127,4 +127,3 @@ def entropy_bits(counts: FloatArray) -> FloatArray:
     shares = np.divide(counts, totals, out=np.zeros_like(counts, dtype=np.float64), where=totals > 0)
     logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
     return -np.asarray((shares * logs).sum(axis=1), dtype=np.float64)
-

@@ -46,7 +46,9 @@ def columns_of(raw: FloatArray) -> FloatArray:
     """Return what the classifier sees, shape (n, 5), from the raw features, shape (n, 9)."""
     paths, near, low, middle, titles, same_language, other_numbers, other_version, hreflang = raw.T
     consent = same_language * (1 - np.nan_to_num(other_numbers, nan=0.0))
-    consent = consent * np.where(other_version == 1.0, _OTHER_VERSION, 1.0) * np.where(hreflang == 1.0, _TRANSLATION, 1.0)
+    consent = (
+        consent * np.where(other_version == 1.0, _OTHER_VERSION, 1.0) * np.where(hreflang == 1.0, _TRANSLATION, 1.0)
+    )
     return np.column_stack([paths, near, (low + middle) / 2, titles, consent])
 
 
