@@ -8,7 +8,31 @@ from scrapy_replica.pages.simhash import simhash
 from scrapy_replica.records import Link, Page
 
 LEXICON = ["".join(random.Random(i).choices("abcdefghijklmnoprstuvwyz", k=2 + i % 7)) for i in range(4000)]
-ENGLISH = "the of and to in is that for it as with was on are by this be from or which you not have".split()
+ENGLISH = [
+    "the",
+    "of",
+    "and",
+    "to",
+    "in",
+    "is",
+    "that",
+    "for",
+    "it",
+    "as",
+    "with",
+    "was",
+    "on",
+    "are",
+    "by",
+    "this",
+    "be",
+    "from",
+    "or",
+    "which",
+    "you",
+    "not",
+    "have",
+]
 
 
 def text_of(seed, n_words=150, words=ENGLISH):

@@ -73,7 +73,28 @@ class TestVerdicts:
         assert list(detector.verdicts) == ["a.example"]
 
     def test_other_sites_languages_and_versions_are_left_alone(self):
-        german = "der die das und ist nicht ein eine mit von den dem zu auf für sich auch im werden wird".split()
+        german = [
+            "der",
+            "die",
+            "das",
+            "und",
+            "ist",
+            "nicht",
+            "ein",
+            "eine",
+            "mit",
+            "von",
+            "den",
+            "dem",
+            "zu",
+            "auf",
+            "für",
+            "sich",
+            "auch",
+            "im",
+            "werden",
+            "wird",
+        ]
         detector, _, _ = crawl(
             site("a.example", "w", 30, title=" 3.5"),
             site("b.example", "v", 30),

@@ -74,7 +74,28 @@ class TestFeatures:
         assert value("teq", old, new) < 0.1
 
     def test_another_language(self):
-        german = "der die das und ist nicht ein eine mit von den dem zu auf für sich auch im werden wird".split()
+        german = [
+            "der",
+            "die",
+            "das",
+            "und",
+            "ist",
+            "nicht",
+            "ein",
+            "eine",
+            "mit",
+            "von",
+            "den",
+            "dem",
+            "zu",
+            "auf",
+            "für",
+            "sich",
+            "auch",
+            "im",
+            "werden",
+            "wird",
+        ]
         assert value("lsame", A, site("b.example", "w", words=german)) < 0.1
 
     def test_nothing_aligned_is_unknown_not_zero(self):

@@ -105,10 +105,8 @@ def crawl_figures(
 
     ``crawl.decided`` is the share of replica pairs that stood as one site before either copy was finished;
     ``crawl.saved_of_oracle`` compares the pages of blocked copies that were not fetched with what is saved by
-    knowing from the first page, the largest host of each group being kept.
-
-    Args:
-        families: Count pairs of these families only; unrelated pairs always count.
+    knowing from the first page, the largest host of each group being kept. Of related pairs only those of *families*
+    count, where given.
     """
     rehearsal = Rehearsal(pages, judge)
     detector = rehearsal.run()

@@ -136,10 +136,8 @@ def candidate_pairs(web: SyntheticWeb) -> list[tuple[str, str]]:
 def synthetic_figures(n_hosts: int, seed: int, max_pairs: int = 30_000) -> dict[str, float]:
     """Return ``synthetic.<method>.auc`` over the candidates that are not obvious by name.
 
-    The published figures beside them: NormPaths .9415, B-SVM .9824, PU .9908, NU .9688, PU+NU .9950, bound .9956.
-
-    Args:
-        max_pairs: All replicas and a random sample of the rest, at most so many.
+    All replicas are among them and a random sample of the rest, *max_pairs* at most. The published figures beside
+    them: NormPaths .9415, B-SVM .9824, PU .9908, NU .9688, PU+NU .9950, bound .9956.
     """
     web = make_web(n_hosts, seed)
     rng = random.Random(seed)

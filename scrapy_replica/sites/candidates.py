@@ -143,8 +143,10 @@ class Candidates:
                 self.pair(host.name, name).n_near += 1
 
     def _near(self, simhash: int) -> set[int]:
-        """Return the known simhashes within 6 bits: one of four blocks differs in at most one bit, and of three
-        blocks in none where only the fourth is equal (pigeonhole: 7 exact or one-bit neighbours for distance 6)."""
+        """Return the known simhashes within 6 bits.
+
+        Pigeonhole: if each of the first three blocks differs in two bits or more, the fourth is equal.
+        """
         found = set()
         for block, shift in zip(self._blocks, _SHIFTS, strict=True):
             own = simhash >> shift & _MASK

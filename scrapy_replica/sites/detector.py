@@ -87,7 +87,7 @@ class Detector:
             return findings
         self.candidates.add_page(page)
         for pair in sorted(self.candidates.pairs_of(page.host), key=lambda pair: (pair.first, pair.second)):
-            self._consider(pair, page.host, path, findings)
+            self._consider(pair, findings)
             if page.host in self.verdicts:
                 break
         return findings
@@ -101,7 +101,7 @@ class Detector:
         hosts = self.candidates.hosts
         return Comparison(hosts[pair.first], hosts[pair.second], pair.election.winner())
 
-    def _consider(self, pair: Pair, host: str, path: str, findings: Findings) -> None:
+    def _consider(self, pair: Pair, findings: Findings) -> None:
         if frozenset((pair.first, pair.second)) in self._allowed:
             return
         comparison = self.compare(pair)

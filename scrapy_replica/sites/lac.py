@@ -89,8 +89,8 @@ class Cube:
             self.support[rows, 1 - target] -= amounts[0]
             return
         spread = np.broadcast_to(amounts, touched.shape)
-        np.add.at(self.support, (touched, target), spread)
-        np.subtract.at(self.support, (touched, 1 - target), spread)
+        np.add.at(self.support[:, target], touched, spread)
+        np.subtract.at(self.support[:, 1 - target], touched, spread)
 
     def merged(self, other: Cube) -> Cube:
         """Return the cube of both training sets: counts are added."""
@@ -141,7 +141,7 @@ class LAC:
         return alpha_of(*rule_sums(self.cube.supports(codes)))
 
     def alpha_one(self, code: Sequence[int]) -> float:
-        """Return alpha(x, -) of one vector; plain Python, 20 times faster than a batch of one."""
+        """Return what :meth:`alpha` does for one vector; plain Python, 20 times faster than a batch of one."""
         if self._rules is None:
             self._rules = self.cube.confidences()
         keys = [0]
@@ -196,4 +196,5 @@ def alpha_of(sums: FloatArray, rules: IntArray) -> FloatArray:
     """Return alpha(x, -) from summed confidences and rule counts, shapes (..., 2) -> (...,)."""
     scores = np.divide(sums, rules, out=np.zeros(sums.shape), where=rules > 0)
     both = scores.sum(axis=-1)
-    return np.divide(scores[..., NEGATIVE], both, out=np.full(both.shape, 0.5), where=both > 0)
+    alpha: FloatArray = np.divide(scores[..., NEGATIVE], both, out=np.full(both.shape, 0.5), where=both > 0)
+    return alpha

@@ -29,9 +29,7 @@ def choose(
 ) -> list[Probe]:
     """Return up to *n* probes of *target*: pages fetched on *source*, not on *target* and not *pending* there.
 
-    Args:
-        prefixes: Prefix of *source*, prefix of *target*.
-        pending: Normalised paths of *target* already asked for.
+    *prefixes* are those of *source* and *target*; *pending* holds normalised paths of *target* already asked for.
     """
     mine, theirs = source.view(prefixes[0])[0], target.view(prefixes[1])
     found = []
