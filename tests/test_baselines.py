@@ -14,7 +14,8 @@ from scrapy_replica.evaluation.measures import auc, precision_recall_f1, rdr, tp
 from scrapy_replica.evaluation.replica_crawl import oracle_savings
 from scrapy_replica.evaluation.replica_web import candidate_pairs, make_web, synthetic_figures
 from scrapy_replica.sites.baselines import BiasedSVM, normpaths
-from scrapy_replica.sites.probes import choose
+from scrapy_replica.sites.evidence import HostEvidence
+from scrapy_replica.sites.probes import choose, moved
 
 
 class TestNormPaths:
@@ -44,13 +45,32 @@ class TestProbes:
     def test_known_urls_first_and_nothing_twice(self):
         source = evidence("a.example", site("a.example", "w", 8))
         target = evidence("b.example", site("b.example", "w", 2, prefix="/m"))
-        target.add_path("m/chapter-5")
+        target.add_path("m/chapter-5", "/m/chapter-5.html")
         probes = choose(source, target, ("", "m"), 3, {"m/chapter-3"})
-        assert probes[0].path == "m/chapter-5"
+        assert (probes[0].normal, probes[0].path) == ("m/chapter-5", "/m/chapter-5.html")
         assert probes[0].is_known
         assert probes[0].like == "chapter-5"
-        assert len(probes) == len({probe.path for probe in probes}) == 3
-        assert not {"m/chapter-3", "m/chapter-1", "m"} & {probe.path for probe in probes}
+        assert len(probes) == len({probe.normal for probe in probes}) == 3
+        assert not {"m/chapter-3", "m/chapter-1", "m"} & {probe.normal for probe in probes}
+
+    def test_guesses_keep_the_extension(self):
+        source = evidence("a.example", site("a.example", "w", 3))
+        probe = choose(source, HostEvidence("b.example"), ("", "m"), 1, set())[0]
+        assert not probe.is_known
+        assert probe.path in ("/m/chapter-1.html", "/m/chapter-2.html", "/m/")
+
+    @pytest.mark.parametrize(
+        ("path", "prefixes", "expected"),
+        [
+            ("/a/b.html?x=1", ("a", "m/n"), "/m/n/b.html?x=1"),
+            ("/a/b.html", ("a", ""), "/b.html"),
+            ("/b.html", ("", "m"), "/m/b.html"),
+            ("/a", ("a", ""), "/"),
+            ("/ab/c", ("a", ""), None),
+        ],
+    )
+    def test_moved(self, path, prefixes, expected):
+        assert moved(path, *prefixes) == expected
 
 
 scored = st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=40).filter(

@@ -171,6 +171,9 @@ class TestBadInput:
         assert [verdict.copy for verdict in withdrawn] == ["b.example"]
         assert "b.example" not in detector.verdicts
         assert not crawl(site("b.example", "own", 40), detector=detector)[0].verdicts
+        # it may be found out as a copy of another host later
+        crawl(site("c.example", "own", 40), detector=detector)
+        assert detector.canonical("c.example") == "b.example"
 
     def test_pages_of_a_copy_that_agree_confirm_the_verdict(self):
         detector, _, _ = crawl(site("a.example", "w", 10), site("b.example", "w", 10))
@@ -191,6 +194,45 @@ class TestChains:
         assert conflicts
         assert set(conflicts[0].contradicting) == {"b.example", "c.example"}
         assert "c.example" not in detector.verdicts
+
+
+class TestByHandAndAfterRestart:
+    def blocked(self):
+        return crawl(site("a.example", "w", 20), site("b.example", "w", 20, prefix="/m"))[0]
+
+    def test_urls_of_a_copy_are_rewritten_where_the_keeper_has_them(self):
+        detector = self.blocked()
+        assert detector.rewritten("b.example", "/m/chapter-3.html") == ("a.example", "/chapter-3.html")
+        assert detector.rewritten("b.example", "/m/only-here.html") is None
+        assert detector.rewritten("b.example", "/elsewhere.html") is None
+        assert detector.rewritten("a.example", "/chapter-3.html") is None
+
+    def test_an_allowed_host_is_never_blocked_again(self):
+        detector = self.blocked()
+        assert [verdict.copy for verdict in detector.allow("b.example")] == ["b.example"]
+        crawl(site("b.example", "w", 20, prefix="/m"), detector=detector)
+        assert not detector.verdicts
+
+    def test_verdicts_survive_a_restart(self):
+        verdict = self.blocked().verdicts["b.example"]
+        detector = Detector(JUDGE)
+        detector.restore(verdict)
+        assert detector.canonical("b.example") == "a.example"
+        crawl(site("a.example", "w", 20), site("c.example", "w", 20), detector=detector)
+        assert set(detector.verdicts) == {"b.example", "c.example"}
+
+    def test_copies_are_looked_at_again(self):
+        probes = self.blocked().look_again("b.example", 3)
+        assert len(probes) == 3
+        assert all(probe.path.startswith("/m/") and probe.path.endswith((".html", "/")) for probe in probes)
+
+    def test_recalibration_learns_and_never_lowers_the_threshold(self):
+        detector, _, _ = crawl(*(site(f"{name}.example", name, 20) for name in "abcd"))
+        detector.recalibrate(0.001)
+        assert detector.judge.pu.cube.counts.sum() > JUDGE.pu.cube.counts.sum()
+        assert detector.judge.threshold >= JUDGE.threshold
+        crawl(site("e.example", "a", 20), detector=detector)
+        assert detector.canonical("e.example") == "a.example"
 
 
 class TestIsSamePage:

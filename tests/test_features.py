@@ -14,7 +14,7 @@ def evidence(name, pages):
     host = HostEvidence(name)
     for each in pages:
         path = normal_path(path_of(each.url))
-        host.add_path(path)
+        host.add_path(path, path_of(each.url))
         host.add_page(path, mark_of(each))
     return host
 

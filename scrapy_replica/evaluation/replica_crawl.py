@@ -90,10 +90,10 @@ class Rehearsal:
 
     def _probe(self, probe: Probe) -> None:
         self.n_probes += 1
-        url = self._by_path[probe.host].get(probe.path)
+        url = self._by_path[probe.host].get(probe.normal)
         if probe.host in self._detector.verdicts or url is None or url in self.fetched[probe.host]:
             self.n_failed_probes += 1
-            self._detector.failed(probe.host, probe.path)
+            self._detector.failed(probe)
         else:
             self._fetch(probe.host, url)
 

@@ -67,7 +67,7 @@ class Candidates:
 
     def add_url(self, host: str, path: str) -> None:
         """Take note of a known URL of *host*, fetched or not: *path* with its query, as it stands in the URL."""
-        self._add_path(self.host(host), normal_path(path))
+        self._add_path(self.host(host), normal_path(path), path)
 
     def add_page(self, page: Page) -> PageMark:
         """Take note of a fetched *page*, its redirects, alternates and neighbours; returns the mark to be stored."""
@@ -91,13 +91,13 @@ class Candidates:
         """Take note of the *mark* of the page at *path* (with its query) of *host*."""
         evidence = self.host(host)
         normal = normal_path(path)
-        self._add_path(evidence, normal)
+        self._add_path(evidence, normal, path)
         evidence.add_page(normal, mark)
         if mark.simhash is not None and mark.words >= MIN_WORDS:
             self._add_text(evidence, mark.simhash)
 
-    def _add_path(self, host: HostEvidence, normal: str) -> None:
-        if not host.add_path(normal):
+    def _add_path(self, host: HostEvidence, normal: str, raw: str) -> None:
+        if not host.add_path(normal, raw):
             return
         for prefix, suffix in suffixes(normal):
             sharers = self._suffixes.get(suffix)
@@ -172,6 +172,13 @@ class Candidates:
             pair = self.pair(host, name)
             if pair.is_candidate:
                 yield pair
+
+    def readmit(self, host: str) -> None:
+        """Take a forgotten *host* in again: its known paths count as before, of its pages nothing is known."""
+        former = self.hosts.pop(host, None)
+        evidence = self.host(host)
+        for path, raw in (former.paths if former is not None else {}).items():
+            self._add_path(evidence, path, raw)
 
     def forget(self, host: str) -> None:
         """Take *host* out of all pairs: a blocked copy; its evidence stays, its places in the lists are given up."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
@@ -16,8 +18,8 @@ from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.groups import Conflict, keeper
-from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge
-from scrapy_replica.sites.probes import Probe, choose
+from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
+from scrapy_replica.sites.probes import Probe, choose, moved
 from scrapy_replica.sites.sketch import jaccards
 
 _CONTRADICTION = 0.6
@@ -61,6 +63,7 @@ class Detector:
 
     def __init__(self, judge: Judge, *, max_probes_of_pair: int = 6, max_probes_of_host: int = 12) -> None:
         self.judge = judge
+        self._first_judge = judge
         self.candidates = Candidates()
         self.verdicts: dict[str, Verdict] = {}
         self.in_links: Counter[str] = Counter()
@@ -69,6 +72,7 @@ class Detector:
         self._max_probes_of_host = max_probes_of_host
         self._pending: dict[str, set[str]] = {}
         self._allowed: set[frozenset[str]] = set()
+        self._own: set[str] = set()
         self._reviews: dict[str, _Review] = {}
 
     def known(self, host: str, path: str) -> None:
@@ -92,9 +96,61 @@ class Detector:
                 break
         return findings
 
-    def failed(self, host: str, path: str) -> None:
-        """Take note that the probe of normalised *path* on *host* brought no page."""
-        self._pending.get(host, set()).discard(path)
+    def failed(self, probe: Probe) -> None:
+        """Take note that *probe* brought no page; it is not asked for again."""
+
+    def restore(self, verdict: Verdict) -> None:
+        """Take a verdict stored earlier, after the evidence was rebuilt."""
+        self.verdicts[verdict.copy] = verdict
+        self.candidates.forget(verdict.copy)
+
+    def allow(self, host: str) -> list[Verdict]:
+        """Take *host* for a site of its own from now on; returns the verdicts this takes back."""
+        touched = [verdict for verdict in self.verdicts.values() if host in (verdict.copy, verdict.keeper)]
+        for verdict in touched:
+            self.withdraw(verdict.copy)
+        self._own.add(host)
+        return touched
+
+    def rewritten(self, host: str, path: str) -> tuple[str, str] | None:
+        """Return the host and path that stand for *path* (with its query) of the copy *host*.
+
+        None if *host* is no copy, or if the keeper is not known to have a page there.
+        """
+        copy, target = host, path if host in self.verdicts else None
+        while host in self.verdicts and target is not None:
+            verdict = self.verdicts[host]
+            host, target = verdict.keeper, moved(target, verdict.copy_prefix, verdict.keeper_prefix)
+        if target is None or host == copy:
+            return None
+        raw = self.candidates.host(host).paths.get(normal_path(target))
+        return (host, raw) if raw is not None else None
+
+    def look_again(self, copy: str, n: int) -> list[Probe]:
+        """Return up to *n* pages of a blocked *copy* to fetch again, so that its verdict is held against them."""
+        verdict = self.verdicts[copy]
+        hosts = self.candidates.hosts
+        prefixes = verdict.keeper_prefix, verdict.copy_prefix
+        found = choose(hosts[verdict.keeper], HostEvidence(copy), prefixes, n, set())
+        known = hosts[copy].paths
+        return [
+            replace(probe, path=known.get(probe.normal, probe.path), is_known=probe.normal in known) for probe in found
+        ]
+
+    def recalibrate(self, max_fpr: float) -> None:
+        """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
+
+        Starts from the judge the crawl began with, so that no pair is counted twice. Linear in the pairs: a few
+        times a crawl.
+        """
+        pairs = list(self.candidates.pairs.values())
+        if not pairs:
+            return
+        comparisons = [self.compare(pair) for pair in pairs]
+        raw = np.array([features_of(comparison, RAW) for comparison in comparisons])
+        n_aligned = np.array([len(comparison.aligned) for comparison in comparisons])
+        obvious = obvious_labels(raw, n_aligned, np.array([pair.is_candidate for pair in pairs]))
+        self.judge = self._first_judge.retrained(raw, obvious).with_threshold_for(raw[obvious == -1], max_fpr)
 
     def compare(self, pair: Pair) -> Comparison:
         """Return the two hosts of *pair* laid side by side."""
@@ -102,7 +158,7 @@ class Detector:
         return Comparison(hosts[pair.first], hosts[pair.second], pair.election.winner())
 
     def _consider(self, pair: Pair, findings: Findings) -> None:
-        if frozenset((pair.first, pair.second)) in self._allowed:
+        if self._own & {pair.first, pair.second} or frozenset((pair.first, pair.second)) in self._allowed:
             return
         comparison = self.compare(pair)
         mine, theirs = (side.view(prefix)[0] for side, prefix in _sides(comparison))
@@ -192,7 +248,7 @@ class Detector:
         for probe in choose(source, target, prefixes, max(0, room), pending):
             pair.n_probes += 1
             target.n_probes += 1
-            pending.add(probe.path)
+            pending.add(probe.normal)
             findings.probes.append(probe)
 
     def _is_likely(self, pair: Pair, comparison: Comparison) -> bool:
@@ -222,8 +278,9 @@ class Detector:
             findings.withdrawn.append(verdict)
 
     def withdraw(self, copy: str) -> None:
-        """Take back the verdict on *copy*; the pair is not judged again, both hosts' evidence starts anew in pairs."""
+        """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
         verdict = self.verdicts.pop(copy)
+        self.candidates.readmit(copy)
         self._reviews.pop(copy, None)
         self._allowed.add(frozenset((copy, verdict.keeper)))
 

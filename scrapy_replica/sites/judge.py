@@ -88,7 +88,7 @@ class Judge:
     threshold: float
 
     def alpha(self, pair: Comparison) -> tuple[float, float]:
-        """Return how positive the PU and the NU classifier find *pair*: alpha(x, +), 0..1 each."""
+        """Return how positive the PU and the NU classifier find *pair*, 0..1 each."""
         return self._alpha(_columns_of_one(features_of(pair, RAW)))
 
     def score(self, pair: Comparison) -> float:

@@ -137,11 +137,11 @@ class LAC:
         self._rules: list[dict[int, tuple[float, float]]] | None = None
 
     def alpha(self, codes: IntArray) -> FloatArray:
-        """Return alpha(x, -), 0..1, of each vector, shape (n, features) -> (n,); 0.5 where no rule applies."""
+        """Return how negative each vector is (equation 5), 0..1, shape (n, features) -> (n,); 0.5 without any rule."""
         return alpha_of(*rule_sums(self.cube.supports(codes)))
 
     def alpha_one(self, code: Sequence[int]) -> float:
-        """Return what :meth:`alpha` does for one vector; plain Python, 20 times faster than a batch of one."""
+        """Return the same number for a single vector, in plain Python: 20 times faster than a batch of one."""
         if self._rules is None:
             self._rules = self.cube.confidences()
         keys = [0]
