@@ -248,5 +248,3 @@ class TestPages:
         assert db.ledger.settle(1, "novel")
         assert not db.ledger.settle(2, "novel")
         assert db.ledger.outcomes() == {"novel": 1}
-
-

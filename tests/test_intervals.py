@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
@@ -21,7 +22,7 @@ def slow_mdl(points):
     values = sorted({value for value, _ in points})
     labels = [label for _, label in points]
     best = None
-    for low, high in zip(values, values[1:], strict=False):
+    for low, high in pairwise(values):
         left = [label for value, label in points if value <= low]
         right = [label for value, label in points if value >= high]
         split = (len(left) * entropy(left) + len(right) * entropy(right)) / len(points)

@@ -36,7 +36,7 @@ def cube_of(examples):
 class TestTable1:
     """Table 1 of Davis et al.: eight examples, five features; intervals numbered in order of their lower end."""
 
-    EXAMPLES = [
+    EXAMPLES = (
         # ip4, ip3, ndist, nmatch, fullpath
         ((1, 2, 2, 2, 2), True),
         ((1, 1, 3, 1, 1), False),
@@ -46,7 +46,7 @@ class TestTable1:
         ((1, 2, 2, 3, 2), False),
         ((1, 1, 3, 1, 2), False),
         ((2, 3, 1, 3, 2), True),
-    ]
+    )
     X = (1, 1, 2, 2, 1)
 
     def test_alpha_by_hand(self):

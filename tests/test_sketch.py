@@ -57,7 +57,7 @@ class TestGuessLanguage:
             ("fr", "le chat est sur la table et il ne dort pas dans les bras de une dame qui est là"),
             ("es", "el gato está en la mesa y no se duerme con los perros de una casa que es de un hombre"),
             ("pt", "o gato não está na mesa e o cão é um dos que não se dorme com uma casa para ele"),
-            ("ru", "кот не спит на столе и это не что он хочет от тебя как и все что у них для него"),
+            ("ru", "кот не спит на столе и это не что он хочет от тебя как и все что у них для него"),  # noqa: RUF001
             ("zh", "猫坐在垫子上它并不像它可以的那样快乐因为它想要更多的鱼和牛奶还有一个安静的地方睡觉"),
             ("ja", "猫はマットの上に座っていますが、もっと魚とミルクが欲しいので幸せではありません"),
             ("ko", "고양이는 매트 위에 앉아 있지만 더 많은 생선과 우유를 원하기 때문에 행복하지 않다"),

@@ -141,7 +141,7 @@ class ReplicaExtension:
         assert response.request is not None
         self.observed.add(response.request)
         if response.status != 200:
-            crawl.failed(url_id, response.request.url, response.status, None)
+            crawl.failed(url_id, response.status, None)
             return None
         page = page_from_response(response, self.config.language)
         observation = crawl.observe(page, url_id, response.meta.get("depth", 0))

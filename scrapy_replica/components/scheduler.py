@@ -213,7 +213,7 @@ class ReplicaScheduler(BaseScheduler):
             self._left_downloader(request)
             status = self._statuses.pop(request, None)
             if request not in self._extension.observed:
-                self._crawl.failed(lease.id, request.url, status, self._extension.errors.get(request))
+                self._crawl.failed(lease.id, status, self._extension.errors.get(request))
             self._db.finish(lease.id)
         if ended:
             self._db.commit()

@@ -222,9 +222,8 @@ class Crawl:
         self.db.finish(url_id)
         return url_id
 
-    def failed(self, url_id: int, url: str, status: int | None, error: str | None) -> None:
-        """Take note that fetching *url* brought no page: another status, another type, or no response."""
-        self.replicas.failed(url, host_of(url))
+    def failed(self, url_id: int, status: int | None, error: str | None) -> None:
+        """Take note that a fetch brought no page: another status, another type, or no response."""
         if not self.db.pages.has_page(url_id):
             self.db.pages.enter(Fetched(url_id, self._now(), status, error))
             self.db.ledger.settle(url_id, "failed")

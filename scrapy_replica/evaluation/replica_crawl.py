@@ -14,8 +14,9 @@ from statistics import median
 from scrapy_replica.evaluation.replica_pairs import N_FOLDS, PairTable
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path
+from scrapy_replica.sites.evidence import host_of
 from scrapy_replica.sites.detector import Detector
-from scrapy_replica.sites.evidence import host_of, path_of
+from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.sites.judge import Judge, trained_on
 from scrapy_replica.sites.probes import Probe
 
@@ -89,10 +90,10 @@ class Rehearsal:
 
     def _probe(self, probe: Probe) -> None:
         self.n_probes += 1
-        url = self._by_path[probe.host].get(probe.path)
+        url = self._by_path[probe.host].get(probe.normal)
         if probe.host in self._detector.verdicts or url is None or url in self.fetched[probe.host]:
             self.n_failed_probes += 1
-            self._detector.failed(probe.host, probe.path)
+            self._detector.failed(probe)
         else:
             self._fetch(probe.host, url)
 
@@ -104,10 +105,8 @@ def crawl_figures(
 
     ``crawl.decided`` is the share of replica pairs that stood as one site before either copy was finished;
     ``crawl.saved_of_oracle`` compares the pages of blocked copies that were not fetched with what is saved by
-    knowing from the first page, the largest host of each group being kept.
-
-    Args:
-        families: Count pairs of these families only; unrelated pairs always count.
+    knowing from the first page, the largest host of each group being kept. Of related pairs only those of *families*
+    count, where given.
     """
     rehearsal = Rehearsal(pages, judge)
     detector = rehearsal.run()

@@ -58,7 +58,7 @@ class PairTable:
 
     @property
     def is_replica(self) -> BoolArray:
-        return self.relation == "replica"
+        return np.asarray(self.relation == "replica")
 
 
 def read_truth(folder: Path) -> list[dict[str, str]]:

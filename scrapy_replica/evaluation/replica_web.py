@@ -79,7 +79,9 @@ def _site_pages(rng: random.Random, site: int) -> list[tuple[str, int]]:
     # article numbers and words recur on other sites, as they do on the Web
     paths += [f"{rng.choice(folders)}/{_word(rng, rng.randint(2, 3))}.html" for _ in range(n_pages)]
     soft_404 = rng.randrange(50)
-    return [(path, soft_404 if rng.random() < 0.03 else crc32(f"{site}{path}".encode())) for path in dict.fromkeys(paths)]
+    return [
+        (path, soft_404 if rng.random() < 0.03 else crc32(f"{site}{path}".encode())) for path in dict.fromkeys(paths)
+    ]
 
 
 def _seen_of(rng: random.Random, pages: list[tuple[str, int]], *, is_copy: bool) -> set[tuple[str, int]]:
@@ -134,10 +136,8 @@ def candidate_pairs(web: SyntheticWeb) -> list[tuple[str, str]]:
 def synthetic_figures(n_hosts: int, seed: int, max_pairs: int = 30_000) -> dict[str, float]:
     """Return ``synthetic.<method>.auc`` over the candidates that are not obvious by name.
 
-    The published figures beside them: NormPaths .9415, B-SVM .9824, PU .9908, NU .9688, PU+NU .9950, bound .9956.
-
-    Args:
-        max_pairs: All replicas and a random sample of the rest, at most so many.
+    All replicas are among them and a random sample of the rest, *max_pairs* at most. The published figures beside
+    them: NormPaths .9415, B-SVM .9824, PU .9908, NU .9688, PU+NU .9950, bound .9956.
     """
     web = make_web(n_hosts, seed)
     rng = random.Random(seed)
@@ -147,7 +147,9 @@ def synthetic_figures(n_hosts: int, seed: int, max_pairs: int = 30_000) -> dict[
     positives = [pair for pair, replica in zip(pairs, is_replica, strict=True) if replica]
     pairs = positives + rng.sample(others, min(len(others), max_pairs - len(positives)))
     hosts = sorted(web.pages)
-    unrelated = [(a, b) for a, b in (sorted(rng.sample(hosts, 2)) for _ in range(max_pairs // 4)) if _is_apart(web, a, b)]
+    unrelated = [
+        (a, b) for a, b in (sorted(rng.sample(hosts, 2)) for _ in range(max_pairs // 4)) if _is_apart(web, a, b)
+    ]
     values = _values(web, [*pairs, *unrelated])
     obvious = np.array([1 if is_obvious_replica(a, b) else 0 for a, b in pairs] + [-1] * len(unrelated))
     labels = np.array([web.site[a] == web.site[b] for a, b in [*pairs, *unrelated]])
@@ -187,7 +189,9 @@ def _method_scores(
     )
     locked = [1 - train(sizes, codes, obvious, start).lac.alpha(codes) for start in (Start.PU, Start.NU)]
     unlabelled = np.flatnonzero(obvious != 1).tolist()
-    chosen = np.array(np.flatnonzero(obvious == 1).tolist() + rng.sample(unlabelled, min(len(unlabelled), _SVM_UNLABELLED)))
+    chosen = np.array(
+        np.flatnonzero(obvious == 1).tolist() + rng.sample(unlabelled, min(len(unlabelled), _SVM_UNLABELLED))
+    )
     return {
         "pu": pu,
         "nu": nu,

@@ -52,23 +52,29 @@ _FPRS = (0.0, 0.001, 0.005)
 def evaluate(folder: Path, *, train_folder: Path | None = None, model: Path | None = None) -> dict[str, float]:
     """Return every figure for the labelled pairs of *folder*.
 
-    Args:
-        train_folder: Learn from this folder in place of the other folds.
-        model: Judge as this model says; the other methods are left out.
+    With *train_folder*, everything is learnt there in place of the other folds. With *model*, the judge is the one
+    stored there, and the other methods are left out.
     """
     table, pages = load(folder)
-    weights = duplicate_urls(pages)
-    scorers = {"judge": model_scorer(Judge.load(model))} if model is not None else METHODS
     other = load(train_folder)[0] if train_folder is not None else None
-    figures: dict[str, float] = {}
+    return figures_of(table, pages, other=other, judge=Judge.load(model) if model is not None else None)
+
+
+def figures_of(
+    table: PairTable, pages: Mapping[str, list[Page]], *, other: PairTable | None = None, judge: Judge | None = None
+) -> dict[str, float]:
+    """Return every figure for a folder that is read already; see :func:`evaluate`."""
+    weights = duplicate_urls(pages)
+    figures: dict[str, float] = _candidate_figures(table)
     scores: dict[str, FloatArray] = {}
-    for name, scorer in scorers.items():
+    for name, scorer in METHODS.items() if judge is None else [("judge", model_scorer(judge))]:
         scores[name], called = out_of_fold(scorer, table, other)
-        if name == "judge" and model is not None:
-            called = scores[name] >= Judge.load(model).threshold
-        figures |= {f"{name}.{key}": value for key, value in method_figures(table, scores[name], called, weights).items()}
-    figures |= _candidate_figures(table)
-    if model is None:
+        if judge is not None:
+            called = scores[name] >= judge.threshold
+        figures |= {
+            f"{name}.{key}": value for key, value in method_figures(table, scores[name], called, weights).items()
+        }
+    if judge is None:
         figures |= _feature_figures(table) | _wilcoxon(table, scores)
     return figures
 
@@ -228,11 +234,11 @@ def _em(
 
 def dominated_share(first: FloatArray, second: FloatArray, is_train: BoolArray) -> FloatArray:
     """Return the share of training points each point dominates, so that the scores of all folds compare."""
-    share = np.empty(len(first))
+    share: FloatArray = np.empty(len(first))
     share[is_train] = dominance_counts(first[is_train], second[is_train])
     with_all = dominance_counts(first, second)[~is_train]
     share[~is_train] = with_all - dominance_counts(first[~is_train], second[~is_train])
-    return share / is_train.sum()
+    return share / float(is_train.sum())
 
 
 def _candidate_figures(table: PairTable) -> dict[str, float]:
@@ -274,7 +280,7 @@ def _without(values: FloatArray, place: int) -> Scorer:
 def _wilcoxon(table: PairTable, scores: Mapping[str, FloatArray]) -> dict[str, float]:
     """Return the p-values that the judge ranks replicas as another method does: the share of near misses above each."""
     try:
-        from scipy.stats import wilcoxon  # noqa: PLC0415
+        from scipy.stats import wilcoxon  # type: ignore[import-untyped]  # noqa: PLC0415
     except ImportError as error:
         raise ImportError("the Wilcoxon test needs SciPy: pip install scrapy-replica[learn]") from error
     near = table.relation == "near_miss"
@@ -287,7 +293,9 @@ def _wilcoxon(table: PairTable, scores: Mapping[str, FloatArray]) -> dict[str, f
     for name, values in scores.items():
         theirs = above(values)
         if name != "judge":
-            figures[f"wilcoxon.judge_{name}.p"] = float(wilcoxon(ours, theirs).pvalue) if (ours != theirs).any() else 1.0
+            figures[f"wilcoxon.judge_{name}.p"] = (
+                float(wilcoxon(ours, theirs).pvalue) if (ours != theirs).any() else 1.0
+            )
     return figures
 
 

@@ -68,7 +68,7 @@ class Candidates:
 
     def add_url(self, host: str, path: str) -> None:
         """Take note of a known URL of *host*, fetched or not: *path* with its query, as it stands in the URL."""
-        self._add_path(self.host(host), normal_path(path))
+        self._add_path(self.host(host), normal_path(path), path)
 
     def add_page(self, page: Page) -> PageMark:
         """Take note of a fetched *page*, its redirects, alternates and neighbours; returns the mark to be stored."""
@@ -93,13 +93,13 @@ class Candidates:
         """Take note of the *mark* of the page at *path* (with its query) of *host*."""
         evidence = self.host(host)
         normal = normal_path(path)
-        self._add_path(evidence, normal)
+        self._add_path(evidence, normal, path)
         evidence.add_page(normal, mark)
         if mark.simhash is not None and mark.words >= MIN_WORDS:
             self._add_text(evidence, mark.simhash)
 
-    def _add_path(self, host: HostEvidence, normal: str) -> None:
-        if not host.add_path(normal):
+    def _add_path(self, host: HostEvidence, normal: str, raw: str) -> None:
+        if not host.add_path(normal, raw):
             return
         for prefix, suffix in suffixes(normal):
             sharers = self._suffixes.get(suffix)
@@ -145,8 +145,9 @@ class Candidates:
                 self.pair(host.name, name).n_near += 1
 
     def _near(self, simhash: int) -> set[int]:
-        """Return the known simhashes within 6 bits: one of four blocks differs in at most one bit, and of three
-        blocks in none where only the fourth is equal (pigeonhole: 7 exact or one-bit neighbours for distance 6).
+        """Return the known simhashes within 6 bits.
+
+        Pigeonhole: if each of the first three blocks differs in two bits or more, the fourth is equal.
         """
         found = set()
         for block, shift in zip(self._blocks, _SHIFTS, strict=True):
@@ -173,6 +174,13 @@ class Candidates:
             pair = self.pair(host, name)
             if pair.is_candidate:
                 yield pair
+
+    def readmit(self, host: str) -> None:
+        """Take a forgotten *host* in again: its known paths count as before, of its pages nothing is known."""
+        former = self.hosts.pop(host, None)
+        evidence = self.host(host)
+        for path, raw in (former.paths if former is not None else {}).items():
+            self._add_path(evidence, path, raw)
 
     def forget(self, host: str) -> None:
         """Take *host* out of all pairs: a blocked copy; its evidence stays, its places in the lists are given up."""

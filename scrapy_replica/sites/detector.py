@@ -8,21 +8,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, Pair
-from scrapy_replica.sites.evidence import HostEvidence, PageMark, path_of
+from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.groups import Conflict, first_contradiction, keeper
-from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge
-from scrapy_replica.sites.probes import Probe, choose
+from scrapy_replica.sites.groups import Conflict, keeper
+from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
+from scrapy_replica.sites.probes import Probe, choose, moved
 from scrapy_replica.sites.sketch import jaccards
 
 _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
+"""Comparable pages from which two hosts can contradict each other."""
+_MAX_MEMBERS = 10
+"""Copies of a group that a new member is held against."""
 _MIN_OTHERS = 3
 """Pages of a blocked copy that must turn out to be other pages before its verdict is withdrawn."""
 
@@ -58,6 +63,7 @@ class Detector:
 
     def __init__(self, judge: Judge, *, max_probes_of_pair: int = 6, max_probes_of_host: int = 12) -> None:
         self.judge = judge
+        self._first_judge = judge
         self.candidates = Candidates()
         self.verdicts: dict[str, Verdict] = {}
         self.in_links: Counter[str] = Counter()
@@ -65,9 +71,8 @@ class Detector:
         self._max_probes_of_pair = max_probes_of_pair
         self._max_probes_of_host = max_probes_of_host
         self._pending: dict[str, set[str]] = {}
-        self.allowed: set[str] = set()
-        """Hosts that are never taken for copies, nor for originals: a person said so."""
-        self._apart: set[frozenset[str]] = set()
+        self._allowed: set[frozenset[str]] = set()
+        self._own: set[str] = set()
         self._reviews: dict[str, _Review] = {}
 
     def known(self, host: str, path: str) -> None:
@@ -78,22 +83,91 @@ class Detector:
     def observe(self, page: Page) -> Findings:
         """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`known`."""
         self.first_seen.setdefault(page.host, len(self.first_seen))
-        mark = self.candidates.add_page(page)
         path = normal_path(path_of(page.url))
         self._pending.get(page.host, set()).discard(path)
         findings = Findings()
         if page.host in self.verdicts:
-            self._review(self.verdicts[page.host], path, mark, findings)
+            self._review(self.verdicts[page.host], path, mark_of(page), findings)
             return findings
+        self.candidates.add_page(page)
         for pair in sorted(self.candidates.pairs_of(page.host), key=lambda pair: (pair.first, pair.second)):
             self._consider(pair, findings)
             if page.host in self.verdicts:
                 break
         return findings
 
-    def failed(self, host: str, path: str) -> None:
-        """Take note that the probe of normalised *path* on *host* brought no page."""
-        self._pending.get(host, set()).discard(path)
+    def failed(self, probe: Probe) -> None:
+        """Take note that *probe* brought no page; it is not asked for again."""
+
+    def restore(self, verdict: Verdict) -> None:
+        """Take a verdict stored earlier, after the evidence was rebuilt."""
+        self.verdicts[verdict.copy] = verdict
+        self.candidates.forget(verdict.copy)
+
+    def keep_apart(self, a: str, b: str) -> None:
+        """Never judge these two again."""
+        self._allowed.add(frozenset((a, b)))
+
+    def is_copied(self, page: Page) -> bool | None:
+        """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
+        verdict = self.verdicts[page.host]
+        rest = relative(normal_path(path_of(page.url)), verdict.copy_prefix)
+        twin = self.candidates.host(verdict.keeper).view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
+        return is_same_page(mark_of(page), twin) if twin is not None else None
+
+    def expire(self, copy: str) -> None:
+        """End the verdict on *copy* without prejudice: its pages are looked at anew."""
+        del self.verdicts[copy]
+        self._reviews.pop(copy, None)
+        self.candidates.readmit(copy)
+
+    def allow(self, host: str) -> list[Verdict]:
+        """Take *host* for a site of its own from now on; returns the verdicts this takes back."""
+        touched = [verdict for verdict in self.verdicts.values() if host in (verdict.copy, verdict.keeper)]
+        for verdict in touched:
+            self.withdraw(verdict.copy)
+        self._own.add(host)
+        return touched
+
+    def rewritten(self, host: str, path: str) -> tuple[str, str] | None:
+        """Return the host and path that stand for *path* (with its query) of the copy *host*.
+
+        None if *host* is no copy, or if the keeper is not known to have a page there.
+        """
+        copy, target = host, path if host in self.verdicts else None
+        while host in self.verdicts and target is not None:
+            verdict = self.verdicts[host]
+            host, target = verdict.keeper, moved(target, verdict.copy_prefix, verdict.keeper_prefix)
+        if target is None or host == copy:
+            return None
+        raw = self.candidates.host(host).paths.get(normal_path(target))
+        return (host, raw) if raw is not None else None
+
+    def look_again(self, copy: str, n: int) -> list[Probe]:
+        """Return up to *n* pages of a blocked *copy* to fetch again, so that its verdict is held against them."""
+        verdict = self.verdicts[copy]
+        hosts = self.candidates.hosts
+        prefixes = verdict.keeper_prefix, verdict.copy_prefix
+        found = choose(hosts[verdict.keeper], HostEvidence(copy), prefixes, n, set())
+        known = hosts[copy].paths
+        return [
+            replace(probe, path=known.get(probe.normal, probe.path), is_known=probe.normal in known) for probe in found
+        ]
+
+    def recalibrate(self, max_fpr: float) -> None:
+        """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
+
+        Starts from the judge the crawl began with, so that no pair is counted twice. Linear in the pairs: a few
+        times a crawl.
+        """
+        pairs = list(self.candidates.pairs.values())
+        if not pairs:
+            return
+        comparisons = [self.compare(pair) for pair in pairs]
+        raw = np.array([features_of(comparison, RAW) for comparison in comparisons])
+        n_aligned = np.array([len(comparison.aligned) for comparison in comparisons])
+        obvious = obvious_labels(raw, n_aligned, np.array([pair.is_candidate for pair in pairs]))
+        self.judge = self._first_judge.retrained(raw, obvious).with_threshold_for(raw[obvious == -1], max_fpr)
 
     def compare(self, pair: Pair) -> Comparison:
         """Return the two hosts of *pair* laid side by side."""
@@ -103,9 +177,7 @@ class Detector:
     def _consider(self, pair: Pair, findings: Findings) -> None:
         if pair.first in self.verdicts or pair.second in self.verdicts:
             return  # a page of the copy was on its way when it was blocked
-        if frozenset((pair.first, pair.second)) in self._apart or not self.allowed.isdisjoint(
-            (pair.first, pair.second)
-        ):
+        if self._own & {pair.first, pair.second} or frozenset((pair.first, pair.second)) in self._allowed:
             return
         comparison = self.compare(pair)
         mine, theirs = (side.view(prefix)[0] for side, prefix in _sides(comparison))
@@ -121,10 +193,9 @@ class Detector:
         pair.score = score
         if score < self.judge.threshold_for(len(comparison.aligned), _coverage(comparison)):
             return False
-        first, second = comparison.first, comparison.second
-        clash = first_contradiction(self.group(first.name), self.group(second.name), self.contradicts)
+        clash = self._clash(comparison)
         if clash is not None:
-            findings.conflicts.append(Conflict(first.name, second.name, clash))
+            findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
             return False
         self._block(comparison, score, findings)
         return True
@@ -144,24 +215,9 @@ class Detector:
             evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)}
             | dict(zip(("alpha_pu", "alpha_nu"), self.judge.alpha(comparison), strict=True)),
         )
-        self.enact(verdict)
+        self.verdicts[copy.name] = verdict
+        self.candidates.forget(copy.name)
         findings.verdicts.append(verdict)
-
-    def enact(self, verdict: Verdict) -> None:
-        """Let *verdict* hold, whoever reached it."""
-        self.verdicts[verdict.copy] = verdict
-        self.candidates.forget(verdict.copy)
-
-    def is_copied(self, page: Page) -> bool | None:
-        """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
-        verdict = self.verdicts[page.host]
-        path = normal_path(path_of(page.url))
-        rest = relative(path, verdict.copy_prefix)
-        mine = self.candidates.host(page.host).pages.get(path)
-        twin = (
-            self.candidates.host(verdict.keeper).view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
-        )
-        return is_same_page(mine, twin) if mine is not None and twin is not None else None
 
     def group(self, host: str) -> set[str]:
         """Return the hosts that are one site with *host* by the verdicts so far, itself included."""
@@ -174,14 +230,29 @@ class Detector:
             host = self.verdicts[host].keeper
         return host
 
-    def contradicts(self, a: str, b: str) -> bool:
-        """Tell whether two hosts are known well enough to be called two sites."""
-        if frozenset((a, b)) in self._apart:
+    def _clash(self, pair: Comparison) -> tuple[str, str] | None:
+        """Return two hosts known as two sites that a verdict on *pair* would join through the groups, or None."""
+        for mine, my_prefix in self._members(pair.first, pair.prefixes[0]):
+            for theirs, their_prefix in self._members(pair.second, pair.prefixes[1]):
+                if mine is pair.first and theirs is pair.second:
+                    continue
+                if self._are_two_sites(Comparison(mine, theirs, (my_prefix, their_prefix))):
+                    return mine.name, theirs.name
+        return None
+
+    def _members(self, kept: HostEvidence, prefix: str) -> list[tuple[HostEvidence, str]]:
+        """Return *kept* and its copies that are aligned with it at *prefix*, each with its own prefix."""
+        copies = [
+            (self.candidates.host(verdict.copy), verdict.copy_prefix)
+            for verdict in self.verdicts.values()
+            if verdict.keeper == kept.name and verdict.keeper_prefix == prefix
+        ]
+        return [(kept, prefix), *copies[:_MAX_MEMBERS]]
+
+    def _are_two_sites(self, pair: Comparison) -> bool:
+        if frozenset((pair.first.name, pair.second.name)) in self._allowed:
             return True
-        pair = self.candidates.pairs.get((a, b) if a < b else (b, a))
-        if pair is None or pair.judged_at < _WELL_KNOWN or math.isnan(pair.score):
-            return False
-        return pair.score < _CONTRADICTION * self.judge.threshold
+        return len(pair.aligned) >= _WELL_KNOWN and self.judge.score(pair) < _CONTRADICTION * self.judge.threshold
 
     def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
         """Ask the host that would be kept for pages already fetched on the other one."""
@@ -197,7 +268,7 @@ class Detector:
         for probe in choose(source, target, prefixes, max(0, room), pending):
             pair.n_probes += 1
             target.n_probes += 1
-            pending.add(probe.path)
+            pending.add(probe.normal)
             findings.probes.append(probe)
 
     def _is_likely(self, pair: Pair, comparison: Comparison) -> bool:
@@ -227,14 +298,9 @@ class Detector:
             findings.withdrawn.append(verdict)
 
     def withdraw(self, copy: str) -> None:
-        """Take back the verdict on *copy*; the pair is not judged again, both hosts' evidence starts anew in pairs."""
-        verdict = self.verdicts.pop(copy)
-        self._reviews.pop(copy, None)
-        self.keep_apart(copy, verdict.keeper)
-
-    def keep_apart(self, a: str, b: str) -> None:
-        """Never judge these two again."""
-        self._apart.add(frozenset((a, b)))
+        """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
+        self.keep_apart(copy, self.verdicts[copy].keeper)
+        self.expire(copy)
 
 
 def is_same_page(a: PageMark, b: PageMark) -> bool:

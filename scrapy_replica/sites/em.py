@@ -66,12 +66,14 @@ def train(
 
     Args:
         sizes: Interval numbers per feature.
+        codes: Interval numbers of the examples.
         obvious: 1 obvious positive, -1 obvious negative, 0 unlabelled, shape (n,).
         start: PU or NU.
         is_locked: Obvious cases of both kinds keep their label. Otherwise those that *start* does not build on
             count as unlabelled.
         threshold: One alpha(x, -) for all examples in place of the best entropy cut (0.6 PU and 0.5 NU were best
             in the thesis, table 4.1).
+        max_rounds: Rounds after which it stops without having converged.
     """
     target = POSITIVE if start is Start.PU else NEGATIVE
     may_move = obvious == 0

@@ -112,18 +112,24 @@ def host_of(url: str) -> str:
     return url[start:end].rpartition("@")[2].partition(":")[0].lower()
 
 
+def origin_of(url: str) -> str:
+    """Return ``scheme://host[:port]`` of an absolute URL, without user."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{re.split('[/?#]', rest, maxsplit=1)[0].rpartition('@')[2]}"
+
+
 class HostEvidence:
     """Everything the judge asks of one host.
 
-    Invariant: ``pages`` and ``paths`` are keyed by normalised paths; every key of ``pages`` was a known path; the
-    views are what they would be if built anew.
+    Invariant: ``pages`` (to marks) and ``paths`` (to the path and query as the URL has them) are keyed by normalised
+    paths; the views are what they would be if built anew.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.ip: str | None = None
         self.pages: dict[str, PageMark] = {}
-        self.paths: set[str] = set()
+        self.paths: dict[str, str] = {}
         self.n_pages = 0
         self.n_probes = 0
         self.out_hosts: Counter[str] = Counter()
@@ -134,11 +140,11 @@ class HostEvidence:
         self.sample_below = 2**32
         self._views: dict[str, tuple[dict[str, PageMark], set[str]]] = {}
 
-    def add_path(self, path: str) -> bool:
-        """Take note of a known normalised *path*; False if it was known or lies outside the sample."""
+    def add_path(self, path: str, raw: str | None = None) -> bool:
+        """Take note of a known normalised *path*, *raw* in its URL; False if known or outside the sample."""
         if path in self.paths or sample_hash(path) >= self.sample_below:
             return False
-        self.paths.add(path)
+        self.paths[path] = raw if raw is not None else "/" + path
         for prefix, (_, known) in self._views.items():
             rest = relative(path, prefix)
             if rest is not None:
@@ -150,7 +156,7 @@ class HostEvidence:
     def _thin(self) -> None:
         while len(self.paths) > MAX_PATHS // 2 and self.sample_below > 1:
             self.sample_below //= 2
-            self.paths = {path for path in self.paths if sample_hash(path) < self.sample_below}
+            self.paths = {path: raw for path, raw in self.paths.items() if sample_hash(path) < self.sample_below}
         self._views.clear()
 
     def add_page(self, path: str, mark: PageMark) -> None:
@@ -190,4 +196,4 @@ def sample_hash(path: str) -> int:
     return crc32(path.rpartition("/")[2].encode("utf-8", "surrogatepass"))
 
 
-__all__ = ["MIN_WORDS", "HostEvidence", "PageMark", "host_of", "mark_of", "normal_path", "path_of", "sample_hash"]
+__all__ = ["MIN_WORDS", "HostEvidence", "PageMark", "host_of", "mark_of", "normal_path", "origin_of", "path_of", "sample_hash"]

@@ -22,7 +22,7 @@ MAX_ALIGNED = 100
 """Aligned pages looked at; more do not change a share."""
 _PRIOR = 0.3
 _LANGUAGE_PRIOR = 0.7
-_VERSION = re.compile(r"(?<![\d.])(?:v?\d+(?:\.\d+)+|(?:19|20)\d\d|v\d+)(?![\d.])")
+_VERSION = re.compile(r"(?<![\d.])(?:v?\d+(?:\.\d+)+|(?:19|20)\d\d|v\d+)(?!\.?\d)")
 
 
 @dataclass(frozen=True)

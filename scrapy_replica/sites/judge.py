@@ -88,7 +88,7 @@ class Judge:
     threshold: float
 
     def alpha(self, pair: Comparison) -> tuple[float, float]:
-        """Return alpha(x, +) by the PU and by the NU classifier, 0..1 each."""
+        """Return how positive the PU and the NU classifier find *pair*, 0..1 each."""
         return self._alpha(_columns_of_one(features_of(pair, RAW)))
 
     def score(self, pair: Comparison) -> float:

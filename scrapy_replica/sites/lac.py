@@ -89,8 +89,8 @@ class Cube:
             self.support[rows, 1 - target] -= amounts[0]
             return
         spread = np.broadcast_to(amounts, touched.shape)
-        np.add.at(self.support, (touched, target), spread)
-        np.subtract.at(self.support, (touched, 1 - target), spread)
+        np.add.at(self.support[:, target], touched, spread)
+        np.subtract.at(self.support[:, 1 - target], touched, spread)
 
     def merged(self, other: Cube) -> Cube:
         """Return the cube of both training sets: counts are added."""
@@ -137,11 +137,11 @@ class LAC:
         self._rules: list[dict[int, tuple[float, float]]] | None = None
 
     def alpha(self, codes: IntArray) -> FloatArray:
-        """Return alpha(x, -), 0..1, of each vector, shape (n, features) -> (n,); 0.5 where no rule applies."""
+        """Return how negative each vector is (equation 5), 0..1, shape (n, features) -> (n,); 0.5 without any rule."""
         return alpha_of(*rule_sums(self.cube.supports(codes)))
 
     def alpha_one(self, code: Sequence[int]) -> float:
-        """Return alpha(x, -) of one vector; plain Python, 20 times faster than a batch of one."""
+        """Return the same number for a single vector, in plain Python: 20 times faster than a batch of one."""
         if self._rules is None:
             self._rules = self.cube.confidences()
         keys = [0]
@@ -196,4 +196,5 @@ def alpha_of(sums: FloatArray, rules: IntArray) -> FloatArray:
     """Return alpha(x, -) from summed confidences and rule counts, shapes (..., 2) -> (...,)."""
     scores = np.divide(sums, rules, out=np.zeros(sums.shape), where=rules > 0)
     both = scores.sum(axis=-1)
-    return np.divide(scores[..., NEGATIVE], both, out=np.full(both.shape, 0.5), where=both > 0)
+    alpha: FloatArray = np.divide(scores[..., NEGATIVE], both, out=np.full(both.shape, 0.5), where=both > 0)
+    return alpha

@@ -67,5 +67,5 @@ def jaccards(first: Sequence[bytes], second: Sequence[bytes]) -> FloatArray:
     """Return the estimated Jaccard coefficients of pairs of sketches, 0..1; standard error at most 0.07."""
     a = np.frombuffer(b"".join(first), dtype=np.uint8).reshape(-1, BINS)
     b = np.frombuffer(b"".join(second), dtype=np.uint8).reshape(-1, BINS)
-    equal = (a == b).sum(axis=1) / BINS
-    return np.maximum((equal - 1 / 256) / (1 - 1 / 256), 0.0)
+    equal: FloatArray = (a == b).sum(axis=1) / BINS
+    return np.maximum((equal - 1 / 256) / (1 - 1 / 256), 0.0).astype(np.float64)
