@@ -6,9 +6,8 @@ import random
 import pytest
 from replica_sites import page, site, text_of
 
-from scrapy_replica.sites.evidence import host_of
 from scrapy_replica.sites.detector import Detector, is_same_page
-from scrapy_replica.sites.evidence import mark_of, path_of
+from scrapy_replica.sites.evidence import host_of, mark_of, path_of
 from scrapy_replica.sites.judge import Judge
 
 JUDGE = Judge.load()

@@ -28,8 +28,8 @@ class VerdictTable:
     def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
         """Write *verdict*, reached at *at* (seconds since the epoch)."""
         self._write(
-            "INSERT INTO verdicts"
-            " (copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO verdicts (copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at,"
+            " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 verdict.copy,
                 verdict.keeper,
@@ -53,8 +53,9 @@ class VerdictTable:
             "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL"
             " FROM verdicts WHERE ended IS NULL ORDER BY id"
         )
-        for *fields, evidence, is_manual in rows:
-            yield Verdict(*fields, json.loads(evidence)), bool(is_manual)
+        for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, is_manual in rows:
+            verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
+            yield verdict, bool(is_manual)
 
     def withdrawn(self) -> list[tuple[str, str]]:
         """Return (copy, keeper) of the verdicts that were taken back for good."""

@@ -112,7 +112,9 @@ class Detector:
         """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
         verdict = self.verdicts[page.host]
         rest = relative(normal_path(path_of(page.url)), verdict.copy_prefix)
-        twin = self.candidates.host(verdict.keeper).view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
+        twin = (
+            self.candidates.host(verdict.keeper).view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
+        )
         return is_same_page(mark_of(page), twin) if twin is not None else None
 
     def expire(self, copy: str) -> None:

@@ -196,4 +196,14 @@ def sample_hash(path: str) -> int:
     return crc32(path.rpartition("/")[2].encode("utf-8", "surrogatepass"))
 
 
-__all__ = ["MIN_WORDS", "HostEvidence", "PageMark", "host_of", "mark_of", "normal_path", "origin_of", "path_of", "sample_hash"]
+__all__ = [
+    "MIN_WORDS",
+    "HostEvidence",
+    "PageMark",
+    "host_of",
+    "mark_of",
+    "normal_path",
+    "origin_of",
+    "path_of",
+    "sample_hash",
+]

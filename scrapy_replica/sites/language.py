@@ -1,6 +1,6 @@
 """Which language is a text in? A guess from script and function words: mirrors agree in it, translations do not."""
 
-# ruff: noqa: RUF001 -- Cyrillic words are meant
+
 
 from __future__ import annotations
 

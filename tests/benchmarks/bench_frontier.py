@@ -52,6 +52,8 @@ def test_discover_and_take(tmp_path, capsys):
     db.close()
     with capsys.disabled():
         print(f"\nfrontier, {WAITING:,} URLs waiting on {HOSTS:,} hosts, CPU time a page")
-        print(f"  discover {LINKS_PER_PAGE} new links, take, finish, commit: median {1e3 * statistics.median(costs):.3f} ms, "
-              f"mean {1e3 * statistics.mean(costs):.3f} ms (target 0.4)")
+        print(
+            f"  discover {LINKS_PER_PAGE} new links, take, finish, commit: median {1e3 * statistics.median(costs):.3f} ms, "
+            f"mean {1e3 * statistics.mean(costs):.3f} ms (target 0.4)"
+        )
         print(f"  on disk {size:.0f} bytes a URL (target 400), resident growth {growth:.0f} bytes a URL (target 60)")
