@@ -35,6 +35,8 @@ class Pair:
     score: float = math.nan
     """What the judge said last."""
     n_probes: int = 0
+    look_at: float = 0.0
+    """Pages of both hosts together from which the pair is looked at again."""
 
     @property
     def is_candidate(self) -> bool:

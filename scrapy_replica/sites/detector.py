@@ -25,6 +25,8 @@ from scrapy_replica.sites.sketch import jaccards
 _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
+_GROWTH = 1.05
+"""A pair is looked at again when its hosts have so many times the pages: each page of the first 20, then ever fewer."""
 """Comparable pages from which two hosts can contradict each other."""
 _MAX_MEMBERS = 10
 """Copies of a group that a new member is held against."""
@@ -181,6 +183,11 @@ class Detector:
             return  # a page of the copy was on its way when it was blocked
         if self._own & {pair.first, pair.second} or frozenset((pair.first, pair.second)) in self._allowed:
             return
+        hosts = self.candidates.hosts
+        n_pages = hosts[pair.first].n_pages + hosts[pair.second].n_pages
+        if n_pages < pair.look_at:
+            return
+        pair.look_at = n_pages * _GROWTH
         comparison = self.compare(pair)
         mine, theirs = (side.view(prefix)[0] for side, prefix in _sides(comparison))
         n_common = len(mine.keys() & theirs.keys())
