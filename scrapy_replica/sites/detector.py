@@ -91,7 +91,7 @@ class Detector:
             return findings
         self.candidates.add_page(page)
         for pair in sorted(self.candidates.pairs_of(page.host), key=lambda pair: (pair.first, pair.second)):
-            self._consider(pair, findings)
+            self._consider(pair, page.host, path, findings)
             if page.host in self.verdicts:
                 break
         return findings
@@ -157,17 +157,39 @@ class Detector:
         hosts = self.candidates.hosts
         return Comparison(hosts[pair.first], hosts[pair.second], pair.election.winner())
 
-    def _consider(self, pair: Pair, findings: Findings) -> None:
+    def _consider(self, pair: Pair, host: str, path: str, findings: Findings) -> None:
+        """Judge *pair* if the page at *path* of *host* made its evidence grow enough; else ask for probes."""
         if self._own & {pair.first, pair.second} or frozenset((pair.first, pair.second)) in self._allowed:
             return
-        comparison = self.compare(pair)
-        mine, theirs = (side.view(prefix)[0] for side, prefix in _sides(comparison))
-        n_common = len(mine.keys() & theirs.keys())
-        if n_common >= MIN_ALIGNED and n_common >= pair.judged_at + max(1, pair.judged_at // 4):
-            pair.judged_at = n_common
+        if self._count_common(pair, host, path):
+            pair.judged_at = pair.n_common
+            comparison = self.compare(pair)
             if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, findings):
                 return
-        self._probe(pair, comparison, findings)
+        if pair.n_probes < self._max_probes_of_pair and not self._is_hopeless(pair):
+            self._probe(pair, self.compare(pair), findings)
+
+    def _count_common(self, pair: Pair, host: str, path: str) -> bool:
+        """Keep count of the pages fetched on both; tell whether they have grown enough to judge.
+
+        A quarter more than at the last time is enough, for a pair without hope twice as many.
+        """
+        prefixes = pair.election.winner()
+        sides = [self.candidates.hosts[name] for name in (pair.first, pair.second)]
+        if pair.prefixes != prefixes:
+            mine, theirs = (side.view(prefix)[0] for side, prefix in zip(sides, prefixes, strict=True))
+            pair.prefixes, pair.n_common, pair.judged_at = prefixes, len(mine.keys() & theirs.keys()), -1
+        else:
+            place = int(host == pair.first)
+            rest = relative(path, prefixes[1 - place])
+            if rest is None or rest not in sides[place].view(prefixes[place])[0]:
+                return False
+            pair.n_common += 1
+        growth = pair.judged_at if self._is_hopeless(pair) else pair.judged_at // 4
+        return pair.n_common >= max(MIN_ALIGNED, pair.judged_at + max(1, growth))
+
+    def _is_hopeless(self, pair: Pair) -> bool:
+        return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
 
     def _decide(self, pair: Pair, comparison: Comparison, findings: Findings) -> bool:
         score = self.judge.score(comparison)
@@ -236,7 +258,7 @@ class Detector:
 
     def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
         """Ask the host that would be kept for pages already fetched on the other one."""
-        if pair.n_probes >= self._max_probes_of_pair or not self._is_likely(pair, comparison):
+        if not self._is_likely(pair, comparison):
             return
         kept = keeper((comparison.first, comparison.second), self.in_links, self.first_seen)
         target, source = comparison.first, comparison.second
