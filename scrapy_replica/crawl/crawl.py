@@ -22,8 +22,14 @@ from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.urls.budgets import NoveltyBudgets
 
+PENALTY = {Action.DROP: float("inf"), Action.DEMOTE: DEMOTED}
+
 MAX_SEEN = 50_000
 """URLs whose best score is remembered (about 10 MB): most links of a page stand on the pages before it, too."""
+
+
+NOVEL = {Novelty.NOVEL.value: True, Novelty.EXACT_DUPLICATE.value: False, Novelty.NEAR_DUPLICATE.value: False}
+"""What a page of an earlier run means to the budgets; of short ones it is not known any more."""
 
 
 class Crawl:
@@ -53,7 +59,7 @@ class Crawl:
         self._duplicates = Duplicates(db.pages, config)
         self._budgets = NoveltyBudgets(config.trap_credit, config.host_budget, config.path_budget)
         for url, novelty in db.pages.novelties():
-            self._budgets.count(url, is_novel=novelty == Novelty.NOVEL.value)
+            self._budgets.count(url, is_novel=NOVEL.get(novelty))
         self._policy = Policy(config, aliases, self._budgets)
         self.decide, self.decide_link = self._policy.of_url, self._policy.of_link
         self.relevance = Relevance(db)
@@ -113,7 +119,7 @@ class Crawl:
             self._end_warmup()
         relevance = self.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
-        is_new = not self.db.pages.has_page(url_id)
+        is_new, is_news = not self.db.pages.has_page(url_id), self._duplicates.is_news(page, novelty)
         self.db.pages.enter(
             Fetched(
                 url_id,
@@ -134,7 +140,7 @@ class Crawl:
         self._duplicates.add(page)
         if is_new:
             self._pages += 1
-            self._budgets.count(page.url, is_novel=novelty is Novelty.NOVEL)
+            self._budgets.count(page.url, is_novel=is_news)
         self._count(url_id, novelty, relevance)
         self.strategy.visited(page, relevance)
         return Observation(page, url_id, depth, relevance, novelty, twin)
@@ -195,7 +201,8 @@ class Crawl:
         decision = self.decide_link(observation, url, host, fingerprint)
         if decision.action is Action.DROP and url in self._best_score:
             return
-        self._best_score[url] = float("-inf") if decision.action is Action.DROP else score
+        # What was dropped or demoted may come up again from a better page.
+        self._best_score[url] = score - PENALTY.get(decision.action, 0.0)
         self.enter(NewUrl(url, host, fingerprint, score, observation.depth + 1, observation.url_id), decision)
 
     def enter(self, new: NewUrl, decision: Decision) -> bool:
