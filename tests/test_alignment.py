@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_replica.sites.alignment import Election, joined, normal_path, relative, suffixes
+from scrapy_replica.sites.alignment import Election, joined, normal_path, relative, suffixes, unshared
 
 
 class TestNormalPath:
@@ -51,6 +51,14 @@ class TestRelative:
         assert relative("docs", "docs") == ""
         assert relative("docs/a", "docs") == "a"
         assert relative("docs/a", "") == "docs/a"
+
+
+class TestUnshared:
+    def test_table(self):
+        assert unshared("a/b/one", "c/one") == ("a/b", "c")
+        assert unshared("a/b/one", "b/one") == ("a", "")
+        assert unshared("one", "two") is None
+        assert unshared("", "") is None
 
 
 class TestElection:

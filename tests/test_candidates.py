@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replica_sites import page, site, text_of
 
-from scrapy_replica.sites.candidates import Candidates, host_of
-from scrapy_replica.sites.evidence import MAX_PATHS, HostEvidence, PageMark, mark_of, path_of
+from scrapy_replica.sites.candidates import Candidates
+from scrapy_replica.sites.evidence import MAX_PATHS, HostEvidence, PageMark, host_of, mark_of, path_of
 
 
 def candidate_names(candidates):

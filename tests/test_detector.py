@@ -103,6 +103,16 @@ class TestVerdicts:
         assert not detector.verdicts
 
 
+class TestCommonLayouts:
+    def test_copies_are_found_where_hundreds_of_hosts_have_the_same_paths(self):
+        others = [site(f"h{number}.example", f"v{number}", 6) for number in range(120)]
+        detector, _, _ = crawl(
+            *others, site("a.example", "w", 30, prefix="/x"), site("b.example", "w", 30, prefix="/y/z")
+        )
+        assert detector.canonical("b.example") == "a.example"
+        assert len(detector.verdicts) == 1
+
+
 class TestBadInput:
     def test_hosts_with_one_page(self):
         detector, _, _ = crawl(*(site(f"h{number}.example", "w", 1) for number in range(5)))

@@ -68,6 +68,8 @@ class ReplicaExtension:
         """Requests whose response was observed."""
         self.pending: WeakKeyDictionary[Request, Pending] = WeakKeyDictionary()
         """Requests on their way from the observer to the scheduler."""
+        self.starts: WeakSet[Request] = WeakSet()
+        """Requests of ``Spider.start()`` on their way to the scheduler."""
         self.errors: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
         """Name of the exception of requests that brought no response."""
         self.has_frontier = False

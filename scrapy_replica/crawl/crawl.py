@@ -23,6 +23,8 @@ from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.urls.budgets import NoveltyBudgets
 
+PENALTY = {Action.DROP: float("inf"), Action.DEMOTE: DEMOTED}
+
 MAX_SEEN = 50_000
 """URLs whose best score is remembered (about 10 MB): most links of a page stand on the pages before it, too."""
 
@@ -34,6 +36,9 @@ PROBE_SCORE = 0.4 * PRIORITY_STEP
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
+
+NOVEL = {Novelty.NOVEL.value: True, Novelty.EXACT_DUPLICATE.value: False, Novelty.NEAR_DUPLICATE.value: False}
+"""What a page of an earlier run means to the budgets; of short ones it is not known any more."""
 
 
 class Crawl:
@@ -63,7 +68,7 @@ class Crawl:
         self._duplicates = Duplicates(db.pages, config)
         self._budgets = NoveltyBudgets(config.trap_credit, config.host_budget, config.path_budget)
         for url, novelty in db.pages.novelties():
-            self._budgets.count(url, is_novel=novelty == Novelty.NOVEL.value)
+            self._budgets.count(url, is_novel=NOVEL.get(novelty))
         self.replicas = Replicas(config, db, now)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
@@ -126,7 +131,7 @@ class Crawl:
             self._end_warmup()
         relevance = self.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
-        is_new = not self.db.pages.has_page(url_id)
+        is_new, is_news = not self.db.pages.has_page(url_id), self._duplicates.is_news(page, novelty)
         self.db.pages.enter(
             Fetched(
                 url_id,
@@ -147,7 +152,7 @@ class Crawl:
         self._duplicates.add(page)
         if is_new:
             self._pages += 1
-            self._budgets.count(page.url, is_novel=novelty is Novelty.NOVEL)
+            self._budgets.count(page.url, is_novel=is_news)
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
         self._look_for_replicas(observation)
         self._count(observation)
@@ -259,7 +264,8 @@ class Crawl:
         decision = self.decide_link(observation, url, host, fingerprint)
         if decision.action is Action.DROP and url in self._best_score:
             return
-        self._best_score[url] = float("-inf") if decision.action is Action.DROP else score
+        # What was dropped or demoted may come up again from a better page.
+        self._best_score[url] = score - PENALTY.get(decision.action, 0.0)
         if host != observation.page.host:
             self.replicas.linked(host)
         self.enter(NewUrl(url, host, fingerprint, score, observation.depth + 1, observation.url_id), decision)

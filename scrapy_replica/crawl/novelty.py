@@ -24,6 +24,17 @@ class Duplicates:
         if page.simhash is not None:
             self._near.add(page.simhash)
 
+    def is_news(self, page: Page, novelty: Novelty) -> bool | None:
+        """Tell whether *page* is worth a fetch for the budgets; ``None`` where its text is too short to tell.
+
+        A document that is no HTML is known by its bytes, and new unless they were seen.
+        """
+        if novelty is not Novelty.UNKNOWN:
+            return novelty is Novelty.NOVEL
+        if page.signature is None or self._pages.by_signature(page.signature, 1):
+            return False
+        return None if page.text else True
+
     def judge(self, page: Page, url_id: int) -> tuple[Novelty, PageRow | None]:
         """Say what *page* is beside the pages before it, and which one it repeats."""
         if page.signature is None or page.words < self._config.min_words:

@@ -15,8 +15,8 @@ from w3lib.encoding import html_to_unicode
 from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.records import Page
 from scrapy_replica.sites.baselines import normpaths
-from scrapy_replica.sites.candidates import Candidates, host_of
-from scrapy_replica.sites.evidence import path_of
+from scrapy_replica.sites.candidates import Candidates
+from scrapy_replica.sites.evidence import host_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.judge import RAW
 from scrapy_replica.sites.published import Collection, is_obvious_replica

@@ -71,6 +71,17 @@ def joined(prefix: str, rest: str) -> str:
     return f"{prefix}/{rest}" if prefix and rest else prefix or rest
 
 
+def unshared(first: str, second: str) -> tuple[str, str] | None:
+    """Return what two normalised paths hold before their longest common suffix of whole segments, None without one."""
+    mine, theirs = first.split("/"), second.split("/")
+    n = 0
+    while n < min(len(mine), len(theirs)) and mine[-1 - n] == theirs[-1 - n]:
+        n += 1
+    if not n or mine[-n:] == [""]:
+        return None
+    return "/".join(mine[:-n]), "/".join(theirs[:-n])
+
+
 @dataclass(slots=True)
 class Election:
     """Votes of shared suffixes for the prefixes under which two hosts hold one site."""

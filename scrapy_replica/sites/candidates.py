@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from scrapy_replica.records import Page
-from scrapy_replica.sites.alignment import MAX_HOSTS, Election, normal_path, suffixes
+from scrapy_replica.sites.alignment import MAX_HOSTS, Election, normal_path, suffixes, unshared
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.neighbours import Neighbours
 
@@ -30,13 +30,15 @@ class Pair:
     election: Election = field(default_factory=Election)
     n_suffixes: int = 0
     n_near: int = 0
+    prefixes: tuple[str, str] | None = None
+    """The alignment that ``n_common`` was counted under."""
+    n_common: int = 0
+    """Pages fetched on both."""
     judged_at: int = -1
     """Comparable pages when the pair was judged last."""
     score: float = math.nan
     """What the judge said last."""
     n_probes: int = 0
-    look_at: float = 0.0
-    """Pages of both hosts together from which the pair is looked at again."""
 
     @property
     def is_candidate(self) -> bool:
@@ -58,7 +60,7 @@ class Candidates:
         self.pairs: dict[tuple[str, str], Pair] = {}
         self.partners: dict[str, set[str]] = {}
         self._suffixes: dict[str, dict[str, str] | None] = {}
-        self._texts: dict[int, set[str] | None] = {}
+        self._texts: dict[int, dict[str, str] | None] = {}
         self._blocks: tuple[dict[int, list[int]], ...] = ({}, {}, {}, {})
 
     def host(self, name: str) -> HostEvidence:
@@ -98,7 +100,7 @@ class Candidates:
         self._add_path(evidence, normal, path)
         evidence.add_page(normal, mark)
         if mark.simhash is not None and mark.words >= MIN_WORDS:
-            self._add_text(evidence, mark.simhash)
+            self._add_text(evidence, normal, mark.simhash)
 
     def _add_path(self, host: HostEvidence, normal: str, raw: str) -> None:
         if not host.add_path(normal, raw):
@@ -123,28 +125,34 @@ class Candidates:
                 )
             sharers[host.name] = prefix
 
-    def _add_text(self, host: HostEvidence, simhash: int) -> None:
+    def _add_text(self, host: HostEvidence, normal: str, simhash: int) -> None:
         sharers = self._texts.get(simhash)
         if sharers is None:
             if simhash in self._texts:
                 return
-            sharers = self._texts[simhash] = set()
+            sharers = self._texts[simhash] = {}
             for near in self._near(simhash):
-                self._count_near(host, self._texts[near])
+                self._count_near(host, normal, self._texts[near])
             for block, shift in zip(self._blocks, _SHIFTS, strict=True):
                 block.setdefault(simhash >> shift & _MASK, []).append(simhash)
         elif host.name in sharers:
             return
         else:
-            self._count_near(host, sharers)
-        sharers.add(host.name)
+            self._count_near(host, normal, sharers)
+        sharers[host.name] = normal
         if len(sharers) > MAX_HOSTS:
             self._texts[simhash] = None
 
-    def _count_near(self, host: HostEvidence, sharers: set[str] | None) -> None:
-        for name in sharers or ():
-            if name != host.name:
-                self.pair(host.name, name).n_near += 1
+    def _count_near(self, host: HostEvidence, normal: str, sharers: dict[str, str] | None) -> None:
+        for name, other_path in (sharers or {}).items():
+            if name == host.name:
+                continue
+            pair = self.pair(host.name, name)
+            pair.n_near += 1
+            # paths that every site has are in no list; where the texts meet, they align all the same
+            prefixes = unshared(normal, other_path)
+            if prefixes is not None:
+                pair.election.add(prefixes if pair.first == host.name else prefixes[::-1], len(sharers or ()) + 1)
 
     def _near(self, simhash: int) -> set[int]:
         """Return the known simhashes within 6 bits.
@@ -197,4 +205,4 @@ class Candidates:
                 (self._suffixes.get(suffix) or {}).pop(host, None)
         for mark in evidence.pages.values():
             if mark.simhash is not None:
-                (self._texts.get(mark.simhash) or set()).discard(host)
+                (self._texts.get(mark.simhash) or {}).pop(host, None)

@@ -25,8 +25,6 @@ from scrapy_replica.sites.sketch import jaccards
 _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
-_GROWTH = 1.05
-"""A pair is looked at again when its hosts have so many times the pages: each page of the first 20, then ever fewer."""
 """Comparable pages from which two hosts can contradict each other."""
 _MAX_MEMBERS = 10
 """Copies of a group that a new member is held against."""
@@ -93,7 +91,7 @@ class Detector:
             return findings
         self.candidates.add_page(page)
         for pair in sorted(self.candidates.pairs_of(page.host), key=lambda pair: (pair.first, pair.second)):
-            self._consider(pair, findings)
+            self._consider(pair, page.host, path, findings)
             if page.host in self.verdicts:
                 break
         return findings
@@ -110,6 +108,12 @@ class Detector:
         """Never judge these two again."""
         self._allowed.add(frozenset((a, b)))
 
+    def expire(self, copy: str) -> None:
+        """End the verdict on *copy* without prejudice: its pages are looked at anew."""
+        del self.verdicts[copy]
+        self._reviews.pop(copy, None)
+        self.candidates.readmit(copy)
+
     def is_copied(self, page: Page) -> bool | None:
         """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
         verdict = self.verdicts[page.host]
@@ -118,12 +122,6 @@ class Detector:
             self.candidates.host(verdict.keeper).view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
         )
         return is_same_page(mark_of(page), twin) if twin is not None else None
-
-    def expire(self, copy: str) -> None:
-        """End the verdict on *copy* without prejudice: its pages are looked at anew."""
-        del self.verdicts[copy]
-        self._reviews.pop(copy, None)
-        self.candidates.readmit(copy)
 
     def allow(self, host: str) -> list[Verdict]:
         """Take *host* for a site of its own from now on; returns the verdicts this takes back."""
@@ -178,24 +176,41 @@ class Detector:
         hosts = self.candidates.hosts
         return Comparison(hosts[pair.first], hosts[pair.second], pair.election.winner())
 
-    def _consider(self, pair: Pair, findings: Findings) -> None:
+    def _consider(self, pair: Pair, host: str, path: str, findings: Findings) -> None:
+        """Judge *pair* if the page at *path* of *host* made its evidence grow enough; else ask for probes."""
         if pair.first in self.verdicts or pair.second in self.verdicts:
             return  # a page of the copy was on its way when it was blocked
         if self._own & {pair.first, pair.second} or frozenset((pair.first, pair.second)) in self._allowed:
             return
-        hosts = self.candidates.hosts
-        n_pages = hosts[pair.first].n_pages + hosts[pair.second].n_pages
-        if n_pages < pair.look_at:
-            return
-        pair.look_at = n_pages * _GROWTH
-        comparison = self.compare(pair)
-        mine, theirs = (side.view(prefix)[0] for side, prefix in _sides(comparison))
-        n_common = len(mine.keys() & theirs.keys())
-        if n_common >= MIN_ALIGNED and n_common >= pair.judged_at + max(1, pair.judged_at // 4):
-            pair.judged_at = n_common
+        if self._count_common(pair, host, path):
+            pair.judged_at = pair.n_common
+            comparison = self.compare(pair)
             if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, findings):
                 return
-        self._probe(pair, comparison, findings)
+        if pair.n_probes < self._max_probes_of_pair and not self._is_hopeless(pair):
+            self._probe(pair, self.compare(pair), findings)
+
+    def _count_common(self, pair: Pair, host: str, path: str) -> bool:
+        """Keep count of the pages fetched on both; tell whether they have grown enough to judge.
+
+        A quarter more than at the last time is enough, for a pair without hope twice as many.
+        """
+        prefixes = pair.election.winner()
+        sides = [self.candidates.hosts[name] for name in (pair.first, pair.second)]
+        if pair.prefixes != prefixes:
+            mine, theirs = (side.view(prefix)[0] for side, prefix in zip(sides, prefixes, strict=True))
+            pair.prefixes, pair.n_common, pair.judged_at = prefixes, len(mine.keys() & theirs.keys()), -1
+        else:
+            place = int(host == pair.first)
+            rest = relative(path, prefixes[1 - place])
+            if rest is None or rest not in sides[place].view(prefixes[place])[0]:
+                return False
+            pair.n_common += 1
+        growth = pair.judged_at if self._is_hopeless(pair) else pair.judged_at // 4
+        return pair.n_common >= max(MIN_ALIGNED, pair.judged_at + max(1, growth))
+
+    def _is_hopeless(self, pair: Pair) -> bool:
+        return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
 
     def _decide(self, pair: Pair, comparison: Comparison, findings: Findings) -> bool:
         score = self.judge.score(comparison)
@@ -265,7 +280,7 @@ class Detector:
 
     def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
         """Ask the host that would be kept for pages already fetched on the other one."""
-        if pair.n_probes >= self._max_probes_of_pair or not self._is_likely(pair, comparison):
+        if not self._is_likely(pair, comparison):
             return
         kept = keeper((comparison.first, comparison.second), self.in_links, self.first_seen)
         target, source = comparison.first, comparison.second

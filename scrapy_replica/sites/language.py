@@ -1,7 +1,5 @@
 """Which language is a text in? A guess from script and function words: mirrors agree in it, translations do not."""
 
-
-
 from __future__ import annotations
 
 import re
