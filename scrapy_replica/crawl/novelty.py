@@ -36,7 +36,14 @@ class Duplicates:
         return None if page.text else True
 
     def judge(self, page: Page, url_id: int) -> tuple[Novelty, PageRow | None]:
-        """Say what *page* is beside the pages before it, and which one it repeats."""
+        """Say what *page* is beside the pages before it, and which one it repeats.
+
+        A page that is fetched again, because the crawl was killed meanwhile, is what it was: others that came after it
+        may repeat it by now, and of two pages that repeat each other nobody would follow the links.
+        """
+        before = self._pages.judgement(url_id)
+        if before is not None and before[0] == page.signature:
+            return Novelty(before[1]), before[2]
         if page.signature is None or page.words < self._config.min_words:
             return Novelty.UNKNOWN, None
         twin = self._twin(page, url_id, self._pages.by_signature(page.signature))
