@@ -55,7 +55,8 @@ class TestTopicSpider:
             "ftp://a.example/",
         ]
         pages = {"http://a.example/": page(links), "http://sub.a.example/": page(), "http://a.example/x.html": page()}
-        result = await crawl(TopicSpider, pages, REPLICA, seeds="http://a.example/", domains="a.example")
+        settings = REPLICA | {"REPLICA_PROBES": 0}
+        result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/", domains="a.example")
         assert set(result.urls) == set(pages)
 
     async def test_depth_limit_and_url_length(self):

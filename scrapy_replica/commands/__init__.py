@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_replica.commands import crawl, explain, rehearse
+from scrapy_replica.commands import crawl, explain, hosts, rehearse
 
 if TYPE_CHECKING:
     from scrapy_replica.commands.command import Command
 
-COMMANDS: tuple[Command, ...] = (crawl.CrawlCommand(), rehearse.RehearseCommand(), explain.ExplainCommand())
+COMMANDS: tuple[Command, ...] = (
+    crawl.CrawlCommand(),
+    rehearse.RehearseCommand(),
+    explain.ExplainCommand(),
+    hosts.HostsCommand(),
+    hosts.BlockCommand(),
+    hosts.AllowCommand(),
+)
 
 
 class ReplicaCommand(ScrapyCommand):

@@ -1,0 +1,1 @@
+"""One module per question, each measuring scrapy-replica beside baselines on labelled data."""
