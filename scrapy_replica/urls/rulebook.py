@@ -1,0 +1,137 @@
+"""All rules of a crawl, found by host and key, applied to a fixpoint."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from scrapy_replica.urls.pattern import UrlPattern, parse
+from scrapy_replica.urls.rule import Change, Rule, compiled, triggers
+
+_ANY_URL = ""
+_MAX_STEPS = 1000
+
+
+class _Entry(NamedTuple):
+    place: int
+    rule: Rule
+    change: Change
+
+
+class RuleBook:
+    """Canonicalises URLs with rules.
+
+    Every step must make the URL *smaller*: shorter, or as long and earlier in the alphabet. A rule that would not is
+    refused there. So no set of rules can loop, and ``canonical`` is idempotent whatever the rules are.
+
+    On a host with rules the arguments are sorted by name first, unless the host is in *ordered_hosts*, where their
+    order was seen to matter. URLs of hosts without rules are returned as they are.
+    """
+
+    def __init__(self, rules: Iterable[Rule] = (), ordered_hosts: Collection[str] = ()) -> None:
+        self.ordered_hosts = frozenset(ordered_hosts)
+        self._rules: dict[str, Rule] = {}
+        self._index: dict[str, dict[str, list[_Entry]]] = {}
+        self._count = 0
+        for rule in rules:
+            self.add(rule)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules.values())
+
+    def add(self, rule: Rule) -> None:
+        """Take *rule* up; one that does the same takes its place."""
+        if rule.key in self._rules:
+            self.remove(rule)
+        self._rules[rule.key] = rule
+        entry = _Entry(self._count, rule, compiled(rule.transformation))
+        self._count += 1
+        by_trigger = self._index.setdefault(rule.host, defaultdict(list))
+        for trigger in triggers(rule.transformation) or (_ANY_URL,):
+            by_trigger[trigger].append(entry)
+
+    def remove(self, rule: Rule) -> None:
+        """Withdraw *rule*; nothing happens if it is not there."""
+        if self._rules.pop(rule.key, None) is None:
+            return
+        by_trigger = self._index[rule.host]
+        for trigger in list(by_trigger):
+            by_trigger[trigger] = [entry for entry in by_trigger[trigger] if entry.rule.key != rule.key]
+            if not by_trigger[trigger]:
+                del by_trigger[trigger]
+        if not by_trigger:
+            del self._index[rule.host]
+
+    def canonical(self, url: str) -> tuple[str, tuple[Rule, ...]]:
+        """Return the canonical form of *url* and the rules that led there, first applied first."""
+        pattern = parse(url)
+        host = pattern.host
+        if host not in self._index and "" not in self._index:
+            return url, ()
+        changed, applied = self.reduced(pattern, host)
+        return str(changed), tuple(applied)
+
+    def reduced(self, pattern: UrlPattern, host: str) -> tuple[UrlPattern, list[Rule]]:
+        """Return the fixpoint of *pattern*, a URL of *host*, and the rules applied."""
+        is_sorted = host not in self.ordered_hosts
+        if is_sorted:
+            pattern = pattern.sorted()
+        applied: list[Rule] = []
+        changed = pattern
+        while len(applied) < _MAX_STEPS:
+            step = self._step(changed, host, is_sorted)
+            if step is None:
+                return changed, applied
+            changed, rule = step
+            applied.append(rule)
+        return pattern, []  # a form that is no fixpoint would break idempotence
+
+    def _step(self, pattern: UrlPattern, host: str, is_sorted: bool) -> tuple[UrlPattern, Rule] | None:
+        size = None
+        for entry in self._candidates(pattern, host):
+            if not entry.rule.holds(pattern):
+                continue
+            changed = entry.change(pattern)
+            if changed is None:
+                continue
+            if is_sorted:
+                changed = changed.sorted()
+            if size is None:
+                size = _size(pattern)
+            if _size(changed) < size:
+                return changed, entry.rule
+        return None
+
+    def _candidates(self, pattern: UrlPattern, host: str) -> list[_Entry]:
+        found: list[_Entry] = []
+        for by_trigger in (self._index.get(host), self._index.get("")):
+            if by_trigger is None:
+                continue
+            found += by_trigger.get(_ANY_URL, ())
+            for argument in pattern.arguments or ():
+                found += by_trigger.get(argument.partition("=")[0], ())
+        if len(found) > 1:
+            found.sort(key=_place)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types."""
+        return {"rules": [rule.to_dict() for rule in self], "orderedHosts": sorted(self.ordered_hosts)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RuleBook:
+        """Read what ``to_dict`` wrote; ValueError for a rule that is none."""
+        return cls([Rule.from_dict(rule) for rule in data["rules"]], data.get("orderedHosts", ()))
+
+
+def _place(entry: _Entry) -> int:
+    return entry.place
+
+
+def _size(pattern: UrlPattern) -> tuple[int, str]:
+    local = pattern.local
+    return len(local), local
