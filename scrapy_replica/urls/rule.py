@@ -25,6 +25,8 @@ class Step(NamedTuple):
     ``replace``     replace the token run ``key`` in path and query, once, by ``value``
     ``template``    path and query of the shape ``key`` become ``value``; ``{0}``, ``{1}`` copy a token
     ``only``        remove every argument whose name is not in the comma-separated list ``key``
+    ``subpath``     remove the path component number ``key``, from 0
+    ``unslash``     remove slashes at the end of the path, but not its first
     ==============  ==================================================================================
     """
 
@@ -41,7 +43,7 @@ class Rule:
     """Rewrites URLs of one host (or of all) that answer its context. ``str`` is a line for people."""
 
     host: str
-    """Host it was learnt on; empty: any host."""
+    """Host it was learnt on; ``.example.org``: this domain and those below it; empty: any host."""
     context: tuple[Condition, ...]
     transformation: tuple[Step, ...]
     support: int = 0
@@ -97,6 +99,7 @@ class Rule:
         for step in rule.transformation:
             if step.kind not in _CHANGES:
                 raise ValueError(f"not a DUST rule: unknown step {step.kind!r}")
+        compiled(rule.transformation)
         return rule
 
     def anywhere(self) -> Rule:
@@ -189,6 +192,26 @@ def _only(step: Step) -> Change:
     return change
 
 
+def _subpath(step: Step) -> Change:
+    place = int(step.key)
+
+    def change(url: UrlPattern) -> UrlPattern | None:
+        components = url.components
+        if not url.path.startswith("/") or place >= len(components):
+            return None
+        return url._replace(path="/" + "/".join(components[:place] + components[place + 1 :]))
+
+    return change
+
+
+def _unslash(_step: Step) -> Change:
+    def change(url: UrlPattern) -> UrlPattern | None:
+        path = url.path.rstrip("/") or "/"
+        return url._replace(path=path) if len(path) < len(url.path) else None
+
+    return change
+
+
 def _replace_run(step: Step) -> Change:
     source, target = step.key, step.value or ""
 
@@ -240,6 +263,8 @@ _CHANGES: dict[str, Callable[[Step], Change]] = {
     "drop": lambda step: _drop_any(frozenset({step.key})) if step.value is None else _drop_value(step),
     "set": _set_value,
     "only": _only,
+    "subpath": _subpath,
+    "unslash": _unslash,
     "replace": _replace_run,
     "template": _template,
 }

@@ -11,6 +11,7 @@ from scrapy_replica.urls.rule import Change, Rule, compiled, triggers
 
 _ANY_URL = ""
 _MAX_STEPS = 1000
+_MAX_HOSTS_CACHED = 10_000
 
 
 class _Entry(NamedTuple):
@@ -34,6 +35,7 @@ class RuleBook:
         self._rules: dict[str, Rule] = {}
         self._index: dict[str, dict[str, list[_Entry]]] = {}
         self._count = 0
+        self._of_host: dict[str, list[dict[str, list[_Entry]]]] = {}
         for rule in rules:
             self.add(rule)
 
@@ -47,6 +49,7 @@ class RuleBook:
         """Take *rule* up; one that does the same takes its place."""
         if rule.key in self._rules:
             self.remove(rule)
+        self._of_host.clear()
         self._rules[rule.key] = rule
         entry = _Entry(self._count, rule, compiled(rule.transformation))
         self._count += 1
@@ -58,6 +61,7 @@ class RuleBook:
         """Withdraw *rule*; nothing happens if it is not there."""
         if self._rules.pop(rule.key, None) is None:
             return
+        self._of_host.clear()
         by_trigger = self._index[rule.host]
         for trigger in list(by_trigger):
             by_trigger[trigger] = [entry for entry in by_trigger[trigger] if entry.rule.key != rule.key]
@@ -70,7 +74,7 @@ class RuleBook:
         """Return the canonical form of *url* and the rules that led there, first applied first."""
         pattern = parse(url)
         host = pattern.host
-        if host not in self._index and "" not in self._index:
+        if not self._tables(host):
             return url, ()
         changed, applied = self.reduced(pattern, host)
         return str(changed), tuple(applied)
@@ -108,15 +112,25 @@ class RuleBook:
 
     def _candidates(self, pattern: UrlPattern, host: str) -> list[_Entry]:
         found: list[_Entry] = []
-        for by_trigger in (self._index.get(host), self._index.get("")):
-            if by_trigger is None:
-                continue
+        for by_trigger in self._tables(host):
             found += by_trigger.get(_ANY_URL, ())
             for argument in pattern.arguments or ():
                 found += by_trigger.get(argument.partition("=")[0], ())
         if len(found) > 1:
             found.sort(key=_place)
         return found
+
+    def _tables(self, host: str) -> list[dict[str, list[_Entry]]]:
+        """Return the rules of *host*, of its domains and of all hosts."""
+        known = self._of_host.get(host)
+        if known is None:
+            if len(self._of_host) >= _MAX_HOSTS_CACHED:
+                self._of_host.clear()
+            labels = host.partition(":")[0].split(".")
+            scopes = [host, *("." + ".".join(labels[place:]) for place in range(len(labels))), ""]
+            known = [self._index[scope] for scope in dict.fromkeys(scopes) if scope in self._index]
+            self._of_host[host] = known
+        return known
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types."""

@@ -29,6 +29,7 @@ class Leaf(NamedTuple):
     tally: Tally
     expected_error: float
     """Share of mixed groups to expect among URLs not seen, from ``_expected``."""
+    examples: list[Application]
 
 
 class _Limits(NamedTuple):
@@ -77,7 +78,7 @@ def _grow(
     if tally.error <= limits.epsilon:
         if context and not _is_significant(basis, limits):
             return []
-        return [Leaf(context, tally, _expected(basis))]
+        return [Leaf(context, tally, _expected(basis), applications[:3])]
     fact = _best_split(evidence, applications, groups, {condition.fact for condition in context}) if depth else None
     if fact is None:
         return []
