@@ -60,7 +60,13 @@ class TestEveryLearner:
 
     @pytest.mark.parametrize("name", LEARNERS)
     def test_odd_urls_do_not_stop_it(self, name):
-        odd = ["http://h//a/../b;m=1?&&=x&;#f", "http://h/?" + "&".join(f"a{i}={i}" for i in range(200)), "h", "", "http://h/%zz?{0}=1"]
+        odd = [
+            "http://h//a/../b;m=1?&&=x&;#f",
+            "http://h/?" + "&".join(f"a{i}={i}" for i in range(200)),
+            "h",
+            "",
+            "http://h/%zz?{0}=1",
+        ]
         learnt(name, [(url, place % 2) for place, url in enumerate(odd)])
 
     @pytest.mark.parametrize("name", LEARNERS)
@@ -74,7 +80,12 @@ class TestCombined:
         assert len(learnt("combined", pages)) == 0
 
     def test_order_with_a_meaning_is_found(self):
-        pages = [(f"http://h/?{q}&n={i}&sid={s}", (q, i)) for i in range(20) for q in ("x=1&y=2", "y=2&x=1") for s in range(2)]
+        pages = [
+            (f"http://h/?{q}&n={i}&sid={s}", (q, i))
+            for i in range(20)
+            for q in ("x=1&y=2", "y=2&x=1")
+            for s in range(2)
+        ]
         book = learnt("combined", pages)
         assert len({book.canonical(url)[0] for url, _ in pages}) >= 40
 

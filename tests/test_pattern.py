@@ -8,7 +8,31 @@ from scrapy_replica.urls.context import facts, is_true
 from scrapy_replica.urls.pattern import deep_tokens, parse, token_class
 
 URLS = st.builds(
-    "".join, st.lists(st.sampled_from(["http://", "Ex.org", "/", "//", "..", "?", "&", "&amp;", ";", "=", "a", "b%2F", "%", "#", "7", "é", ":", ".html"]))
+    "".join,
+    st.lists(
+        st.sampled_from(
+            [
+                "http://",
+                "Ex.org",
+                "/",
+                "//",
+                "..",
+                "?",
+                "&",
+                "&amp;",
+                ";",
+                "=",
+                "a",
+                "b%2F",
+                "%",
+                "#",
+                "7",
+                "é",
+                ":",
+                ".html",
+            ]
+        )
+    ),
 )
 
 

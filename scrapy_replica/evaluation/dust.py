@@ -67,9 +67,9 @@ def read(path: str | Path) -> list[Row]:
     Login pages that only carry the way back are left out: their equal text is no duplicate. ValueError names a column
     that is missing.
     """
-    opened = gzip.open(path, "rt", encoding="utf-8") if str(path).endswith(".gz") else Path(path).open(encoding="utf-8")
+    opener = gzip.open if str(path).endswith(".gz") else open
     rows: dict[str, Row] = {}
-    with opened as lines:
+    with opener(path, "rt", encoding="utf-8") as lines:
         table = csv.DictReader(lines)
         missing = {"host", "url", "text_sha1", "text_chars"} - set(table.fieldnames or ())
         if missing:
@@ -156,7 +156,9 @@ def evaluate(path: str | Path, learners: Iterable[str] = LEARNERS, with_peers: b
     figures |= _figures("rel_canonical", [judge(lambda url: canonical_of.get(url, url), part) for part in parts])
     if with_peers:
         for name, canonical in peers().items():
-            figures |= _figures(name, [judge(canonical, part) for part in parts]) if canonical else {f"{name}.absent": 1}
+            figures |= (
+                _figures(name, [judge(canonical, part) for part in parts]) if canonical else {f"{name}.absent": 1}
+            )
     return figures
 
 
@@ -208,11 +210,15 @@ def peers() -> dict[str, Canonicaliser | None]:
     }
     found: dict[str, Canonicaliser | None] = {}
     for name, maker in makers.items():
-        try:
-            found[name] = _patient(maker())
-        except ImportError:
-            found[name] = None
+        found[name] = _made(maker)
     return found
+
+
+def _made(maker: Callable[[], Canonicaliser]) -> Canonicaliser | None:
+    try:
+        return _patient(maker())
+    except ImportError:
+        return None
 
 
 def _patient(canonical: Callable[[str], str | None]) -> Canonicaliser:

@@ -13,8 +13,9 @@ _MAX_VALUE_CHARS = 80
 class Fact(NamedTuple):
     """One thing that is true of a URL.
 
-    ``key`` is ``depth``, ``ext``, ``p0``, ``p1``, ``p2``, ``p-1``, ``p-2``, ``args`` (all argument names) or ``q:name``;
-    ``test`` is ``=``, ``has``, ``head`` (what stands before the first ``/`` or ``:``) or ``class`` (see ``token_class``).
+    ``key`` is ``depth``, ``ext``, ``p0``, ``p1``, ``p2``, ``p-1``, ``p-2``, ``args`` (all argument names) or
+    ``q:name``; ``test`` is ``=``, ``has``, ``head`` (what stands before the first ``/`` or ``:``) or ``class`` (see
+    ``token_class``).
     """
 
     key: str

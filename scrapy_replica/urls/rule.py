@@ -12,7 +12,7 @@ from scrapy_replica.urls.context import Condition, Fact, is_true
 from scrapy_replica.urls.pattern import UrlPattern, argument_name, parse
 
 _WILDCARD = re.compile(r"\{(\d+)\}")
-_WILD_TOKEN = "([^/?&=;#]+)"  # a wildcard never swallows a delimiter, so it never stands for two keys
+_WILD_VALUE = "([^/?&=;#]+)"  # a wildcard never swallows a delimiter, so it never stands for two keys
 _DELIMITERS = "/?&=;"
 
 
@@ -54,6 +54,8 @@ class Rule:
     """Learner or origin, for example ``rewrite``, ``clean-param``, ``prior``."""
     examples: tuple[tuple[str, str], ...] = ()
     """A few URLs with their images."""
+    keeps_order: bool = False
+    """The order of arguments has a meaning on this host: they are not sorted."""
 
     def __str__(self) -> str:
         changes = ", ".join(_step_text(step) for step in self.transformation)
@@ -79,6 +81,7 @@ class Rule:
             "error": self.error,
             "learntFrom": self.learnt_from,
             "examples": [list(example) for example in self.examples],
+            "keepsOrder": self.keeps_order,
         }
 
     @classmethod
@@ -93,6 +96,7 @@ class Rule:
                 error=float(data.get("error", 0.0)),
                 learnt_from=str(data.get("learntFrom", "")),
                 examples=tuple((str(url), str(image)) for url, image in data.get("examples", ())),
+                keeps_order=bool(data.get("keepsOrder", False)),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not a DUST rule: {data!r} ({error})") from error
@@ -250,7 +254,7 @@ def _template(step: Step) -> Change:
 def template_expression(template: str) -> str:
     """Return the regular expression of *template*; ``{0}``, ``{1}``, .. stand there once each, in this order."""
     literals = _WILDCARD.split(template)[::2]
-    return _WILD_TOKEN.join(re.escape(literal) for literal in literals)
+    return _WILD_VALUE.join(re.escape(literal) for literal in literals)
 
 
 def relocated(url: UrlPattern, local: str) -> UrlPattern:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from scrapy_replica.urls.pattern import UrlPattern, parse
@@ -26,12 +26,13 @@ class RuleBook:
     Every step must make the URL *smaller*: shorter, or as long and earlier in the alphabet. A rule that would not is
     refused there. So no set of rules can loop, and ``canonical`` is idempotent whatever the rules are.
 
-    On a host with rules the arguments are sorted by name first, unless the host is in *ordered_hosts*, where their
-    order was seen to matter. URLs of hosts without rules are returned as they are.
+    On a host with rules the arguments are sorted by name first, unless one of its rules ``keeps_order``. URLs of hosts
+    without rules are returned as they are.
     """
 
-    def __init__(self, rules: Iterable[Rule] = (), ordered_hosts: Collection[str] = ()) -> None:
-        self.ordered_hosts = frozenset(ordered_hosts)
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self._ordered: Counter[str] = Counter()
+        """Host -> rules that keep the order there."""
         self._rules: dict[str, Rule] = {}
         self._index: dict[str, dict[str, list[_Entry]]] = {}
         self._count = 0
@@ -51,6 +52,7 @@ class RuleBook:
             self.remove(rule)
         self._of_host.clear()
         self._rules[rule.key] = rule
+        self._ordered[rule.host] += rule.keeps_order
         entry = _Entry(self._count, rule, compiled(rule.transformation))
         self._count += 1
         by_trigger = self._index.setdefault(rule.host, defaultdict(list))
@@ -59,8 +61,10 @@ class RuleBook:
 
     def remove(self, rule: Rule) -> None:
         """Withdraw *rule*; nothing happens if it is not there."""
-        if self._rules.pop(rule.key, None) is None:
+        known = self._rules.pop(rule.key, None)
+        if known is None:
             return
+        self._ordered[rule.host] -= known.keeps_order
         self._of_host.clear()
         by_trigger = self._index[rule.host]
         for trigger in list(by_trigger):
@@ -81,7 +85,7 @@ class RuleBook:
 
     def reduced(self, pattern: UrlPattern, host: str) -> tuple[UrlPattern, list[Rule]]:
         """Return the fixpoint of *pattern*, a URL of *host*, and the rules applied."""
-        is_sorted = host not in self.ordered_hosts
+        is_sorted = not self._ordered[host]
         if is_sorted:
             pattern = pattern.sorted()
         applied: list[Rule] = []
@@ -134,12 +138,12 @@ class RuleBook:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types."""
-        return {"rules": [rule.to_dict() for rule in self], "orderedHosts": sorted(self.ordered_hosts)}
+        return {"rules": [rule.to_dict() for rule in self]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> RuleBook:
         """Read what ``to_dict`` wrote; ValueError for a rule that is none."""
-        return cls([Rule.from_dict(rule) for rule in data["rules"]], data.get("orderedHosts", ()))
+        return cls([Rule.from_dict(rule) for rule in data["rules"]])
 
 
 def _place(entry: _Entry) -> int:

@@ -65,7 +65,7 @@ class RuleWatch:
     """The record of one rule: proved on pairs, then watched on samples of its applications.
 
     States: *candidate* (may not act) -> *active* after ``needed`` pairs without a wrong one -> *withdrawn* as soon as
-    its error is above ``max_error`` with 90 % confidence. A candidate is withdrawn by its first wrong pairs the same way.
+    its error is above ``max_error`` with 90 % confidence, a candidate likewise.
     A withdrawn rule never comes back by itself.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_replica.urls.learners import combined, duster, dustbuster, pairwise, pattern_tree, rewrite
+from scrapy_replica.urls.learners import combined, dustbuster, duster, pairwise, pattern_tree, rewrite
 from scrapy_replica.urls.learners.proposing import Learner
 
 LEARNERS: dict[str, Learner] = {

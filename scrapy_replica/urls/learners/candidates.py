@@ -12,6 +12,7 @@ from scrapy_replica.urls.rule import Step
 
 _TOKENS = re.compile(r"[/?&=;]|[^/?&=;]+")
 _MAX_NAMES = 3
+_DELIMITERS = frozenset("/?&=;")
 _MAX_RUN = 12
 
 
@@ -94,7 +95,7 @@ def template_changes(
     source = []
     for place, token in enumerate(longer):
         is_name = longer[place + 1 : place + 2] == ["="]
-        if token in "/?&=;" or is_name or token not in shorter or token in places or frequency[token] > common:
+        if token in _DELIMITERS or is_name or token not in shorter or token in places or frequency[token] > common:
             source.append(_literal(token))
             continue
         places[token] = len(places)

@@ -41,7 +41,11 @@ class _Limits(NamedTuple):
 
 
 def safe_contexts(
-    evidence: HostEvidence, applications: Sequence[Application], epsilon: float, support: int, max_depth: int = MAX_DEPTH
+    evidence: HostEvidence,
+    applications: Sequence[Application],
+    epsilon: float,
+    support: int,
+    max_depth: int = MAX_DEPTH,
 ) -> list[Leaf]:
     """Return the contexts with at least *support* image groups, and from two clusters at least, and an error of at most
     *epsilon*, at most *max_depth* conditions long.
@@ -118,11 +122,10 @@ def _best_split(
     """Return the fact that separates members of clean from members of mixed groups best, by Gini impurity."""
     members, is_bad, weights = _instances(evidence, applications, groups)
     ids = [evidence.facts_of(member) for member in members]
-    flat = np.concatenate(ids)
-    numbers, flat = np.unique(flat, return_inverse=True)
+    numbers, flat = np.unique(np.concatenate(ids), return_inverse=True)
     owner = np.repeat(np.arange(len(ids)), [len(known) for known in ids])
-    bad = np.bincount(flat, weights=(is_bad * weights)[owner], minlength=len(numbers))
-    all_ = np.bincount(flat, weights=weights[owner], minlength=len(numbers))
+    bad = np.bincount(flat, weights=(is_bad * weights)[owner], minlength=len(numbers)).astype(np.float64)
+    all_ = np.bincount(flat, weights=weights[owner], minlength=len(numbers)).astype(np.float64)
     impurity = _impurity(bad, all_) + _impurity((is_bad * weights).sum() - bad, weights.sum() - all_)
     whole = _impurity(np.array([(is_bad * weights).sum()]), np.array([weights.sum()]))[0]
     by_id = evidence.facts_by_id()

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from scrapy_replica.urls.learners.candidates import tokens_of
 from scrapy_replica.urls.learners.evidence import HostEvidence, Transformation
 from scrapy_replica.urls.learners.proposing import learn_by_host, proposals
+from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule, Step
 
 _MAX_MEMBERS = 10
@@ -18,6 +19,7 @@ _MAX_TOKENS = 60
 _LIMIT = 300
 Column = frozenset[str]
 _GAP = ""
+_DELIMITERS = frozenset("/?&=;")
 
 
 def learn(urls: Sequence[str], clusters: Sequence[Hashable], epsilon: float = 0.0, support: int = 3) -> list[Rule]:
@@ -66,7 +68,7 @@ def _match(column: Column, token: str) -> int:
     if token in column:
         return 3
     # a delimiter is never aligned with a word, so that keys stay apart
-    return -9 if token in "/?&=;" or any(known in "/?&=;" for known in column if known) else 1
+    return -9 if token in _DELIMITERS or any(known in _DELIMITERS for known in column if known) else 1
 
 
 def _templates(evidence: HostEvidence) -> list[Transformation]:
@@ -99,13 +101,21 @@ def _generalised(
         source = []
         for place, token in enumerate(sequence):
             is_name = sequence[place + 1 : place + 2] == ["="]
-            is_copied = token in target and frequency[token] <= common
-            is_free = is_loose and token in varied and token not in target
-            if token in "/?&=;" or is_name or token in numbers or not (is_copied or is_free):
+            is_copied = token in target and frequency[token] <= common and not (is_loose and token in varied)
+            is_free = is_loose and token in varied and not (is_copied and token in target)
+            if token in _DELIMITERS or is_name or token in numbers or not (is_copied or is_free):
                 source.append(token)
                 continue
             numbers[token] = len(numbers)
             source.append(f"{{{numbers[token]}}}")
-        image = [f"{{{numbers[token]}}}" if token in numbers else token for token in target]
+        wanted = tokens_of(_without(target, varied - set(numbers))) if is_loose else target
+        image = [f"{{{numbers[token]}}}" if token in numbers else token for token in wanted]
         if numbers and not any(re.search(r"\{\d+\}", token) for token in sequence + target):
             yield (Step("template", "".join(source), "".join(image)),)
+
+
+def _without(target: list[str], varied: set[str]) -> str:
+    """Return the canonical URL without the arguments whose value varies in the cluster."""
+    pattern = parse("".join(target))
+    kept = tuple(argument for argument in pattern.arguments or () if argument.partition("=")[2] not in varied - {""})
+    return pattern.local if pattern.arguments is None else pattern.with_arguments(kept).local

@@ -30,7 +30,7 @@ class Tally(NamedTuple):
     clean: int
     mixed: int
     clusters: int
-    """Different clusters among the clean groups. A cluster that repeats is one witness: a soft-404 page has many URLs."""
+    """Different clusters among the clean groups. A cluster that repeats is one witness: a soft 404 has many URLs."""
     removable: int
     """Forms that the clean groups save."""
 

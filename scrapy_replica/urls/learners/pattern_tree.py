@@ -45,7 +45,9 @@ def _rules_of_node(
         applications = [application for application in evidence.applications(change) if application.member in inside]
         tally = evidence.tally(evidence.groups(applications))
         if tally.clusters > 1 and tally.clean + tally.mixed >= support and tally.error <= epsilon:
-            rule = Rule(evidence.host, context, change, tally.clusters, tally.error, "pattern_tree")
+            rule = Rule(
+                evidence.host, context, change, tally.clusters, tally.error, "pattern_tree", (), not evidence.is_sorted
+            )
             yield Proposal(rule, tally.removable, (tally.mixed + SIGNIFICANCE) / (tally.clean + tally.mixed))
 
 

@@ -34,7 +34,9 @@ def proposals(
             examples = tuple(
                 (str(evidence.forms[a.member]), evidence.forms[a.member].head + a.image) for a in leaf.examples
             )
-            rule = Rule(evidence.host, leaf.context, change, leaf.tally.clusters, leaf.tally.error, name, examples)
+            proved, error = leaf.tally.clusters, leaf.tally.error
+            keeps = not evidence.is_sorted
+            rule = Rule(evidence.host, leaf.context, change, proved, error, name, examples, keeps)
             found.append(Proposal(rule, leaf.tally.removable, leaf.expected_error))
     return found
 

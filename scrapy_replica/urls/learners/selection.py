@@ -36,14 +36,10 @@ class Selection:
         self.wrong = 0
         self.unseen_wrong = 0.0
         """Wrong removals to expect beyond those seen."""
-        self._book = self._new_book()
+        self._book = RuleBook()
         self.forms: list[UrlPattern] = list(evidence.forms)
         """The canonical form of every form of the evidence."""
         self._images: dict[str, set[int]] = {local: {form} for form, local in enumerate(evidence.locals)}
-
-    def _new_book(self) -> RuleBook:
-        hosts = () if self.evidence.is_sorted else (self.evidence.host,)
-        return RuleBook([proposal.rule for proposal in self.chosen], hosts)
 
     def try_out(self, proposal: Proposal) -> Trial:
         """Return what *proposal* would add to the chosen ones; nothing is changed."""
@@ -115,7 +111,9 @@ def preference(proposal: Proposal) -> tuple[float, float, str]:
     return round(proposal.expected_error, 2), -proposal.removable * 0.95**looseness, proposal.rule.key
 
 
-def select(selections: Sequence[Selection], proposals: Sequence[tuple[int, Proposal]], epsilon: float, budget: float) -> None:
+def select(
+    selections: Sequence[Selection], proposals: Sequence[tuple[int, Proposal]], epsilon: float, budget: float
+) -> None:
     """Accept *proposals*, pairs (index of the host's selection, proposal), as long as each gains right removals, the
     share of wrong removals seen stays at most *epsilon* and the share expected on URLs not seen at most *budget*.
     """
