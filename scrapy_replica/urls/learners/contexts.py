@@ -7,6 +7,7 @@ contexts, and whose evidence is counted in image groups: the same group seen thr
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -61,7 +62,9 @@ def safe_contexts(
         return []
     facts_tried = 1
     if tally.error > epsilon:
-        facts_tried = len({fact for members in groups.values() for fact in evidence.facts_of(members[0]).tolist()})
+        # facts of fewer groups can only make exceptions, so they were not tried as conditions
+        counts = Counter(fact for members in groups.values() for fact in evidence.facts_of(members[0]).tolist())
+        facts_tried = sum(count >= support for count in counts.values())
     limits = _Limits(epsilon, support, tally.error, math.log(max(facts_tried, 1) / SIGNIFICANCE))
     return _grow(evidence, applications, (), limits, max_depth, tally)
 
