@@ -51,7 +51,7 @@ bench: $(STAMPS)/test
 	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py'
 
 docs: $(STAMPS)/test
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 clean:

@@ -120,9 +120,11 @@ def rehearse(warc: str, topic: str | None, pages: int) -> int:
     say(f"{len(seeds)} front pages of {warc} are the seeds, e.g. {seeds[0]}")
     order = ["--topic", topic] if topic else ["--strategy", "breadth-first"]
     columns: list[dict[str, float]] = []
-    for options in (["--plain"], ["--job", str(FOLDER / "job")]):
+    for name, options in (("plain", ["--plain"]), ("pages", ["--job", str(FOLDER / "job")])):
+        output = FOLDER / f"{name}.jsonl"
+        output.unlink(missing_ok=True)
         command = ["replica", "rehearse", warc, "--seeds", str(FOLDER / "seeds.txt"), *order, *options]
-        command += ["--max-pages", str(pages), "-o", str(FOLDER / ("plain.jsonl" if len(columns) == 0 else "pages.jsonl"))]
+        command += ["--max-pages", str(pages), "-o", str(output)]
         say("  " + " ".join(["scrapy", *command]))
         columns.append(json.loads(run([*SCRAPY, *command, "--json", "-L", "ERROR"], dict(os.environ)))["figures"])
     names = ("pages", "novel", "near_duplicates", "exact_duplicates", "cpu_ms_per_page", "wall_s", "max_rss_mb")

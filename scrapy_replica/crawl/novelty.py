@@ -24,8 +24,26 @@ class Duplicates:
         if page.simhash is not None:
             self._near.add(page.simhash)
 
+    def is_news(self, page: Page, novelty: Novelty) -> bool | None:
+        """Tell whether *page* is worth a fetch for the budgets; ``None`` where its text is too short to tell.
+
+        A document that is no HTML is known by its bytes, and new unless they were seen.
+        """
+        if novelty is not Novelty.UNKNOWN:
+            return novelty is Novelty.NOVEL
+        if page.signature is None or self._pages.by_signature(page.signature, 1):
+            return False
+        return None if page.text else True
+
     def judge(self, page: Page, url_id: int) -> tuple[Novelty, PageRow | None]:
-        """Say what *page* is beside the pages before it, and which one it repeats."""
+        """Say what *page* is beside the pages before it, and which one it repeats.
+
+        A page that is fetched again, because the crawl was killed meanwhile, is what it was: others that came after it
+        may repeat it by now, and of two pages that repeat each other nobody would follow the links.
+        """
+        before = self._pages.judgement(url_id)
+        if before is not None and before[0] == page.signature:
+            return Novelty(before[1]), before[2]
         if page.signature is None or page.words < self._config.min_words:
             return Novelty.UNKNOWN, None
         twin = self._twin(page, url_id, self._pages.by_signature(page.signature))

@@ -1,1 +1,1 @@
-"""One module per question, each measuring us beside peers and baselines on labelled data."""
+"""One module per question, each measuring scrapy-replica beside baselines on labelled data."""
