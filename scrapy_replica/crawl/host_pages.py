@@ -18,6 +18,8 @@ MAX_LEARNT = 2_000
 BOILERPLATE_NAMES = 8
 """One page under more file names than these is a soft 404 or a login, and no duplicate."""
 
+_LANGUAGE = 0xFF
+
 
 def form_of(url: str) -> str:
     """Return *url* without fragment, its arguments in the order of their names."""
@@ -29,7 +31,8 @@ def content_of(page: Page, min_words: int) -> int | None:
     """Return a 63-bit hash of title, language version and words, in whatever order; ``None`` for too short a text.
 
     Without the order, because sort orders show one page; two listings of the same words and title are one page, too.
-    Versions that a page declares by ``hreflang`` are told apart even where nobody has translated the text.
+    The last byte stands for the version that the page declares by ``hreflang``: versions are told apart even where
+    nobody has translated the text.
     """
     if page.signature is None or page.words < min_words:
         return None
@@ -38,7 +41,8 @@ def content_of(page: Page, min_words: int) -> int | None:
         own = form_of(page.url)
         language = next((lang for lang, url in page.alternates if lang != "x-default" and form_of(url) == own), "")
     bag = " ".join(sorted(page.text.split()))
-    return mmh3.hash64(f"{page.title}\n{language}\n{bag}", signed=False)[0] >> 1
+    number = mmh3.hash64(f"{page.title}\n{bag}", signed=False)[0] >> 1
+    return number & ~_LANGUAGE | mmh3.hash(language, signed=False) & _LANGUAGE
 
 
 def name_of(form: str) -> str:
@@ -70,7 +74,8 @@ class HostPages:
         known = self._cluster_of.get(content)
         if known is None and twin is not None:
             known = self.clusters.get(form_of(twin))
-        return content if known is None else known
+        is_one = known is not None and known & _LANGUAGE == content & _LANGUAGE
+        return known if is_one else content
 
     def add(self, form: str, content: int | None, cluster: int | None, aliases: Iterable[str] = ()) -> None:
         """Take up a fetched page and the forms that lead to it (redirects, ``rel=canonical``)."""
