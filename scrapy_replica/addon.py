@@ -10,6 +10,7 @@ from scrapy.utils.misc import load_object
 from scrapy_replica.components.downloadermiddleware import ReplicaDownloaderMiddleware
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
+from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.scheduler import ReplicaScheduler
 from scrapy_replica.components.spidermiddleware import ReplicaSpiderMiddleware
 from scrapy_replica.config import Config
@@ -43,6 +44,11 @@ class Addon:
             settings.set("REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS", previous, "addon")
             priority = settings.getpriority("REQUEST_FINGERPRINTER_CLASS") or 0
             settings.set("REQUEST_FINGERPRINTER_CLASS", ReplicaFingerprinter, max(priority, ADDON_PRIORITY))
+        parser = settings["ROBOTSTXT_PARSER"]
+        if load_object(parser) is not CleanParamParser:
+            settings.set("REPLICA_FALLBACK_ROBOTSTXT_PARSER", parser, "addon")
+            priority = settings.getpriority("ROBOTSTXT_PARSER") or 0
+            settings.set("ROBOTSTXT_PARSER", CleanParamParser, max(priority, ADDON_PRIORITY))
         if (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:
             settings.set("SCHEDULER", ReplicaScheduler, "addon")
         settings.setdefault_in_component_priority_dict("EXTENSIONS", ReplicaExtension, 0)

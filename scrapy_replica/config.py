@@ -13,7 +13,9 @@ from scrapy_replica.decision import Mode
 
 PREFIX = "REPLICA_"
 
-INTERNAL = frozenset({"REPLICA_ARCHIVE", "REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS"})
+INTERNAL = frozenset(
+    {"REPLICA_ARCHIVE", "REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS", "REPLICA_FALLBACK_ROBOTSTXT_PARSER"}
+)
 """Settings that the add-on and the commands hand to components; not for users."""
 
 
@@ -82,6 +84,11 @@ class Config:
         12, "Most pages to ask of one host only to tell whether it is a copy of another; 0 asks for none.", low=0
     )
     verdict_days: float = _setting(30.0, "Days after which a verdict ends and the copy is looked at again.", low=0)
+    dust: bool = _setting(
+        True,
+        "Learn while the crawl runs which URLs of a host are one page (session ids, sort orders and the like), and "
+        "fetch one of them.",
+    )
     explore: float = _setting(
         0.02,
         "Share of the URLs that would be dropped which are fetched all the same, to measure the false-drop rate.",

@@ -34,6 +34,7 @@ class Reason(str, Enum):
     MANUAL_ALIAS = "manual-alias"
     MANUAL_BLOCK = "manual-block"
     REPLICA_HOST = "replica-host"
+    DUST_RULE = "dust-rule"
     EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
     NEAR_DUPLICATE_LINKS = "near-duplicate-links"
     HOST_BUDGET = "host-budget"

@@ -13,9 +13,10 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.job import job_dir
 
-from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
     from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
@@ -81,12 +83,15 @@ class ReplicaExtension:
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
+        if isinstance(crawler.request_fingerprinter, ReplicaFingerprinter) and self.config.dust:
+            crawler.request_fingerprinter.rewritten = self.crawl.rewritten
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         extension = cls(crawler)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        crawler.signals.connect(extension.robots_parsed, signals.robots_parsed)
         return extension
 
     def _make_crawl(self) -> Crawl:
@@ -133,6 +138,11 @@ class ReplicaExtension:
         self.crawl.close()
         if self._sink is not None:
             self._sink.close()
+
+    def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
+        """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
+        for line in getattr(robotparser, "clean_params", ()):
+            self.crawl.dust.clean_param(urlparse_cached(request).netloc, line)
 
     # Pages
 

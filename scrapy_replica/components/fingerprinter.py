@@ -17,6 +17,8 @@ from scrapy_replica.decision import Mode
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
@@ -25,12 +27,15 @@ class ReplicaFingerprinter:
     """Fingerprints a request as the fingerprinter that was set before does, by its canonical URL.
 
     So the duplicate filter and the HTTP cache agree that ``http://www.a.example/x`` is ``http://a.example/x`` where
-    the one is an alias of the other. Requests of a redirect chain keep their own name: the redirect from one alias to
-    the other must not look like a page seen before.
+    the one is an alias of the other, and ``http://a.example/x?sid=1`` as well where a DUST rule says so. Requests of
+    a redirect chain keep their own name: the redirect from one alias to the other must not look like a page seen
+    before.
     """
 
     def __init__(self, fallback: RequestFingerprinterProtocol, aliases: Aliases) -> None:
         self.fallback, self._aliases = fallback, aliases
+        self.rewritten: Callable[[str, str], str] | None = None
+        """(URL, host) -> the URL that the DUST rules in force put in its place; the extension sets it."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -46,6 +51,10 @@ class ReplicaFingerprinter:
             url = self._aliases.canonical_url(request.url, urlparse_cached(request).hostname or "")
             if url != request.url:
                 request = request.replace(url=url)
+        if self.rewritten is not None and not is_exempt(request):
+            url = self.rewritten(request.url, urlparse_cached(request).hostname or "")
+            if url != request.url:
+                request = request.replace(url=url)
         return self.fallback.fingerprint(request)
 
 
@@ -59,17 +68,17 @@ class UrlFingerprints:
 
     def __init__(self, fingerprinter: RequestFingerprinterProtocol) -> None:
         self._fingerprinter = fingerprinter
-        innermost = fingerprinter.fallback if isinstance(fingerprinter, ReplicaFingerprinter) else fingerprinter
-        self._is_default = type(innermost) is RequestFingerprinter
+        self._innermost = fingerprinter.fallback if isinstance(fingerprinter, ReplicaFingerprinter) else fingerprinter
+        self._is_default = type(self._innermost) is RequestFingerprinter
 
     def of_request(self, request: Request) -> int:
         """Return the key of *request*."""
         return int.from_bytes(self._fingerprinter.fingerprint(request)[:8], "big", signed=True)
 
     def of_url(self, url: str) -> int:
-        """Return the key of a plain GET of *url*, which must be canonical as far as aliases go."""
+        """Return the key of a plain GET of *url* as it stands: what it is rewritten to has a key of its own."""
         if not self._is_default:
-            return self.of_request(Request(url))
+            return int.from_bytes(self._innermost.fingerprint(Request(url))[:8], "big", signed=True)
         # What Scrapy's own fingerprinter hashes, without the Request: 14 us instead of 30.
         data = f'{{"body": "", "headers": {{}}, "method": "GET", "url": {json.dumps(canonicalize_url(url))}}}'
         return int.from_bytes(hashlib.sha1(data.encode()).digest()[:8], "big", signed=True)

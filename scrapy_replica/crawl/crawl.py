@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.consequences import Consequences
+from scrapy_replica.crawl.dust import Dust
 from scrapy_replica.crawl.novelty import Duplicates
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.relevance import Relevance
-from scrapy_replica.crawl.replicas import ProbeUrl, Replicas
+from scrapy_replica.crawl.replicas import Replicas
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.schema import DEMOTED, PRIORITY_STEP
+from scrapy_replica.crawldb.schema import DEMOTED
 from scrapy_replica.crawldb.sqlite import NewUrl, SqliteCrawlDB, Waiting
-from scrapy_replica.decision import FETCH, Action, Decision, Reason
+from scrapy_replica.decision import FETCH, Action, Decision
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Link, Novelty, Page
@@ -27,12 +29,6 @@ PENALTY = {Action.DROP: float("inf"), Action.DEMOTE: DEMOTED}
 
 MAX_SEEN = 50_000
 """URLs whose best score is remembered (about 10 MB): most links of a page stand on the pages before it, too."""
-
-
-HOST_REASONS = (Reason.REPLICA_HOST.value, Reason.MANUAL_BLOCK.value)
-
-PROBE_SCORE = 0.4 * PRIORITY_STEP
-"""Score of a probe: before every link, after what the user gave a higher priority."""
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
@@ -63,16 +59,20 @@ class Crawl:
         self.config, self.db, self.strategy = config, db, strategy
         self.counts: Counter[str] = Counter()
         """Statistics, as ``area/what``; the extension hands them to Scrapy."""
-        self._fingerprint, self._now, self._sink = fingerprint, now, sink
+        self.fingerprint, self._now, self._sink = fingerprint, now, sink
         self._best_score: dict[str, float] = {}
         self._duplicates = Duplicates(db.pages, config)
         self._budgets = NoveltyBudgets(config.trap_credit, config.host_budget, config.path_budget)
         for url, novelty in db.pages.novelties():
             self._budgets.count(url, is_novel=NOVEL.get(novelty))
         self.replicas = Replicas(config, db, now)
+        self.dust = Dust(config, db, now)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
-        self._policy = Policy(config, aliases, self.replicas, self._budgets)
+        self._policy = Policy(config, aliases, self.replicas, self.dust.hit, self._budgets)
+        self.rewritten = self._policy.rewritten
+        self._consequences = Consequences(self)
+        self.obey = self._consequences.obey
         self.decide, self.decide_link = self._policy.of_url, self._policy.of_link
         self.relevance = Relevance(db)
         if (state := db.meta(f"strategy/{strategy.name}")) is not None:
@@ -93,7 +93,7 @@ class Crawl:
             for link, score in zip(links, self.scores(observation, links), strict=True):
                 best[link.url] = max(score, best.get(link.url, score))
         for url, score in best.items():
-            self.db.raise_(self._fingerprint(url), score)
+            self.db.raise_(self.fingerprint(url), score)
             self._best_score[url] = score
         self._early.clear()
 
@@ -105,7 +105,8 @@ class Crawl:
 
     # Decisions
 
-    def _record(self, url_id: int, url: str, decision: Decision) -> None:
+    def record(self, url_id: int, url: str, decision: Decision) -> None:
+        """Write *decision* about a URL into ledger, counts and sink."""
         assert decision.reason is not None
         at = self._now()
         self.db.ledger.record(url_id, decision, at)
@@ -154,70 +155,24 @@ class Crawl:
             self._pages += 1
             self._budgets.count(page.url, is_novel=is_news)
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
-        self._look_for_replicas(observation)
-        self._count(observation)
+        is_saved = self._consequences.of_page(observation)
+        self._count(observation, is_saved=is_saved)
         self.strategy.visited(page, relevance)
         return observation
 
-    def _count(self, observation: Observation) -> None:
+    def _count(self, observation: Observation, *, is_saved: bool) -> None:
         self.counts["page/observed"] += 1
         self.counts[f"page/{observation.novelty.value}"] += 1
         self.counts["page/relevant"] += observation.relevance > 0.5
+        if is_saved:
+            return  # the pair tells, not the page alone
         outcome = self.replicas.outcome(observation.page, observation.novelty)
         if outcome is not None and self.db.ledger.settle(observation.url_id, outcome.value):
             self.counts["sample/fetched"] += 1
 
-    # Hosts
-
-    def _look_for_replicas(self, observation: Observation) -> None:
-        findings, probes = self.replicas.observe(observation.page, observation.url_id)
-        for verdict in findings.verdicts:
-            self.counts["host/blocked"] += 1
-            self._reconsider(verdict.copy)
-        for verdict in findings.withdrawn:
-            self.counts["host/withdrawn"] += 1
-            self.db.restore(verdict.copy, HOST_REASONS)
-        self.counts["host/conflicts"] += len(findings.conflicts)
-        for probe in probes:
-            self._probe(probe, observation)
-
-    def _probe(self, probe: ProbeUrl, observation: Observation) -> None:
-        fingerprint = self._fingerprint(probe.url)
-        if probe.is_known:
-            self.counts["host/probes"] += self.db.raise_(fingerprint, PROBE_SCORE)
-        elif self.may_enter_probes and self.decide(probe.url, probe.host, fingerprint) is FETCH:
-            new = NewUrl(probe.url, probe.host, fingerprint, PROBE_SCORE, observation.depth + 1, observation.url_id)
-            self.counts["host/probes"] += self.enter(new, FETCH)
-
-    def _reconsider(self, host: str) -> None:
-        """Decide anew about everything that waits of *host*."""
-        for waiting in self.db.waiting_of(host):
-            if waiting.is_exempt:
-                continue
-            decision = self.decide(waiting.url, waiting.host, waiting.fingerprint)
-            if decision.action in {Action.DROP, Action.REWRITE}:
-                self.db.drop_waiting(waiting)
-                self._record(waiting.id, waiting.url, decision)
-            if decision.url is not None:
-                self._enter_instead(waiting, decision.url)
-
-    def _enter_instead(self, waiting: Waiting, url: str) -> None:
-        host, fingerprint = host_of(url), self._fingerprint(url)
-        new = NewUrl(url, host, fingerprint, waiting.score, waiting.depth, payload=waiting.payload)
-        self.enter(new, self.decide(url, host, fingerprint))
-
-    def obey(self) -> None:
-        """Carry out what a person told the crawl through its database, and let old verdicts end."""
-        blocked, freed = self.replicas.obey()
-        for host in freed:
-            self.db.restore(host, HOST_REASONS)
-        for host in blocked:
-            self._reconsider(host)
-        self.db.commit()
-
     def url_id(self, url: str) -> int:
         """Return the id of *url*, entering it as done if it is unknown (another scheduler fetched it)."""
-        new = NewUrl(url, host_of(url), self._fingerprint(url))
+        new = NewUrl(url, host_of(url), self.fingerprint(url))
         assert new.fingerprint is not None
         known = self.db.find(new.fingerprint)
         if known is not None:
@@ -232,6 +187,7 @@ class Crawl:
         if not self.db.pages.has_page(url_id):
             self.db.pages.enter(Fetched(url_id, self._now(), status, error))
             self.db.ledger.settle(url_id, "failed")
+            self._consequences.of_failure(url_id, status)
         self.counts["page/failed" if status is None else "page/other"] += 1
 
     # Links
@@ -240,7 +196,7 @@ class Crawl:
         """Return the strategy's scores of *links*, and move the waiting URLs that it scores anew."""
         scores: list[float] = self.strategy.scores(observation.page, links).tolist()
         for url, score in self.strategy.rescored().items():
-            self.db.raise_(self._fingerprint(url), score)
+            self.db.raise_(self.fingerprint(url), score)
         if self._is_warming_up:
             self._early.append((observation, links))
         return scores
@@ -260,7 +216,7 @@ class Crawl:
 
     def _follow_link(self, observation: Observation, url: str, score: float) -> None:
         host = host_of(url)
-        fingerprint = self._fingerprint(url)
+        fingerprint = self.fingerprint(url)
         decision = self.decide_link(observation, url, host, fingerprint)
         if decision.action is Action.DROP and url in self._best_score:
             return
@@ -276,7 +232,7 @@ class Crawl:
         if decision.action is Action.DROP:
             url_id = self.db.discover_dropped(new)
             if url_id is not None:
-                self._record(url_id, new.url, decision)
+                self.record(url_id, new.url, decision)
             return False
         demotion = DEMOTED if decision.action is Action.DEMOTE else 0.0
         found = self.db.discover(new._replace(score=new.score - demotion))
@@ -287,12 +243,12 @@ class Crawl:
         if found[1]:
             self.replicas.known(new.url, new.host)
             if decision.reason is not None:
-                self._record(found[0], new.url, decision)
+                self.record(found[0], new.url, decision)
             if decision.url is not None:
                 # A sample is worth nothing without the page that it is held against.
                 self.enter(
                     new._replace(
-                        url=decision.url, host=host_of(decision.url), fingerprint=self._fingerprint(decision.url)
+                        url=decision.url, host=host_of(decision.url), fingerprint=self.fingerprint(decision.url)
                     ),
                     FETCH,
                 )
@@ -303,10 +259,10 @@ class Crawl:
         for _ in range(MAX_REWRITES):
             if decision.action is not Action.REWRITE or decision.url is None:
                 return new, decision
-            url_id = self.db.discover_dropped(NewUrl(new.url, new.host, self._fingerprint(new.url), parent=new.parent))
+            url_id = self.db.discover_dropped(NewUrl(new.url, new.host, self.fingerprint(new.url), parent=new.parent))
             if url_id is not None:
-                self._record(url_id, new.url, decision)
-            host, fingerprint = host_of(decision.url), self._fingerprint(decision.url)
+                self.record(url_id, new.url, decision)
+            host, fingerprint = host_of(decision.url), self.fingerprint(decision.url)
             new = new._replace(url=decision.url, host=host, fingerprint=fingerprint)
             decision = self.decide(new.url, host, fingerprint)
         return new, FETCH
@@ -326,11 +282,11 @@ class Crawl:
         if decision.reason is None or (decision.action is Action.DEMOTE and is_demoted):
             return True
         if decision.action is not Action.FETCH or not self.db.ledger.knows(taken.id, decision.reason):
-            self._record(taken.id, taken.url, decision)
+            self.record(taken.id, taken.url, decision)
         if decision.action is Action.DEMOTE:
             self.db.put_back(taken, taken.score - DEMOTED)
         elif decision.action is not Action.FETCH:
             self.db.drop(taken.id)
         if decision.url is not None:
-            self._enter_instead(taken, decision.url)
+            self._consequences.enter_instead(taken, decision.url)
         return decision.action is Action.FETCH

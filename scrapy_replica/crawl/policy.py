@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import mmh3
+
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.in_force import Hit
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.replicas import Block, Replicas
 from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
@@ -21,8 +24,16 @@ class Policy:
     behind everything else; in ``observe`` mode everything is fetched. A sample of what would be dropped is fetched.
     """
 
-    def __init__(self, config: Config, aliases: Aliases, replicas: Replicas, budgets: NoveltyBudgets) -> None:
+    def __init__(
+        self,
+        config: Config,
+        aliases: Aliases,
+        replicas: Replicas,
+        dust: Callable[[str, str], Hit | None],
+        budgets: NoveltyBudgets,
+    ) -> None:
         self._config, self._aliases, self._replicas, self._budgets = config, aliases, replicas, budgets
+        self._dust = dust
 
     def of_url(self, url: str, host: str, fingerprint: int | None) -> Decision:
         """Decide about *url* on *host*, from what is known of hosts and paths."""
@@ -38,6 +49,8 @@ class Policy:
             )
         if (block := self._replicas.block_of(url, host)) is not None:
             return self._blocked(block, fingerprint)
+        if (hit := self._dust(url, host)) is not None:
+            return self._saved(url, hit)
         if (spent := self._budgets.spent(url)) is not None:
             reason, prefix, is_certain = spent
             return self._resolve(Action.DROP, reason, fingerprint, {"prefix": prefix}, is_certain=is_certain)
@@ -62,6 +75,22 @@ class Policy:
             return decision
         action = Action.REWRITE if decision.action is Action.DROP else decision.action
         return replace(decision, action=action, url=block.url)
+
+    def _saved(self, url: str, hit: Hit) -> Decision:
+        evidence = {"rules": list(hit.rules), "canonical": hit.url}
+        # Sampled by the URL as it stands: its request fingerprint may be that of the canonical form.
+        number = mmh3.hash64(url)[0]
+        decision = self._resolve(Action.DROP, Reason.DUST_RULE, number, evidence, is_certain=hit.is_certain)
+        if hit.is_fetched or self._config.mode is Mode.OBSERVE:
+            return decision
+        action = Action.REWRITE if decision.action is Action.DROP else decision.action
+        return replace(decision, action=action, url=hit.url)
+
+    def rewritten(self, url: str, host: str) -> str:
+        """Return the URL that is fetched in place of *url* as the rules in force stand; *url* itself if none is."""
+        hit = self._dust(url, host)
+        decision = self._saved(url, hit) if hit is not None else FETCH
+        return decision.url if decision.action is Action.REWRITE and decision.url is not None else url
 
     def _resolve(
         self,

@@ -51,6 +51,19 @@ class PageTable:
         """Keep the traces by which the page is compared with those of other hosts."""
         self._write("UPDATE pages SET mark = ?, neighbours = ? WHERE url = ?", (mark, neighbours, url_id))
 
+    def set_content(self, url_id: int, content: int | None, cluster: int | None, aliases: str | None) -> None:
+        """Keep what the page is on its host, and its other URLs (JSON)."""
+        self._write(
+            "UPDATE pages SET content = ?, cluster = ?, aliases = ? WHERE url = ?", (content, cluster, aliases, url_id)
+        )
+
+    def contents(self) -> Iterator[tuple[str, int | None, int | None, str | None]]:
+        """Yield (URL, content, cluster, aliases) of every page, in the order of fetching."""
+        yield from self._read(
+            "SELECT urls.url, content, cluster, aliases FROM pages JOIN urls ON urls.id = pages.url"
+            " WHERE status = 200 ORDER BY fetched_at"
+        )
+
     def marks(self) -> Iterator[tuple[str, str, bytes, str]]:
         """Yield (URL, host, mark, neighbours) of every page, in the order of fetching."""
         yield from self._read(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 """Number of this layout; a database of another number is refused."""
 
 APPLICATION_ID = 0x5245504C  # "REPL"
@@ -51,7 +51,10 @@ CREATE TABLE pages (
     mark BLOB,                        -- traces by which pages of two hosts are compared
     neighbours TEXT,                  -- JSON: hosts that the page redirects from, links to, and so on
     novelty TEXT,                     -- novel, exact-duplicate, near-duplicate or unknown
-    twin INTEGER                      -- urls.id of the page that it repeats
+    twin INTEGER,                     -- urls.id of the page that it repeats
+    content INTEGER,                  -- hash of title, language version and words, in whatever order
+    cluster INTEGER,                  -- content of the first page on the host that is the same page
+    aliases TEXT                      -- JSON: other URLs of the page on its host, by redirect or rel=canonical
 );
 CREATE INDEX signatures ON pages (signature) WHERE signature IS NOT NULL;
 CREATE INDEX simhashes ON pages (simhash) WHERE simhash IS NOT NULL;
@@ -84,6 +87,16 @@ CREATE TABLE orders (                 -- what a person told the crawl to do
     id INTEGER PRIMARY KEY,
     host TEXT NOT NULL,
     keeper TEXT                       -- block the host as a copy of this one; NULL: allow it for good
+);
+CREATE TABLE rules (
+    id INTEGER PRIMARY KEY,
+    rule TEXT NOT NULL,               -- JSON
+    state TEXT NOT NULL,              -- candidate, acting, withdrawn or disabled
+    is_manual INTEGER NOT NULL,       -- a person gave it
+    at REAL NOT NULL,
+    right_pairs INTEGER NOT NULL DEFAULT 0,
+    wrong_pairs INTEGER NOT NULL DEFAULT 0,
+    images INTEGER NOT NULL DEFAULT 0 -- images that were the page of their URL, less those that do not exist
 );
 CREATE INDEX decided ON decisions (url);
 """

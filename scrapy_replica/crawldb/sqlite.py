@@ -10,6 +10,7 @@ from scrapy_replica.crawldb.connection import Connection
 from scrapy_replica.crawldb.frontier import Frontier, Head
 from scrapy_replica.crawldb.ledger import Ledger
 from scrapy_replica.crawldb.pages import PageTable
+from scrapy_replica.crawldb.rules import RuleTable
 from scrapy_replica.crawldb.schema import DEMOTED, DONE, DROPPED, LEASED, PRIORITY_STEP, QUEUED
 from scrapy_replica.crawldb.verdicts import VerdictTable
 
@@ -61,6 +62,7 @@ class SqliteCrawlDB:
         self.pages = PageTable(connection)
         self.ledger = Ledger(connection)
         self.verdicts = VerdictTable(connection)
+        self.rules = RuleTable(connection)
         self.commit, self.close = connection.commit, connection.close
         self.meta, self.set_meta = connection.meta, connection.set_meta
         self._read, self._write = connection.read, connection.write
@@ -192,6 +194,40 @@ class SqliteCrawlDB:
             (host_id,),
         )
         return [Waiting(url_id, host_id, host, *row) for url_id, *row in rows]
+
+    def waiting_urls(self, host: str, limit: int) -> list[str]:
+        """Return the best waiting URLs of *host*, at most *limit*."""
+        sql = "SELECT url FROM urls WHERE state = 0 AND host = ? ORDER BY score DESC, id LIMIT ?"
+        return [url for (url,) in self._read(sql, (self.host_id(host), limit))]
+
+    def restore_of_rule(self, rule_id: int) -> list[tuple[int, str]]:
+        """Let the URLs wait as before that were dropped or demoted for a DUST rule; return (id, URL) of each."""
+        return self._restore_decided("EXISTS (SELECT 1 FROM json_each(evidence, '$.rules') WHERE value = ?)", rule_id)
+
+    def restore_of_form(self, form: str) -> list[tuple[int, str]]:
+        """Let the URLs wait again that were dropped in favour of the canonical *form*; return (id, URL) of each."""
+        return self._restore_decided("json_extract(evidence, '$.canonical') = ?", form)
+
+    def _restore_decided(self, condition: str, value: int | str) -> list[tuple[int, str]]:
+        decided = f"SELECT url FROM decisions WHERE reason = 'dust-rule' AND action != 'fetch' AND {condition}"
+        rows = self._write(
+            f"UPDATE urls SET state = {QUEUED} WHERE state = {DROPPED} AND id IN ({decided}) RETURNING id, url, host",
+            (value,),
+        ).fetchall()
+        self.waiting += len(rows)
+        rows += self._write(
+            f"UPDATE urls SET score = score + {DEMOTED} WHERE state = {QUEUED} AND score < {-DEMOTED / 2}"
+            f" AND id IN ({decided}) RETURNING id, url, host",
+            (value,),
+        ).fetchall()
+        for host in {host for _, _, host in rows}:
+            self._frontier.refresh(host)
+        return list(dict.fromkeys((url_id, url) for url_id, url, _ in rows))
+
+    def url_of(self, url_id: int) -> str:
+        """Return the URL of that id."""
+        url: str = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
+        return url
 
     def restore(self, host: str, reasons: Sequence[str]) -> int:
         """Let the URLs of *host* wait again that were dropped for one of *reasons*; return how many."""

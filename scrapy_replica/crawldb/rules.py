@@ -1,0 +1,68 @@
+"""The table of DUST rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from scrapy_replica.crawldb.connection import Connection
+
+CANDIDATE, ACTING, WITHDRAWN, DISABLED = "candidate", "acting", "withdrawn", "disabled"
+"""States of a rule: to be proved; in force; found wrong; switched off by a person. The last two are for good."""
+
+
+class RuleRow(NamedTuple):
+    """One rule and its record."""
+
+    id: int
+    rule: dict[str, Any]
+    state: str
+    is_manual: bool
+    """A person gave it: it acts without a proof."""
+    right: int
+    """Pairs of URL and image that were fetched and are one page."""
+    wrong: int
+    images: int
+    """Images fetched that are the page of their URL, less those that do not exist."""
+
+
+class RuleTable:
+    """Rules of a crawl, from the moment they are proposed; none is ever deleted. Commands write here, too."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def enter(self, rule: dict[str, Any], at: float, *, is_manual: bool = False) -> int:
+        """Write *rule* (its JSON form), proposed at *at*; return its id."""
+        row = self._write(
+            "INSERT INTO rules (rule, state, is_manual, at) VALUES (?, ?, ?, ?) RETURNING id",
+            (json.dumps(rule), ACTING if is_manual else CANDIDATE, is_manual, at),
+        ).fetchone()
+        found: int = row[0]
+        return found
+
+    def update(self, rule_id: int, state: str, right: int, wrong: int, images: int) -> None:
+        """Write the record of a rule; what a person disabled stays so."""
+        self._write(
+            "UPDATE rules SET state = CASE state WHEN 'disabled' THEN state ELSE ? END, right_pairs = ?,"
+            " wrong_pairs = ?, images = ? WHERE id = ?",
+            (state, right, wrong, images, rule_id),
+        )
+
+    def disable(self, rule_id: int) -> bool:
+        """Switch a rule off for good; ``False`` if there is none of that id."""
+        return self._write("UPDATE rules SET state = ? WHERE id = ?", (DISABLED, rule_id)).rowcount > 0
+
+    def disabled(self) -> list[int]:
+        """Return the ids of the rules that a person switched off."""
+        return [row[0] for row in self._read("SELECT id FROM rules WHERE state = ?", (DISABLED,))]
+
+    def rows(self, after: int = 0) -> Iterator[RuleRow]:
+        """Yield the rules whose id is greater than *after*, in the order of their ids."""
+        rows = self._read(
+            "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images FROM rules WHERE id > ? ORDER BY id",
+            (after,),
+        )
+        for rule_id, rule, state, is_manual, *record in rows.fetchall():
+            yield RuleRow(rule_id, json.loads(rule), state, bool(is_manual), *record)

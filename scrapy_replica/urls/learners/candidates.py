@@ -1,0 +1,139 @@
+"""Transformations that would make the URLs of one cluster equal."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from scrapy_replica.urls.learners.evidence import HostEvidence, Transformation
+from scrapy_replica.urls.pattern import UrlPattern, argument_name
+from scrapy_replica.urls.rule import Step
+
+_TOKENS = re.compile(r"[/?&=;]|[^/?&=;]+")
+_MAX_NAMES = 3
+_DELIMITERS = frozenset("/?&=;")
+_MAX_RUN = 12
+
+
+def tokens_of(local: str) -> list[str]:
+    """Return *local* cut at ``/ ? & = ;``, the delimiters kept."""
+    return _TOKENS.findall(local)
+
+
+def pairs(members: Sequence[int], limit: int) -> Iterator[tuple[int, int]]:
+    """Yield at most *limit* pairs of *members*: neighbours first, so that every member is met."""
+    given = 0
+    for distance in range(1, len(members)):
+        for place in range(len(members) - distance):
+            yield members[place], members[place + distance]
+            given += 1
+            if given >= limit:
+                return
+
+
+def argument_changes(one: UrlPattern, other: UrlPattern) -> Iterator[Transformation]:
+    """Yield what makes the queries of two URLs with one path equal: names dropped, arguments dropped or replaced."""
+    left = Counter(one.arguments or ())
+    right = Counter(other.arguments or ())
+    only_left, only_right = sorted((left - right).elements()), sorted((right - left).elements())
+    names = sorted({argument_name(argument) for argument in only_left + only_right} - {""})
+    if not names or len(names) > _MAX_NAMES:
+        return
+    yield tuple(Step("drop", name) for name in names)
+    if len(one.local) < len(other.local) or (len(one.local) == len(other.local) and one.local < other.local):
+        only_left, only_right = only_right, only_left
+    if only_left:
+        yield _exchange(only_left, only_right)
+
+
+def _exchange(removed: list[str], added: list[str]) -> Transformation:
+    steps = []
+    for argument in removed:
+        name, _, value = argument.partition("=")
+        steps.append(Step("drop", name, value))
+    for argument in added:
+        name, _, value = argument.partition("=")
+        steps.append(Step("set", name, value))
+    return tuple(steps)
+
+
+def run_changes(one: Sequence[str], other: Sequence[str]) -> Iterator[Transformation]:
+    """Yield the substitution of the token run in which two URLs differ, bare and with its neighbours."""
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < min(len(one), len(other)) - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    longer, shorter = (one, other) if _is_larger(one, other) else (other, one)
+    if len(longer) - start - end > _MAX_RUN:
+        return
+    for before, after in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0)):
+        left, right = max(start - before, 0), end - after
+        if right < 0:
+            continue
+        source = "".join(longer[left : len(longer) - right])
+        target = "".join(shorter[left : len(shorter) - right])
+        if source.strip("/?&=;"):
+            yield (Step("replace", source, target),)
+
+
+def _is_larger(one: Sequence[str], other: Sequence[str]) -> bool:
+    left, right = "".join(one), "".join(other)
+    return (len(left), left) > (len(right), right)
+
+
+def template_changes(
+    one: Sequence[str], other: Sequence[str], frequency: Counter[str], common: int
+) -> Iterator[Transformation]:
+    """Yield the template that turns one token sequence into the other: tokens that both have and that stand in at most
+    *common* URLs are copied, all others are literal. Argument names are never wildcards.
+    """
+    longer, shorter = (one, other) if _is_larger(one, other) else (other, one)
+    places: dict[str, int] = {}
+    source = []
+    for place, token in enumerate(longer):
+        is_name = longer[place + 1 : place + 2] == ["="]
+        if token in _DELIMITERS or is_name or token not in shorter or token in places or frequency[token] > common:
+            source.append(_literal(token))
+            continue
+        places[token] = len(places)
+        source.append(f"{{{places[token]}}}")
+    if not places or None in source:
+        return
+    target = [f"{{{places[token]}}}" if token in places else token for token in shorter]
+    if any(_literal(token) is None for token in target if not re.fullmatch(r"\{\d+\}", token)):
+        return
+    yield (Step("template", "".join(str(part) for part in source), "".join(target)),)
+
+
+def _literal(token: str) -> str | None:
+    """Return *token*, None if it would be read as a wildcard."""
+    return None if re.search(r"\{\d+\}", token) else token
+
+
+def candidates(evidence: HostEvidence, pairs_per_cluster: int = 30, limit: int = 400) -> list[Transformation]:
+    """Return the transformations seen in at least two clusters, those seen in most first, at most *limit*."""
+    seen_in: dict[Transformation, set[int]] = defaultdict(set)
+    tokens = [tokens_of(local) for local in evidence.locals]
+    frequency = Counter(token for sequence in tokens for token in set(sequence))
+    common = max(3, len(tokens) // 20)
+    for members in evidence.members():
+        cluster = evidence.clusters[members[0]]
+        for one, other in pairs(members, pairs_per_cluster):
+            left, right = evidence.forms[one], evidence.forms[other]
+            changes: list[Transformation] = []
+            if left.path == right.path:
+                changes += argument_changes(left, right)
+            else:
+                changes += run_changes(tokens[one], tokens[other])
+                changes += template_changes(tokens[one], tokens[other], frequency, common)
+                changes += template_changes(tokens[one], tokens[other], frequency, len(tokens))
+            if len(tokens[one]) == len(tokens[other]) and left.path == right.path:
+                changes += run_changes(tokens[one], tokens[other])
+            for change in changes:
+                seen_in[change].add(cluster)
+    found = [change for change, clusters in seen_in.items() if len(clusters) > 1]
+    found.sort(key=lambda change: (-len(seen_in[change]), str(change)))
+    return found[:limit]

@@ -1,0 +1,330 @@
+"""Whole crawls in which DUST rules are learnt, proved, put in force, watched and withdrawn."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import sqlite3
+
+import pytest
+from web import HTML, REPLICA, crawl, job_states, page, redirect, text
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.crawldb.sqlite import FILE_NAME
+
+TOP = "http://a.example/"
+ALONE = {**REPLICA, "CONCURRENT_REQUESTS": 1, "REPLICA_EXPLORE": 0.0, "REPLICA_TRAP_CREDIT": 0}
+N = 120
+"""Articles of the sites below."""
+
+
+def tree(number, n=N):
+    """The articles that an article links to: all of them are reached from number 0."""
+    return [child for child in (2 * number + 1, 2 * number + 2) if child < n] + [number // 2]
+
+
+def number_of(url):
+    path = url.partition("?")[0].removeprefix(TOP)
+    digits = "".join(character for character in path if character.isdigit())
+    return int(digits or 0)
+
+
+def article(number, links):
+    return page(links, seed=("article", number), title=f"Article {number}")
+
+
+async def run(web, settings=None, seeds=TOP):
+    return await crawl(TopicSpider, web, {**ALONE, **(settings or {})}, seeds=seeds)
+
+
+def rules(folder):
+    db = sqlite3.connect(folder / FILE_NAME)
+    try:
+        return db.execute("SELECT id, rule, state, right_pairs, wrong_pairs FROM rules ORDER BY id").fetchall()
+    finally:
+        db.close()
+
+
+def acting(folder):
+    found = [json.loads(rule) for _, rule, state, *_ in rules(folder) if state == "acting"]
+    return [(rule["host"], rule["transformation"]) for rule in found]
+
+
+def fetches(result):
+    """Number of an article -> how often it was fetched."""
+    found = {}
+    for url in result.urls:
+        found.setdefault(number_of(url), []).append(url)
+    return found
+
+
+def sessions(request):
+    """Every page hands out another session id to each of its links."""
+    number = number_of(request.url)
+    mark = random.Random(request.url).randrange(10**6)
+    links = [f"/a/{child}?zsid={mark + place}" for place, child in enumerate(tree(number))]
+    return article(number, links)
+
+
+def sort_orders(request):
+    """Listings of a shop whose goods come in four orders."""
+    path, _, query = request.url.partition("?")
+    number = number_of(request.url)
+    goods = [text((number, item), 12) for item in range(8)]
+    random.Random(query).shuffle(goods)
+    links = [f"/a/{child}" for child in tree(number)] + [f"{path}?zorder={order}" for order in ("up", "down", "new")]
+    html = page(links, words=0, title=f"List {number}")
+    return html.replace("<p></p>", "".join(f"<p>{item}</p>" for item in goods))
+
+
+def index_pages(request):
+    number = number_of(request.url)
+    forms = ("", "index.html")
+    links = [f"/a/{child}/{forms[(child + number) % 2]}" for child in tree(number)]
+    return article(number, links)
+
+
+def slashes(request):
+    number = number_of(request.url)
+    links = [f"/a/{child}{'/' * ((child + number) % 2)}" for child in tree(number)]
+    return article(number, links)
+
+
+def argument_order(request):
+    number = number_of(request.url)
+    pairs = [("x=1&y=2", "y=2&x=1")[(child + number) % 2] for child in tree(number)]
+    return article(number, [f"/a/{child}?{pair}" for child, pair in zip(tree(number), pairs, strict=True)])
+
+
+@pytest.mark.asyncio
+class TestLearning:
+    @pytest.mark.parametrize("web", [sessions, sort_orders, index_pages, slashes])
+    async def test_within_a_few_dozen_pages_and_then_not_fetched_twice(self, web, tmp_path):
+        without = await run(web, {"REPLICA_DUST": False, "CLOSESPIDER_PAGECOUNT": 1000})
+        result = await run(web, {"JOBDIR": str(tmp_path)})
+        assert set(fetches(result)) == set(fetches(without)) == set(range(N))
+        assert acting(tmp_path)
+        # 40 pages before it is learnt, up to 16 to prove it, and what was fetched before by its other names.
+        again = len(result.urls) - N
+        assert again <= 60 < (len(without.urls) - N) * (0.9 if web is sessions else 1)
+        late = [url for url in result.urls[100:] if len(fetches(result)[number_of(url)]) > 1]
+        assert len(late) <= 16
+        assert result.unfinished == {}
+
+    async def test_order_of_arguments(self):
+        result = await run(argument_order)
+        assert max(len(urls) for number, urls in fetches(result).items() if number) == 1
+
+    @pytest.mark.parametrize("mode", ["demote", "drop"])
+    async def test_every_page_is_reached_in_every_mode(self, mode, tmp_path):
+        result = await run(sessions, {"REPLICA_MODE": mode, "JOBDIR": str(tmp_path)})
+        assert set(fetches(result)) == set(range(N))
+        assert any(key.startswith("replica/decision/dust-rule/") for key in result.stats)
+
+    async def test_observing_changes_nothing(self):
+        without = await run(sort_orders, {"REPLICA_MODE": "observe", "REPLICA_DUST": False})
+        result = await run(sort_orders, {"REPLICA_MODE": "observe"})
+        assert sorted(result.urls) == sorted(without.urls)
+        assert "replica/dust/probes" not in result.stats
+
+    async def test_obligatory_session_ids_are_not_taken_off(self, tmp_path):
+        def web(request):
+            is_refused = "/a/" in request.url and "zsid=" not in request.url
+            return (404, HTML, "no session") if is_refused else sessions(request)
+
+        result = await run(web, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 600})
+        assert set(fetches(result)) == set(range(N))
+        assert len(result.urls) < 1.6 * N
+
+
+class Turncoat:
+    """Links carry ``zref``, which means nothing until *turns_at* pages were given out, and names the page after."""
+
+    def __init__(self, turns_at):
+        self.left = turns_at
+
+    def __call__(self, request):
+        self.left -= 1
+        number = number_of(request.url)
+        query = request.url.partition("?")[2]
+        links = [f"/a/{child}?zref={place}" for child in tree(number, 300) for place in range(3)]
+        seed = ("article", number) if self.left > 0 else ("article", number, query)
+        return page(links, seed=seed, title=f"Article {number}")
+
+
+@pytest.mark.asyncio
+class TestWrongRules:
+    async def test_withdrawn_and_its_urls_back(self, tmp_path):
+        settings = {"JOBDIR": str(tmp_path), "REPLICA_EXPLORE": 0.2}
+        result = await run(Turncoat(150), settings)
+        (rule,) = [rule for rule in rules(tmp_path) if '"zref"' in rule[1]]
+        assert rule[2] == "withdrawn"
+        assert rule[4] >= 1
+        assert result.stats["replica/dust/withdrawn"] >= 1
+        db = sqlite3.connect(tmp_path / FILE_NAME)
+        (told,) = db.execute("SELECT COUNT(*) FROM decisions WHERE evidence LIKE '%withdrawn%'").fetchone()
+        (dropped,) = db.execute("SELECT COUNT(*) FROM decisions WHERE reason = 'dust-rule' AND action != 'fetch'")
+        db.close()
+        assert told > 0
+        assert dropped[0] > 0
+        assert result.unfinished == {}
+        assert len(set(result.urls)) > 850  # 1 + 3 * 299 and what the front page leads to, the dropped ones too
+
+    async def test_content_that_looks_like_a_session_id(self, tmp_path):
+        """Hashes in paths and arguments name commits, each with a page of its own."""
+
+        def name(number):
+            return hashlib.sha1(str(number).encode()).hexdigest()
+
+        numbers = {name(number): number for number in range(N)}
+
+        def web(request):
+            mark = request.url.rpartition("=")[2].rpartition("/")[2]
+            number = numbers.get(mark, 0)
+            links = [link for n in tree(number) for link in (f"/commit/{name(n)}", f"/show?sid={name(n)}")]
+            return page(links, seed=("commit", number), title=f"Commit {number}")
+
+        result = await run(web, {"JOBDIR": str(tmp_path)})
+        shown = {url.rpartition("=")[2] for url in result.urls if "sid=" in url}
+        # Each commit is one page under two names; one commit is never another.
+        seen = shown | {url.rpartition("/")[2] for url in result.urls if "/commit/" in url}
+        assert seen >= set(numbers)
+        assert not any("drop" in str(change) for _, change in acting(tmp_path))
+
+    async def test_soft_404_and_login_teach_nothing(self, tmp_path):
+        def web(request):
+            path = request.url.removeprefix(TOP)
+            if path.startswith(("gone/", "login")):
+                return page(["/"], seed="not found", title="Not found")
+            number = number_of(request.url)
+            missing = [f"/gone/{number}-{place}?id={number}{place}" for place in range(2)]
+            links = [f"/a/{child}" for child in tree(number)]
+            return article(number, [*links, *missing, f"/login?back=/a/{number}", f"/login/{number}"])
+
+        result = await run(web, {"JOBDIR": str(tmp_path)})
+        assert set(fetches(result)) >= set(range(N))
+        assert acting(tmp_path) == []
+        assert [row for row in rules(tmp_path) if '"combined"' in row[1]] == []
+
+    @pytest.mark.parametrize("texts", [1, 4])
+    async def test_a_site_that_answers_everything_with_a_few_texts(self, tmp_path, texts):
+        """No rule that would merge the site comes of it, and nothing is lost when the site is itself again."""
+        is_open = [0]
+
+        def web(request):
+            is_open[0] += 1
+            number = number_of(request.url)
+            links = [f"/{'abc'[child % 3]}/{child}?id={child}" for child in tree(number, 200)]
+            if is_open[0] < 80:
+                return page(links, seed=("closed", number % texts), title="Closed")
+            return article(number, links)
+
+        result = await run(web, {"JOBDIR": str(tmp_path)})
+        is_open[0] = 0
+        without = await run(web, {"REPLICA_DUST": False})
+        assert acting(tmp_path) == []
+        assert set(result.urls) >= set(without.urls)
+
+    async def test_alternates_of_hreflang_are_never_merged(self, tmp_path):
+        def web(request):
+            number = number_of(request.url)
+            links = [f"/a/{child}?lang={lang}" for child in tree(number) for lang in ("en", "de")]
+            own = f"{TOP}a/{number}?lang="
+            heads = "".join(f'<link rel="alternate" hreflang="{lang}" href="{own}{lang}">' for lang in ("en", "de"))
+            return article(number, links).replace("<title>", f"{heads}<title>")
+
+        result = await run(web, {"JOBDIR": str(tmp_path)})
+        assert len({url for url in result.urls if "lang=" in url}) >= 2 * (N - 1)
+        assert acting(tmp_path) == []
+
+
+@pytest.mark.asyncio
+class TestFreeLabels:
+    async def test_canonical_and_redirects_teach(self, tmp_path):
+        def web(request):
+            number = number_of(request.url)
+            if "zold=" in request.url:
+                return redirect(f"{TOP}a/{number}")
+            links = [f"/a/{child}?{'zold' if child % 3 == 0 else 'znew'}={child}" for child in tree(number)]
+            return article(number, links).replace("<title>", f'<link rel="canonical" href="{TOP}a/{number}"><title>')
+
+        await run(web, {"JOBDIR": str(tmp_path)})
+        names = {change[0][1] for _, change in acting(tmp_path)}
+        assert "znew" in names
+
+    async def test_a_front_page_as_canonical_of_all_teaches_nothing(self, tmp_path):
+        def web(request):
+            number = int(request.url.partition("id=")[2] or 0)
+            links = [f"/a?id={child}" for child in tree(number)]
+            return article(number, links).replace("<title>", f'<link rel="canonical" href="{TOP}a"><title>')
+
+        result = await run(web, {"JOBDIR": str(tmp_path)})
+        assert len(result.urls) == N + 1
+        assert acting(tmp_path) == []
+
+    async def test_clean_param(self, tmp_path):
+        def web(request):
+            if request.url.endswith("/robots.txt"):
+                return 200, {"Content-Type": "text/plain"}, "User-agent: *\nAllow: /\nClean-param: zsid&zref /a\n"
+            return sessions(request)
+
+        settings = {"JOBDIR": str(tmp_path), "ROBOTSTXT_OBEY": True}
+        result = await run(web, settings)
+        (rule,) = [json.loads(row[1]) for row in rules(tmp_path) if "clean-param" in row[1]]
+        assert rule["host"] == "a.example"
+        assert (acting(tmp_path)[0]) == ("a.example", [["drop", "zsid", None], ["drop", "zref", None]])
+        assert len(result.urls) < N + 40
+
+    async def test_a_clean_param_line_that_lies(self, tmp_path):
+        def web(request):
+            if request.url.endswith("/robots.txt"):
+                return 200, {"Content-Type": "text/plain"}, "Clean-param: id\n"
+            number = int(request.url.partition("id=")[2] or 0)
+            return article(number, [f"/a?id={child}" for child in tree(number)])
+
+        result = await run(web, {"JOBDIR": str(tmp_path), "ROBOTSTXT_OBEY": True})
+        assert {f"{TOP}a?id={number}" for number in range(N)} <= set(result.urls)
+        assert acting(tmp_path) == []
+
+
+def shop(name):
+    """A host whose links carry PHPSESSID."""
+
+    def web(request):
+        number = int("".join(filter(str.isdigit, request.url.partition("?")[0].partition("example/")[2])) or 0)
+        mark = random.Random(request.url).randrange(10**6)
+        links = [f"/a/{child}?{name}={mark + place}" for place, child in enumerate(tree(number))]
+        return page(links, seed=("article", number, request.url.split("/")[2]), title=f"Article {number}")
+
+    return web
+
+
+@pytest.mark.asyncio
+class TestPriors:
+    async def test_a_shipped_prior_is_confirmed_before_there_is_enough_to_learn_from(self, tmp_path):
+        settings = {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 35}
+        await run(shop("PHPSESSID"), settings)
+        assert acting(tmp_path) == [("a.example", [["drop", "PHPSESSID", None]])]
+
+    async def test_what_holds_on_three_hosts_is_tried_on_the_next(self, tmp_path):
+        for name in "abcd":
+            limit = 35 if name == "d" else 150
+            settings = {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": limit}
+            await run(shop("zsid"), settings, seeds=f"http://{name}.example/")
+        assert ("d.example", [["drop", "zsid", None]]) in acting(tmp_path)
+
+
+@pytest.mark.asyncio
+class TestRestart:
+    async def test_rules_survive(self, tmp_path):
+        settings = {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 80}
+        first = await run(sessions, settings)
+        before = acting(tmp_path)
+        assert before
+        second = await run(sessions, {"JOBDIR": str(tmp_path)})
+        assert acting(tmp_path) == before
+        again = [url for url in second.urls if number_of(url) in fetches(first)]
+        assert len(again) <= 3  # the seed, and what was in flight
+        assert set(fetches(first)) | set(fetches(second)) == set(range(N))
+        assert all(states <= {"done", "dropped"} for states in map(set, job_states(tmp_path).values()))
