@@ -36,6 +36,13 @@ class Strategy(ABC):
         """Return new scores of URLs found earlier (URL -> score) since the last call: waiting ones are moved."""
         return {}
 
+    def score_now(self, url: str) -> float | None:  # noqa: ARG002
+        """Return the score of a waiting *url* that is about to be fetched; ``None`` if it still stands.
+
+        A URL whose score has fallen below that of the next one is put back. Cheaper than rescoring all that waits.
+        """
+        return None
+
     def save(self) -> bytes:
         """Return the learnt state (JSON or NPZ, never pickle); empty for a strategy that learns nothing."""
         return b""
