@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.records import Link, Page
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy_replica.records import Link, Page
 
 FloatArray = NDArray[np.float64]
 
@@ -24,8 +26,10 @@ class Strategy(ABC):
 
     name: ClassVar[str]
     """The spelling of ``REPLICA_STRATEGY`` and of ``--strategy``."""
+    warms_up: ClassVar[bool] = True
+    """The first pages are fetched breadth-first, because scores mean little before some pages are known."""
 
-    def visited(self, page: Page, relevance: float) -> None:
+    def visited(self, page: Page, relevance: float) -> None:  # noqa: B027 - most strategies need not listen
         """Take note of a fetched *page* of the given *relevance* (0..1); called once a page, before its scores."""
 
     @abstractmethod
@@ -47,5 +51,5 @@ class Strategy(ABC):
         """Return the learnt state (JSON or NPZ, never pickle); empty for a strategy that learns nothing."""
         return b""
 
-    def load(self, state: bytes) -> None:
+    def load(self, state: bytes) -> None:  # noqa: B027 - nothing learnt, nothing to take
         """Take the state that :meth:`save` returned."""

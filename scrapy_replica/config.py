@@ -1,0 +1,160 @@
+"""Every ``REPLICA_*`` setting: typed, checked once, documented here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from typing import Any, Protocol, get_type_hints
+
+from scrapy_replica.decision import Mode
+
+PREFIX = "REPLICA_"
+
+INTERNAL = frozenset({"REPLICA_ARCHIVE", "REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS"})
+"""Settings that the add-on and the commands hand to components; not for users."""
+
+
+class ConfigError(ValueError):
+    """A setting or file is wrong: one line that names it and says what to do."""
+
+
+class Settings(Protocol):
+    """What is needed of :class:`scrapy.settings.BaseSettings`."""
+
+    def get(self, name: Any, default: Any = None) -> Any: ...
+
+    def __iter__(self) -> Any: ...
+
+
+def _setting(default: Any, doc: str, *, low: float | None = None, high: float | None = None) -> Any:
+    return field(default=default, metadata={"doc": doc, "low": low, "high": high})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The settings of one crawl; the field ``min_words`` is the setting ``REPLICA_MIN_WORDS``, and so on."""
+
+    enabled: bool = _setting(True, "``False`` switches the add-on off without taking it out of ``ADDONS``.")
+    mode: Mode = _setting(
+        Mode.DEMOTE,
+        "``observe`` changes nothing and counts what would be saved; ``demote`` lets guesses wait behind everything "
+        "else and drops what is certain; ``drop`` drops both.",
+    )
+    topic: Path | None = _setting(
+        None,
+        "Examples of the topic: a folder of ``.txt`` and ``.html`` files, a file of URLs (fetched first), or a JSONL "
+        "file with ``text`` or ``html`` and an optional ``label``.",
+    )
+    background: Path | None = _setting(
+        None,
+        "Unlabelled pages of the kind that the crawl will meet, in the same formats as ``REPLICA_TOPIC``. Without it "
+        "the term statistics that ship with the package stand in.",
+    )
+    strategy: str = _setting(
+        "auto",
+        "Which link comes next: the name of a strategy, or ``auto``: ``best-first`` with a topic, ``breadth-first`` "
+        "without.",
+    )
+    warmup_pages: int = _setting(60, "Pages fetched breadth-first before the strategy's scores count.", low=0)
+    language: str = _setting("en", "Two-letter language of pages that do not declare one.")
+    near_distance: int = _setting(
+        3, "Two pages whose simhashes differ in at most this many of 64 bits are near duplicates.", low=0, high=7
+    )
+    min_words: int = _setting(
+        20, "Pages whose main text has fewer words are never taken for duplicates of others.", low=1
+    )
+    aliases: Path | None = _setting(
+        None, "File of ``mirror canonical`` host names, one pair a line (Nutch host-urlnormalizer lines, too)."
+    )
+    explore: float = _setting(
+        0.02,
+        "Share of the URLs that would be dropped which are fetched all the same, to measure the false-drop rate.",
+        low=0,
+        high=1,
+    )
+    host_budget: int = _setting(0, "Most novel pages to fetch of one host; 0 sets no limit.", low=0)
+    path_budget: int = _setting(0, "Most novel pages to fetch below one path prefix; 0 sets no limit.", low=0)
+    trap_credit: int = _setting(
+        20,
+        "Fetches that a path prefix may spend before it must bring novel pages; each novel page earns four more. "
+        "0 switches the guard against traps off.",
+        low=0,
+    )
+    ledger: Path | None = _setting(None, "File to which every decision is appended as a line of JSON.")
+    seed: int = _setting(0, "Seed of everything random.")
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Config:
+        """Return the configuration that *settings* hold.
+
+        :raises ConfigError: a value does not fit or a ``REPLICA_`` name is unknown.
+        """
+        names = {PREFIX + f.name.upper(): f.name for f in fields(cls)}
+        _refuse_unknown((name for name in settings if str(name).startswith(PREFIX)), names)
+        hints = get_type_hints(cls)
+        values = {}
+        for f in fields(cls):
+            setting = PREFIX + f.name.upper()
+            value = settings.get(setting)
+            if value is None:
+                continue
+            parsed = _parse(setting, value, hints[f.name])
+            _check_range(setting, parsed, f.metadata["low"], f.metadata["high"])
+            values[f.name] = parsed
+        return cls(**values)
+
+    @classmethod
+    def documentation(cls) -> Iterable[tuple[str, str, str, str]]:
+        """Yield (setting, type, default, meaning) of each setting, for the reference page."""
+        hints = get_type_hints(cls)
+        for f in fields(cls):
+            kind = hints[f.name]
+            default = f.default.value if isinstance(f.default, Enum) else f.default
+            yield PREFIX + f.name.upper(), _type_name(kind), repr(default), f.metadata["doc"]
+
+
+def _refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    known = [*known, *INTERNAL]
+    for name in given:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]}?" if close else "see the settings page for the names"
+            raise ConfigError(f"{name} is not a setting of scrapy-replica: {hint}")
+
+
+def _type_name(kind: Any) -> str:
+    if kind is Mode:
+        return "one of " + ", ".join(f"``{m.value}``" for m in Mode)
+    return {bool: "bool", int: "int", float: "float", str: "str"}.get(kind, "path")
+
+
+def _parse(setting: str, value: Any, kind: Any) -> Any:
+    try:
+        if kind is bool:
+            return _parse_bool(value)
+        if kind is Mode:
+            return Mode(str(getattr(value, "value", value)).lower())
+        if kind in {int, float, str}:
+            return kind(value)
+        return Path(value).expanduser()
+    except (ValueError, TypeError):
+        raise ConfigError(f"{setting} is {value!r}: it takes {_type_name(kind)}") from None
+
+
+def _parse_bool(value: Any) -> bool:
+    word = str(value).lower()
+    if word in {"1", "true", "yes", "on"}:
+        return True
+    if word in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError(word)
+
+
+def _check_range(setting: str, value: Any, low: float | None, high: float | None) -> None:
+    if low is not None and not value >= low:
+        raise ConfigError(f"{setting} is {value}: it must be at least {low}")
+    if high is not None and not value <= high:
+        raise ConfigError(f"{setting} is {value}: it must be at most {high}")

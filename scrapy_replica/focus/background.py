@@ -1,0 +1,66 @@
+"""What pages in general look like: the unlabelled side of a relevance classifier."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+LANGUAGES = ("de", "en", "es", "fr", "it", "pt")
+"""Languages whose term statistics ship with the package."""
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """Unlabelled documents, general term statistics of a language, or both; fixed for the whole crawl.
+
+    It must not be filled with the pages a good crawl has seen: most of those are on topic. The pages of the first,
+    breadth-first stretch may be added (:meth:`with_documents`): they show what every page of the site says.
+    """
+
+    documents: tuple[Mapping[str, int], ...] = ()
+    """Stem -> count, one mapping per unlabelled page; few of them are on topic."""
+    frequencies: Mapping[str, float] = field(default_factory=dict)
+    """Stem -> share of all words of the language, stop words apart; sums to at most 1."""
+
+    @classmethod
+    def from_documents(cls, documents: Iterable[Mapping[str, int]]) -> Background:
+        """Return a background of the user's own unlabelled pages; those without any term are left out."""
+        return cls(documents=tuple(terms for terms in documents if terms))
+
+    @classmethod
+    def shipped(cls, language: str = "en") -> Background:
+        """Return the term statistics of a two-letter *language*. Raises ValueError if there are none."""
+        if language not in LANGUAGES:
+            known = ", ".join(LANGUAGES)
+            raise ValueError(f"no term statistics for language {language!r}, only for {known}: give unlabelled pages")
+        file = resources.files("scrapy_replica.focus").joinpath("background", f"{language}.npz")
+        return cls(frequencies=unpack(file.read_bytes()))
+
+    def with_documents(self, documents: Iterable[Mapping[str, int]]) -> Background:
+        """Return the same background with more unlabelled pages."""
+        more = tuple(terms for terms in documents if terms)
+        return Background(documents=self.documents + more, frequencies=self.frequencies)
+
+
+def pack(frequencies: Mapping[str, float]) -> bytes:
+    """Return stem -> share as NPZ bytes: ``stems`` (uint8, UTF-8, one a line), ``per_million`` (float32)."""
+    buffer = io.BytesIO()
+    stems = np.frombuffer("\n".join(frequencies).encode(), dtype=np.uint8)
+    per_million = np.array([share * 1e6 for share in frequencies.values()], dtype=np.float32)
+    np.savez_compressed(buffer, stems=stems, per_million=per_million)
+    return buffer.getvalue()
+
+
+def unpack(data: bytes) -> dict[str, float]:
+    """Return what :func:`pack` was given, to float32 precision."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        stems = arrays["stems"].tobytes().decode().split("\n")
+        shares = (arrays["per_million"].astype(np.float64) / 1e6).tolist()
+    return dict(zip(stems, shares, strict=True))

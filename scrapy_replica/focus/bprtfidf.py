@@ -1,0 +1,178 @@
+"""B-PrTFIDF: relevance learnt from positive examples and unlabelled text."""
+
+from __future__ import annotations
+
+import json
+import math
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from scrapy_replica.focus.background import Background
+
+    Terms = Mapping[str, int]
+
+# The constants were chosen by average precision on a crawl of 44,155 pages of one university: three topics,
+# 30, 5 and 1 examples, shipped statistics alone, with 60 pages of the site, and 3,000 unlabelled pages.
+EMPTY_WORDS = 100.0
+"""Weight of the words that every page is taken to have beside its own. Without them a page of one word is as relevant
+as that word: average precision .14 instead of .49 with shipped statistics, .51 instead of .70 with unlabelled pages."""
+PSEUDO_DOCUMENTS = 3.0
+"""The statistics of a language count as so many documents per positive example."""
+RAREST = 1e-6
+"""Share of running words given to a stem that the statistics of a language do not have."""
+FEWEST_POSITIVES = 20
+"""Against unlabelled documents fewer examples count as so many; a single one would drown in 3,000 documents."""
+VOCABULARY = 20_000
+FOLDS = 5
+
+
+class BPrTFIDF:
+    """Probabilistic TF-IDF with a biased threshold (Zhang & Lee 2005), for a few examples of a topic.
+
+    With the positives P and the unlabelled documents U, Pr[w in x] = x_w / sum x, where x_w = 1 + ln(count), and
+
+    - Pr[x in P | w] = S_P(w) / (S_P(w) + S_U(w)), S_D(w) the sum of Pr[w in y] over the documents y of D;
+    - Pr[x in P] = sum over w of Pr[x in P | w] Pr[w in x], Pr[x in U] = 1 - Pr[x in P];
+    - relevance = (1 + b Pr[x in P] - Pr[x in U]) / 2 clipped to 0..1, b = (1 + p) / (1 - p).
+
+    Since U is the complement, p decides from which Pr[x in P] on a page is relevant, (1 - p) / 2, and nothing else.
+    Where U has documents, p maximises r^2 / Pr[f(x) = 1] on held-out examples and documents (five folds); with
+    the statistics of a language alone nothing tells how often f says yes, and the line is drawn at
+    half the median Pr[x in P] of held-out examples (of the example itself where there is one only).
+
+    Additions to the paper: a term's Pr[x in P | w] is multiplied by the square root of the share of examples that have
+    it; every page carries ``EMPTY_WORDS`` words of U; a stem never seen in P belongs to U.
+
+    A model that was not fitted finds nothing relevant.
+    """
+
+    def __init__(self) -> None:
+        self._weights: dict[str, float] = {}
+        self._line = 0.5
+
+    @property
+    def p(self) -> float:
+        """The bias p of the paper, below 1."""
+        return 1.0 - 2.0 * self._line
+
+    def fit(self, positives: Sequence[Terms], background: Background) -> None:
+        """Learn from *positives* (stem -> count each) and *background*.
+
+        Equal examples count once, and documents of the background that are among the examples not at all. Raises
+        ValueError when no example has a term, or the background is empty.
+        """
+        examples = _distinct(positives)
+        unlabelled = [terms for key, terms in _distinct(background.documents).items() if key not in examples]
+        if not examples:
+            raise ValueError("no positive example with any text: give at least one page that is on topic")
+        if not unlabelled and not background.frequencies:
+            raise ValueError("the background is empty: give unlabelled pages or a language with shipped statistics")
+        positive = list(examples.values())
+        self._weights = _weights(positive, unlabelled, background.frequencies)
+        self._line = _line(positive, unlabelled, background.frequencies)
+
+    def relevance(self, terms: Terms) -> float:
+        """Return Pr[x in C+] of a page, 0..1; more than 0.5 is relevant. A page without a known term gets 0."""
+        return min(1.0, max(0.0, membership(self._weights, terms) / (2.0 * self._line)))
+
+    def is_relevant(self, terms: Terms) -> bool:
+        return self.relevance(terms) > 0.5
+
+    def save(self) -> bytes:
+        """Return the fitted model as JSON."""
+        return json.dumps({"p": self.p, "weights": self._weights}, ensure_ascii=False).encode()
+
+    def load(self, state: bytes) -> None:
+        """Take the model that :meth:`save` returned."""
+        model = json.loads(state)
+        self._line = (1.0 - float(model["p"])) / 2.0
+        self._weights = {str(stem): float(weight) for stem, weight in model["weights"].items()}
+
+
+def membership(weights: Mapping[str, float], terms: Terms) -> float:
+    """Return Pr[x in P] for the Pr[x in P | w] in *weights*."""
+    # One plain loop: 16 us for 300 stems, chains of map() 20-25 us.
+    total, known, get = EMPTY_WORDS, 0.0, weights.get
+    for stem, count in terms.items():
+        damped = _DAMPED[count] if count < _TABLE else 1.0 + math.log(count)
+        total += damped
+        weight = get(stem)
+        if weight:
+            known += weight * damped
+    return known / total
+
+
+_TABLE = 1024
+_DAMPED = (0.0, *(1.0 + math.log(count) for count in range(1, _TABLE)))
+
+
+def _distinct(documents: Iterable[Terms]) -> dict[frozenset[tuple[str, int]], Terms]:
+    return {frozenset(terms.items()): terms for terms in documents if terms}
+
+
+def _sums(documents: Sequence[Terms]) -> tuple[dict[str, float], dict[str, int]]:
+    """Return S_D(w), the sum of Pr[w in y] over the documents, and the number of documents that have w."""
+    sums: dict[str, float] = {}
+    holders: dict[str, int] = {}
+    for terms in documents:
+        damped = {stem: 1.0 + math.log(count) for stem, count in terms.items()}
+        total = sum(damped.values())
+        for stem, value in damped.items():
+            sums[stem] = sums.get(stem, 0.0) + value / total
+            holders[stem] = holders.get(stem, 0) + 1
+    return sums, holders
+
+
+def _weights(
+    positive: Sequence[Terms], unlabelled: Sequence[Terms], frequencies: Mapping[str, float]
+) -> dict[str, float]:
+    """Return Pr[x in P | w] of the stems of the examples, at most ``VOCABULARY``."""
+    n = len(positive)
+    s_p, in_p = _sums(positive)
+    s_u, in_u = _sums(unlabelled)
+    documents = n / max(n, FEWEST_POSITIVES)
+    pseudo = PSEUDO_DOCUMENTS * n if frequencies else 0.0
+    # A stem of one example only is chance, where there are enough examples to tell.
+    fewest = 2 if n >= 5 else 1
+    # Stems of every eighth page say nothing; in fewer pages the share is that of one site's templates.
+    most = 0.12 * (n + len(unlabelled)) if len(unlabelled) >= 200 else math.inf
+    weights = {}
+    for stem, mass in s_p.items():
+        if in_p[stem] >= fewest and in_p[stem] + in_u.get(stem, 0) <= most:
+            other = documents * s_u.get(stem, 0.0) + pseudo * max(frequencies.get(stem, 0.0), RAREST)
+            weights[stem] = mass / (mass + other) * math.sqrt(in_p[stem] / n)
+    kept = sorted(weights, key=lambda stem: (-weights[stem] * s_p[stem], stem))[:VOCABULARY]
+    return {stem: weights[stem] for stem in kept}
+
+
+def _line(positive: Sequence[Terms], unlabelled: Sequence[Terms], frequencies: Mapping[str, float]) -> float:
+    """Return the Pr[x in P] from which on a page is relevant."""
+    held_p, held_u = _held_out(positive, unlabelled, frequencies)
+    if not unlabelled:
+        return max(median(held_p) / 2.0, 1e-9)
+    best, line = -1.0, 0.5
+    for candidate in sorted(held_p):
+        recall = sum(value >= candidate for value in held_p) / len(held_p)
+        answered = (1 + sum(value >= candidate for value in held_u)) / (1 + len(held_u))
+        if recall**2 / answered > best:
+            best, line = recall**2 / answered, candidate
+    return max(line, 1e-9)
+
+
+def _held_out(
+    positive: Sequence[Terms], unlabelled: Sequence[Terms], frequencies: Mapping[str, float]
+) -> tuple[list[float], list[float]]:
+    """Return Pr[x in P] of every example and document by a model that has not seen them."""
+    held_p: list[float] = []
+    held_u: list[float] = []
+    folds = min(FOLDS, len(positive))
+    for fold in range(folds):
+        train_p = [terms for i, terms in enumerate(positive) if i % folds != fold] or list(positive)
+        train_u = [terms for i, terms in enumerate(unlabelled) if i % folds != fold] or list(unlabelled)
+        weights = _weights(train_p, train_u, frequencies)
+        held_p += [membership(weights, terms) for terms in positive[fold::folds]]
+        held_u += [membership(weights, terms) for terms in unlabelled[fold::folds]]
+    return held_p, held_u

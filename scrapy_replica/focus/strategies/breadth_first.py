@@ -1,0 +1,23 @@
+"""Breadth-first: links in the order in which they were found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from scrapy_replica.focus.strategy import FloatArray, Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy_replica.records import Link, Page
+
+
+class BreadthFirst(Strategy):
+    """Every link scores 0, so the one found first is fetched first."""
+
+    name: ClassVar[str] = "breadth-first"
+
+    def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the order found is all it needs
+        return np.zeros(len(links))

@@ -1,0 +1,40 @@
+"""Depth-first: the links of the page visited last come first."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from scrapy_replica.focus.strategy import FloatArray, Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy_replica.records import Link, Page
+
+
+class DepthFirst(Strategy):
+    """A link scores the number of pages visited so far; links of one page keep their order on it.
+
+    A waiting URL that a later page links to is raised with that page's links, as a stack would have it. The saved
+    state is that number, so that a crawl that goes on does not put its new links behind the old ones.
+    """
+
+    name: ClassVar[str] = "depth-first"
+
+    def __init__(self) -> None:
+        self._visited = 0
+
+    def visited(self, page: Page, relevance: float) -> None:  # noqa: ARG002 - only that a page was visited counts
+        self._visited += 1
+
+    def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - see the class
+        return np.full(len(links), float(self._visited))
+
+    def save(self) -> bytes:
+        return json.dumps({"visited": self._visited}).encode()
+
+    def load(self, state: bytes) -> None:
+        self._visited = int(json.loads(state)["visited"])

@@ -1,0 +1,31 @@
+"""Random: waiting URLs in an order drawn by lot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import mmh3
+import numpy as np
+
+from scrapy_replica.focus.strategy import FloatArray, Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy_replica.records import Link, Page
+
+
+class Random(Strategy):
+    """A URL draws its score, uniform in [0, 1), once: when a page first links to it.
+
+    The draw is a hash of seed and URL: a URL found again keeps its score (otherwise being raised would favour URLs with
+    many in-links), the order does not depend on which page was fetched first, and there is no state to save.
+    """
+
+    name: ClassVar[str] = "random"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the URL alone decides
+        return np.array([mmh3.hash(link.url, self.seed, signed=False) / 2**32 for link in links], dtype=np.float64)

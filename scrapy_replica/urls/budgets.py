@@ -1,0 +1,78 @@
+"""Budgets of novel pages per host and path prefix: what bounds traps and facets."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from scrapy_replica.decision import Reason
+
+EARNINGS = 4
+"""Fetches that one novel page earns its prefixes: a prefix lives on while more than a fifth of its pages are new."""
+
+MAX_PREFIXES = 200_000
+"""Prefixes counted at most (about 40 MB); beyond, those met least are forgotten."""
+
+MAX_DEPTH = 3
+
+
+def path_prefixes(url: str) -> list[str]:
+    """Return the keys that *url* is counted under: its host, its directories to depth 3, its query's argument names.
+
+    >>> path_prefixes("http://a.example/cal/2024/05?view=day&x=1")
+    ['a.example', 'a.example/cal', 'a.example/cal/2024', 'a.example/cal/2024?view&x']
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return []
+    key = parts.netloc.lower()
+    keys = [key]
+    for directory in parts.path.split("/")[1:-1][:MAX_DEPTH]:
+        key += "/" + directory
+        keys.append(key)
+    if parts.query:
+        names = sorted({argument.partition("=")[0] for argument in parts.query.replace(";", "&").split("&")})
+        keys.append(key + "?" + "&".join(names))
+    return keys
+
+
+class NoveltyBudgets:
+    """Counts fetched and novel pages per path prefix and tells which prefixes have spent what they earned.
+
+    A prefix starts with *credit* fetches; each novel page earns it :data:`EARNINGS` more. A calendar or a sort order
+    brings nothing new, so its prefix runs dry, while a busy directory earns as it goes. *host_budget* and
+    *path_budget* are the user's own limits of novel pages (0: none).
+    """
+
+    def __init__(self, credit: int, host_budget: int = 0, path_budget: int = 0) -> None:
+        self._credit = credit
+        self._host_budget = host_budget
+        self._path_budget = path_budget
+        self._fetched: dict[str, int] = {}
+        self._novel: dict[str, int] = {}
+
+    def count(self, url: str, *, is_novel: bool) -> None:
+        """Take note that *url* was fetched."""
+        for key in path_prefixes(url):
+            self._fetched[key] = self._fetched.get(key, 0) + 1
+            if is_novel:
+                self._novel[key] = self._novel.get(key, 0) + 1
+        if len(self._fetched) > MAX_PREFIXES:
+            self._forget()
+
+    def _forget(self) -> None:
+        kept = sorted(self._fetched, key=self._fetched.__getitem__)[MAX_PREFIXES // 2 :]
+        self._fetched = {key: self._fetched[key] for key in kept}
+        self._novel = {key: self._novel[key] for key in kept if key in self._novel}
+
+    def spent(self, url: str) -> tuple[Reason, str] | None:
+        """Return why no more should be fetched where *url* lies, and the prefix that ran dry; ``None`` if it may."""
+        keys = path_prefixes(url)
+        for place, key in enumerate(keys):
+            novel = self._novel.get(key, 0)
+            limit = self._path_budget if place else self._host_budget
+            if limit and novel >= limit:
+                return (Reason.PATH_BUDGET if place else Reason.HOST_BUDGET), key
+            if self._credit and self._fetched.get(key, 0) >= self._credit + EARNINGS * novel:
+                return Reason.TRAP_BUDGET, key
+        return None
