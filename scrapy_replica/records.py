@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 
@@ -51,3 +52,13 @@ class Page:
     links: tuple[Link, ...] = ()
     ip: str | None = None
     """Address that answered."""
+
+
+class Novelty(str, Enum):
+    """What a fetched page is beside those fetched before it."""
+
+    NOVEL = "novel"
+    EXACT_DUPLICATE = "exact-duplicate"
+    NEAR_DUPLICATE = "near-duplicate"
+    UNKNOWN = "unknown"
+    """Too little text to tell."""

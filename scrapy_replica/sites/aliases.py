@@ -38,7 +38,7 @@ class Aliases:
             targets[names[0]] = names[1]
         aliases = cls(targets)
         for mirror in targets:
-            aliases._refuse_circle(mirror.removeprefix("*."), path)
+            aliases._refuse_circle(mirror.replace("*", "any", 1), path)
         return aliases
 
     def _refuse_circle(self, host: str, path: Path) -> None:

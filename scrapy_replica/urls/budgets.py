@@ -9,6 +9,9 @@ from scrapy_replica.decision import Reason
 EARNINGS = 4
 """Fetches that one novel page earns its prefixes: a prefix lives on while more than a fifth of its pages are new."""
 
+PATIENCE = 5
+"""A prefix that was fetched this many times what it earned is a trap beyond doubt, so that no trap is endless."""
+
 MAX_PREFIXES = 200_000
 """Prefixes counted at most (about 40 MB); beyond, those met least are forgotten."""
 
@@ -65,14 +68,19 @@ class NoveltyBudgets:
         self._fetched = {key: self._fetched[key] for key in kept}
         self._novel = {key: self._novel[key] for key in kept if key in self._novel}
 
-    def spent(self, url: str) -> tuple[Reason, str] | None:
-        """Return why no more should be fetched where *url* lies, and the prefix that ran dry; ``None`` if it may."""
+    def spent(self, url: str) -> tuple[Reason, str, bool] | None:
+        """Return why no more should be fetched where *url* lies, the prefix that ran dry and whether that is certain.
+
+        The user's own limits are certain; a dry prefix is once it was tried :data:`PATIENCE` times as long as it
+        earned. ``None`` if the URL may be fetched.
+        """
         keys = path_prefixes(url)
         for place, key in enumerate(keys):
             novel = self._novel.get(key, 0)
             limit = self._path_budget if place else self._host_budget
             if limit and novel >= limit:
-                return (Reason.PATH_BUDGET if place else Reason.HOST_BUDGET), key
-            if self._credit and self._fetched.get(key, 0) >= self._credit + EARNINGS * novel:
-                return Reason.TRAP_BUDGET, key
+                return (Reason.PATH_BUDGET if place else Reason.HOST_BUDGET), key, True
+            fetched, earned = self._fetched.get(key, 0), self._credit + EARNINGS * novel
+            if self._credit and fetched >= earned:
+                return Reason.TRAP_BUDGET, key, fetched >= PATIENCE * earned
         return None

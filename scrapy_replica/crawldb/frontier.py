@@ -1,0 +1,73 @@
+"""The order of waiting URLs: best first among the hosts that are ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+
+Head = tuple[float, int]
+"""Best waiting URL of a host: (minus score, URL id); the smallest comes first, ties in the order of discovery."""
+
+
+class Frontier:
+    """Which host's best URL comes next.
+
+    Invariant: every host that has a head and is not held has that head on the heap. Heap entries that no longer equal
+    their host's head are stale and skipped when they come up. Only heads are in memory (one small tuple a host); the
+    waiting URLs themselves stay in the database, which *head_of* asks for a host's next head.
+    """
+
+    def __init__(self, head_of: Callable[[int], Head | None]) -> None:
+        self._head_of = head_of
+        self._heads: dict[int, Head] = {}
+        self._held: set[int] = set()
+        self._heap: list[tuple[float, int, int]] = []
+
+    def offer(self, host: int, head: Head) -> None:
+        """Take note that a URL of *host* waits with key *head*."""
+        current = self._heads.get(host)
+        if current is None or head < current:
+            self._set(host, head)
+
+    def refresh(self, host: int) -> None:
+        """Ask for the head of *host* anew, after its waiting URLs changed."""
+        head = self._head_of(host)
+        if head is None:
+            self._heads.pop(host, None)
+        elif head != self._heads.get(host):
+            self._set(host, head)
+
+    def rebuild(self, hosts: list[int]) -> None:
+        """Forget all heads and take those of *hosts*; which hosts are held stays."""
+        self._heads = {host: head for host in hosts if (head := self._head_of(host)) is not None}
+        self._heap = [(*head, host) for host, head in self._heads.items() if host not in self._held]
+        heapify(self._heap)
+
+    def _set(self, host: int, head: Head) -> None:
+        self._heads[host] = head
+        if host not in self._held:
+            heappush(self._heap, (*head, host))
+
+    def hold(self, host: int) -> None:
+        """Give out nothing of *host* until it is released."""
+        self._held.add(host)
+
+    def release(self, host: int) -> None:
+        """Let *host* take part again."""
+        if host in self._held:
+            self._held.remove(host)
+            head = self._heads.get(host)
+            if head is not None:
+                heappush(self._heap, (*head, host))
+
+    def pop(self) -> tuple[int, int] | None:
+        """Return (host, URL id) of the best URL of the ready hosts, or ``None``.
+
+        The caller changes that URL's state and then calls :meth:`refresh`.
+        """
+        while self._heap:
+            key, url, host = heappop(self._heap)
+            if host not in self._held and self._heads.get(host) == (key, url):
+                del self._heads[host]
+                return host, url
+        return None

@@ -1,0 +1,86 @@
+"""The table of fetched pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scrapy_replica.crawldb.connection import Connection, signed
+
+
+class PageRow(NamedTuple):
+    """What tells a duplicate from another page."""
+
+    url_id: int
+    url: str
+    host: str
+    title: str | None
+
+
+class Fetched(NamedTuple):
+    """The outcome of a fetch; the fields are the columns of the table."""
+
+    url: int
+    """Id of the URL."""
+    fetched_at: float
+    status: int | None = None
+    error: str | None = None
+    signature: bytes | None = None
+    simhash: int | None = None
+    words: int | None = None
+    title: str | None = None
+    relevance: float | None = None
+    novelty: str | None = None
+    twin: int | None = None
+
+
+INSERT = f"INSERT OR REPLACE INTO pages ({', '.join(Fetched._fields)}) VALUES ({', '.join('?' * len(Fetched._fields))})"
+
+
+class PageTable:
+    """One row for each URL that was fetched, with its fingerprints and what it turned out to be."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def enter(self, page: Fetched) -> None:
+        """Keep the outcome of a fetch; an earlier one of the same URL is replaced."""
+        self._write(INSERT, page._replace(simhash=None if page.simhash is None else signed(page.simhash)))
+
+    def has_page(self, url_id: int) -> bool:
+        """Tell whether that URL was fetched with a status of 200 before."""
+        return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None
+
+    def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
+        """Return pages with that signature, first fetched first."""
+        return self._select("signature", signature, limit)
+
+    def by_simhash(self, simhash: int, limit: int = 8) -> list[PageRow]:
+        """Return pages with exactly that simhash, first fetched first."""
+        return self._select("simhash", signed(simhash), limit)
+
+    def _select(self, column: str, value: bytes | int, limit: int) -> list[PageRow]:
+        rows = self._read(
+            "SELECT urls.id, urls.url, hosts.name, pages.title FROM pages"
+            " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"
+            f" WHERE pages.{column} = ? ORDER BY pages.fetched_at LIMIT ?",
+            (value, limit),
+        )
+        return [PageRow(*row) for row in rows]
+
+    def simhashes(self) -> Iterator[int]:
+        """Yield the simhash of every page, unsigned."""
+        for (value,) in self._read("SELECT simhash FROM pages WHERE simhash IS NOT NULL"):
+            yield value & (1 << 64) - 1
+
+    def novelties(self) -> Iterator[tuple[str, str]]:
+        """Yield (URL, novelty) of every page, in the order of fetching."""
+        yield from self._read(
+            "SELECT urls.url, pages.novelty FROM pages JOIN urls ON urls.id = pages.url"
+            " WHERE pages.novelty IS NOT NULL ORDER BY pages.fetched_at"
+        )
+
+    def count(self) -> int:
+        """Return the number of pages fetched with a status of 200."""
+        count: int = self._read("SELECT COUNT(*) FROM pages WHERE status = 200").fetchone()[0]
+        return count

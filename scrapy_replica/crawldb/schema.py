@@ -1,0 +1,67 @@
+"""The tables of the crawl database."""
+
+from __future__ import annotations
+
+VERSION = 1
+"""Number of this layout; a database of another number is refused."""
+
+APPLICATION_ID = 0x5245504C  # "REPL"
+
+QUEUED, LEASED, DONE, DROPPED = range(4)
+"""States of a URL. A URL is in one state at a time."""
+
+STATE_NAMES = ("waiting", "being fetched", "done", "dropped")
+
+DEMOTED = 1e9
+"""Taken off the score of a demoted URL, so that it waits behind everything else."""
+
+SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
+CREATE TABLE hosts (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    ip TEXT
+);
+CREATE TABLE urls (
+    id INTEGER PRIMARY KEY,
+    host INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    fingerprint INTEGER UNIQUE,       -- first 64 bits of the request fingerprint; NULL for dont_filter requests
+    state INTEGER NOT NULL,
+    score REAL NOT NULL,
+    depth INTEGER NOT NULL,
+    parent INTEGER,                   -- id of the page that it was found on
+    payload BLOB,                     -- the request where it is more than a plain GET
+    is_exempt INTEGER NOT NULL        -- no decision applies to it
+);
+CREATE INDEX waiting ON urls (host, score DESC, id) WHERE state = 0;
+CREATE INDEX leased ON urls (id) WHERE state = 1;
+CREATE TABLE pages (
+    url INTEGER PRIMARY KEY,          -- urls.id
+    status INTEGER,                   -- HTTP status; NULL where no response came
+    error TEXT,                       -- why not
+    fetched_at REAL NOT NULL,         -- seconds since the epoch
+    signature BLOB,
+    simhash INTEGER,                  -- two's complement of the unsigned 64-bit simhash
+    words INTEGER,
+    title TEXT,
+    relevance REAL,
+    novelty TEXT,                     -- novel, exact-duplicate, near-duplicate or unknown
+    twin INTEGER                      -- urls.id of the page that it repeats
+);
+CREATE INDEX signatures ON pages (signature) WHERE signature IS NOT NULL;
+CREATE INDEX simhashes ON pages (simhash) WHERE simhash IS NOT NULL;
+CREATE TABLE decisions (
+    id INTEGER PRIMARY KEY,
+    at REAL NOT NULL,
+    url INTEGER NOT NULL,             -- urls.id
+    action TEXT NOT NULL,
+    wanted TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    probability REAL NOT NULL,
+    evidence TEXT NOT NULL,           -- JSON
+    is_sampled INTEGER NOT NULL,
+    outcome TEXT                      -- what a fetch showed all the same: novelty of the page, or failed
+);
+CREATE INDEX decided ON decisions (url);
+"""

@@ -1,0 +1,226 @@
+"""The crawl database in one SQLite file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from scrapy_replica.crawldb.connection import Connection
+from scrapy_replica.crawldb.frontier import Frontier, Head
+from scrapy_replica.crawldb.ledger import Ledger
+from scrapy_replica.crawldb.pages import PageTable
+from scrapy_replica.crawldb.schema import DEMOTED, DONE, DROPPED, LEASED, QUEUED
+from scrapy_replica.decision import Decision
+
+FILE_NAME = "replica.sqlite"
+
+
+class NewUrl(NamedTuple):
+    """A URL to enter into the frontier."""
+
+    url: str
+    host: str
+    fingerprint: int | None
+    """First 64 bits of the request fingerprint, signed; ``None`` enters it even if it is known (``dont_filter``)."""
+    score: float = 0.0
+    depth: int = 0
+    parent: int | None = None
+    payload: bytes | None = None
+    is_exempt: bool = False
+    """No decision applies to it: it belongs to a redirect chain, or the user said so."""
+
+
+class Waiting(NamedTuple):
+    """A URL taken from the frontier."""
+
+    id: int
+    host_id: int
+    host: str
+    url: str
+    fingerprint: int | None
+    score: float
+    depth: int
+    payload: bytes | None
+    is_exempt: bool
+
+
+class SqliteCrawlDB:
+    """What the crawl knows: URLs, hosts, pages and decisions, in one file in WAL mode, or in memory.
+
+    Invariants: a URL is in one state; *seen* and *queued* are one row, so they change together; a lease that was not
+    finished is put back when the file is opened; :meth:`take` gives the highest score among the hosts that are not
+    held, first found first. All writes since the last :meth:`commit` form one transaction, and :meth:`finish` is
+    called after everything that a page led to was entered: a killed crawl repeats the pages that it had in flight
+    and loses none. Readers may open the file at any time.
+    """
+
+    def __init__(self, path: Path | None, scheme: str = "sha1") -> None:
+        connection = Connection(path, scheme)
+        self.is_persistent = path is not None
+        self.pages = PageTable(connection)
+        self.ledger = Ledger(connection)
+        self.commit, self.close = connection.commit, connection.close
+        self.meta, self.set_meta = connection.meta, connection.set_meta
+        self._read, self._write = connection.read, connection.write
+        self._write(f"UPDATE urls SET state = {QUEUED} WHERE state = {LEASED}")
+        self.commit()
+        self._hosts: dict[str, int] = {}
+        self._names: dict[int, str] = {}
+        for host, name in self._read("SELECT id, name FROM hosts"):
+            self._hosts[name], self._names[host] = host, name
+        self.last_id: int = self._read("SELECT COALESCE(MAX(id), 0) FROM urls").fetchone()[0]
+        """Greatest id given to a URL so far."""
+        self.waiting: int = self._read("SELECT COUNT(*) FROM urls WHERE state = 0").fetchone()[0]
+        """Number of waiting URLs."""
+        self._is_oldest_first = False
+        self._frontier = Frontier(self._head_of)
+        self._frontier.rebuild(list(self._names))
+        self.hold, self.release = self._frontier.hold, self._frontier.release
+
+    def host_id(self, name: str) -> int:
+        """Return the number of the host, entering it if it is new."""
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._write("INSERT INTO hosts (name) VALUES (?) RETURNING id", (name,)).fetchone()[0]
+            self._hosts[name], self._names[host] = host, name
+        return host
+
+    def set_host_ip(self, name: str, ip: str) -> None:
+        """Keep the address that answered for the host."""
+        self._write("UPDATE hosts SET ip = ? WHERE id = ? AND ip IS NOT ?", (ip, self.host_id(name), ip))
+
+    # Waiting URLs
+
+    def discover(self, url: NewUrl) -> tuple[int, bool] | None:
+        """Enter *url*, or raise the score of the waiting one, or bring a dropped one back.
+
+        :return: its id and whether it is new, or ``None`` where nothing changed: it waits with as good a score, is
+            being fetched, or is done.
+        """
+        host = self.host_id(url.host)
+        row = self._write(
+            "INSERT INTO urls (host, url, fingerprint, state, score, depth, parent, payload, is_exempt)"
+            f" VALUES (?, ?, ?, {QUEUED}, ?, ?, ?, ?, ?) ON CONFLICT (fingerprint)"
+            " DO UPDATE SET score = excluded.score WHERE state = 0 AND score < excluded.score RETURNING id, host",
+            (host, url.url, url.fingerprint, url.score, url.depth, url.parent, url.payload, url.is_exempt),
+        ).fetchone()
+        if row is not None and row[0] > self.last_id:
+            self.last_id = row[0]
+            self.waiting += 1
+            self._offer(host, row[0], url.score)
+            return row[0], True
+        if row is None:
+            row = self._write(
+                f"UPDATE urls SET state = {QUEUED}, score = ?, payload = ? WHERE fingerprint = ?"
+                f" AND state = {DROPPED} RETURNING id, host",
+                (url.score, url.payload, url.fingerprint),
+            ).fetchone()
+            if row is None:
+                return None
+            self.waiting += 1
+        self._offer(row[1], row[0], url.score)
+        return row[0], False
+
+    def discover_dropped(self, url: NewUrl) -> int | None:
+        """Enter *url* as dropped; ``None`` if it is known."""
+        row = self._write(
+            "INSERT INTO urls (host, url, fingerprint, state, score, depth, parent, is_exempt)"
+            f" VALUES (?, ?, ?, {DROPPED}, ?, ?, ?, 0) ON CONFLICT (fingerprint) DO NOTHING RETURNING id",
+            (self.host_id(url.host), url.url, url.fingerprint, url.score, url.depth, url.parent),
+        ).fetchone()
+        if row is None:
+            return None
+        self.last_id = max(self.last_id, row[0])
+        found: int = row[0]
+        return found
+
+    def _offer(self, host: int, url_id: int, score: float) -> None:
+        is_early = self._is_oldest_first and score > -DEMOTED / 2
+        self._frontier.offer(host, (-DEMOTED if is_early else -score, url_id))
+
+    def order_by_discovery(self, is_on: bool) -> None:
+        """Take URLs in the order of their discovery instead of their scores, demoted ones last (the warm-up)."""
+        if is_on != self._is_oldest_first:
+            self._is_oldest_first = is_on
+            self._frontier.rebuild(list(self._names))
+
+    def _head_of(self, host: int) -> Head | None:
+        if self._is_oldest_first:
+            row = self._read(
+                "SELECT MIN(id) FROM urls INDEXED BY waiting WHERE state = 0 AND host = ? AND score > ?",
+                (host, -DEMOTED / 2),
+            ).fetchone()
+            if row[0] is not None:
+                return -DEMOTED, row[0]
+        head: Head | None = self._read(
+            "SELECT -score, id FROM urls WHERE state = 0 AND host = ? ORDER BY score DESC, id LIMIT 1", (host,)
+        ).fetchone()
+        return head
+
+    def raise_(self, fingerprint: int, score: float) -> bool:
+        """Give a waiting URL a new *score*, higher or lower; ``False`` if it does not wait."""
+        row = self._write(
+            "UPDATE urls SET score = ? WHERE fingerprint = ? AND state = 0 RETURNING host", (score, fingerprint)
+        ).fetchone()
+        if row is None:
+            return False
+        self._frontier.refresh(row[0])
+        return True
+
+    def purge(self, host: str, decision: Decision, at: float) -> int:
+        """Drop all waiting URLs of *host* for the reason that *decision* gives; return how many."""
+        host_id = self.host_id(host)
+        rows = self._read("SELECT id FROM urls WHERE state = 0 AND host = ?", (host_id,)).fetchall()
+        for (url_id,) in rows:
+            self.ledger.record(url_id, decision, at)
+            self.drop(url_id)
+        self.waiting -= len(rows)
+        self._frontier.refresh(host_id)
+        return len(rows)
+
+    def forget_waiting(self, prefix: bytes) -> list[str]:
+        """Delete the waiting URLs whose payload begins with *prefix* and return them; a link may find them anew."""
+        rows = self._write(
+            "DELETE FROM urls WHERE state = 0 AND substr(payload, 1, ?) = ? RETURNING url", (len(prefix), prefix)
+        ).fetchall()
+        if rows:
+            self.waiting -= len(rows)
+            self._frontier.rebuild(list(self._names))
+        return [url for (url,) in rows]
+
+    # Leases
+
+    def take(self) -> Waiting | None:
+        """Lease the best waiting URL of the hosts that are not held."""
+        found = self._frontier.pop()
+        if found is None:
+            return None
+        host, url_id = found
+        row = self._write(
+            f"UPDATE urls SET state = {LEASED} WHERE id = ? RETURNING url, fingerprint, score, depth, payload, is_exempt",
+            (url_id,),
+        ).fetchone()
+        self._frontier.refresh(host)
+        self.waiting -= 1
+        return Waiting(url_id, host, self._names[host], *row)
+
+    def finish(self, url_id: int) -> None:
+        """Acknowledge a lease: the URL is done."""
+        self._write(f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ?", (url_id,))
+
+    def put_back(self, taken: Waiting, score: float) -> None:
+        """Return a lease to the waiting URLs, with another score."""
+        self._write(f"UPDATE urls SET state = {QUEUED}, score = ? WHERE id = ?", (score, taken.id))
+        self.waiting += 1
+        self._offer(taken.host_id, taken.id, score)
+
+    def drop(self, url_id: int) -> None:
+        """Drop a URL."""
+        self._write(f"UPDATE urls SET state = {DROPPED} WHERE id = ?", (url_id,))
+
+    def find(self, fingerprint: int) -> tuple[int, int] | None:
+        """Return (id, state) of the URL of that fingerprint."""
+        row: tuple[int, int] | None = self._read(
+            "SELECT id, state FROM urls WHERE fingerprint = ?", (fingerprint,)
+        ).fetchone()
+        return row
