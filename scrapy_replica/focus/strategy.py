@@ -40,10 +40,11 @@ class Strategy(ABC):
         """Return new scores of URLs found earlier (URL -> score) since the last call: waiting ones are moved."""
         return {}
 
-    def score_now(self, url: str) -> float | None:  # noqa: ARG002
-        """Return the score of a waiting *url* that is about to be fetched; ``None`` if it still stands.
+    def scores_now(self, urls: Sequence[str]) -> FloatArray | None:  # noqa: ARG002 - nothing to add
+        """Return the present scores of waiting *urls* that are about to be fetched; ``None`` if theirs still stand.
 
-        A URL whose score has fallen below that of the next one is put back. Cheaper than rescoring all that waits.
+        Asked of the few best before one of them is taken: a URL whose score has fallen below that of others goes back
+        to wait. Far cheaper than rescoring all that waits after every page.
         """
         return None
 

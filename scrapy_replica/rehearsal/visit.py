@@ -21,6 +21,9 @@ FloatArray = NDArray[np.float64]
 WARM_UP_PAGES = 60
 """Pages taken breadth-first before the scores count: a strategy that learns needs outcomes of both kinds."""
 
+LOOKED_AT = 8
+"""Best waiting pages that are asked for their present score together."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -46,6 +49,7 @@ class Frontier:
         self.scores: dict[int, float] = {}
         self._found: dict[int, int] = {}
         self._heap: list[tuple[float, int, int]] = []
+        self._is_steady = False
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -70,18 +74,32 @@ class Frontier:
         del self.scores[page]
         return page
 
-    def best(self, score_now: Callable[[int], float | None]) -> int:
-        """Take the best page; *score_now* may lower it as it comes up, then the next one is tried."""
+    def best(self, scores_now: Callable[[list[int]], FloatArray | None]) -> int:
+        """Take the best page; *scores_now* is asked for the present scores of the few best, ``None`` if they stand."""
         while True:
+            pages = self._top(1 if self._is_steady else LOOKED_AT)
+            now = None if self._is_steady else scores_now(pages)
+            if now is None:
+                self._is_steady = True
+                for page in pages[1:]:
+                    self.move(page, self.scores[page])
+                del self.scores[pages[0]]
+                return pages[0]
+            best = int(now.argmax())
+            for page, score in zip(pages, now.tolist(), strict=True):
+                self.move(page, score)
+            if -now[best] <= self._heap[0][0]:
+                page = pages[best]
+                del self.scores[page]
+                return page
+
+    def _top(self, most: int) -> list[int]:
+        pages: list[int] = []
+        while self._heap and len(pages) < most:
             negated, _, page = heapq.heappop(self._heap)
-            if self.scores.get(page) != -negated:
-                continue
-            now = score_now(page)
-            if now is not None and now < -negated and self._heap and -now > self._heap[0][0]:
-                self.move(page, now)
-                continue
-            del self.scores[page]
-            return page
+            if self.scores.get(page) == -negated and page not in pages:
+                pages.append(page)
+        return pages
 
 
 def visit(
@@ -104,11 +122,11 @@ def visit(
         frontier.put(seed, 0.0)
     order: list[int] = []
 
-    def score_now(number: int) -> float | None:
-        return strategy.score_now(collection.urls[number])
+    def scores_now(pages: list[int]) -> FloatArray | None:
+        return strategy.scores_now([collection.urls[page] for page in pages])
 
     while frontier and (limits.pages is None or len(order) < limits.pages):
-        number = frontier.oldest() if len(order) < warm_up else frontier.best(score_now)
+        number = frontier.oldest() if len(order) < warm_up else frontier.best(scores_now)
         if not budget.admits(number):
             continue
         order.append(number)
@@ -169,64 +187,64 @@ def omniscient_order(collection: Collection, relevant: BoolArray, limits: Limits
 
 
 class _Omniscient(Strategy):
-    """Lower bounds from the start, corrected as a page comes up: distances only grow while relevant pages are used up."""
+    """Distances only grow while relevant pages are used up, so they are counted anew when the nearest one is in doubt."""
 
     name = "omniscient"
 
     def __init__(self, collection: Collection, relevant: BoolArray) -> None:
-        self._collection = collection
-        self._relevant = relevant
-        self._distance = distances_to(collection, relevant)
         self._numbers = {url: number for number, url in enumerate(collection.urls)}
-        self._done = np.zeros(len(collection), dtype=bool)
+        self._transposed = Transposed(collection)
+        self._left = relevant.copy()
+        self._open = np.ones(len(collection), dtype=bool)
+        self._distance = self._transposed.distances(self._left, self._open)
+        self._is_fresh = True
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: ARG002
-        self._done[self._numbers[page.url]] = True
+        number = self._numbers[page.url]
+        self._open[number] = False
+        if self._left[number]:
+            self._left[number] = False
+            self._is_fresh = False
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002
-        distance = self._distance[[self._numbers[link.url] for link in links]].astype(float)
-        return np.where(distance < 0, -np.inf, -distance).clip(-1e9)
+        return self._score([link.url for link in links])
 
-    def score_now(self, url: str) -> float | None:
-        page = self._numbers[url]
-        if self._relevant[page] or self._distance[page] < 0:
-            return None
-        seen, border, steps = {page}, [page], 0
-        while border:
+    def scores_now(self, urls: Sequence[str]) -> FloatArray | None:
+        scores = self._score(urls)
+        if -1e9 < scores.max() < 0 and not self._is_fresh:
+            self._distance = self._transposed.distances(self._left, self._open)
+            self._is_fresh = True
+            scores = self._score(urls)
+        return scores
+
+    def _score(self, urls: Sequence[str]) -> FloatArray:
+        distance = self._distance[[self._numbers[url] for url in urls]].astype(np.float64)
+        return np.where(distance < 0, -1e9, -distance)
+
+
+class Transposed:
+    """The links of a collection by target."""
+
+    def __init__(self, collection: Collection) -> None:
+        order = np.argsort(collection.targets, kind="stable")
+        self._size = len(collection)
+        self._sources = np.repeat(np.arange(self._size), np.diff(collection.link_start))[order]
+        self._start = np.searchsorted(collection.targets[order], np.arange(self._size + 1))
+
+    def distances(self, pages: BoolArray, through: BoolArray) -> IntArray:
+        """Return each page's link distance to the nearest of *pages*, along pages in *through* (-1: no way)."""
+        distance = np.where(pages, 0, -1).astype(np.int64)
+        border, steps = np.flatnonzero(pages), 0
+        while border.size:
             steps += 1
-            border = self._step(border, seen)
-            if self._relevant[border].any():
-                self._distance[page] = steps
-                return -float(steps)
-        # Nothing relevant is left behind any page of this closure, now or later.
-        self._distance[list(seen)] = -1
-        return -1e9
-
-    def _step(self, border: list[int], seen: set[int]) -> list[int]:
-        fresh = []
-        for page in border:
-            for target in self._collection.links(page):
-                if target not in seen and not self._done[target] and self._distance[target] >= 0:
-                    seen.add(target)
-                    fresh.append(target)
-        return fresh
-
-
-def distances_to(collection: Collection, pages: BoolArray) -> IntArray:
-    """Return each page's link distance to the nearest of *pages* (0 for those themselves, -1 where none is reached)."""
-    sources = np.repeat(np.arange(len(collection)), np.diff(collection.link_start))
-    by_target = np.argsort(collection.targets, kind="stable")
-    start = np.searchsorted(collection.targets[by_target], np.arange(len(collection) + 1))
-    distance = np.where(pages, 0, -1).astype(np.int64)
-    border = np.flatnonzero(pages)
-    steps = 0
-    while border.size:
-        steps += 1
-        rows = [by_target[start[page] : start[page + 1]] for page in border.tolist()]
-        found = np.unique(sources[np.concatenate(rows)]) if rows else border
-        border = found[distance[found] < 0]
-        distance[border] = steps
-    return distance
+            lengths = self._start[border + 1] - self._start[border]
+            ends = np.cumsum(lengths)
+            rows = np.arange(ends[-1]) + np.repeat(self._start[border] - ends + lengths, lengths)
+            found = self._sources[rows]
+            found = found[(distance[found] < 0) & through[found]]
+            distance[found] = steps
+            border = np.unique(found)
+        return distance
 
 
 @dataclass(frozen=True)
