@@ -15,6 +15,9 @@ STATE_NAMES = ("waiting", "being fetched", "done", "dropped")
 DEMOTED = 1e9
 """Taken off the score of a demoted URL, so that it waits behind everything else."""
 
+PRIORITY_STEP = 1e6
+"""Worth of one step of ``Request.priority``: more than twice any strategy's score, less than a demotion."""
+
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
 CREATE TABLE hosts (
@@ -35,7 +38,6 @@ CREATE TABLE urls (
     is_exempt INTEGER NOT NULL        -- no decision applies to it
 );
 CREATE INDEX waiting ON urls (host, score DESC, id) WHERE state = 0;
-CREATE INDEX leased ON urls (id) WHERE state = 1;
 CREATE TABLE pages (
     url INTEGER PRIMARY KEY,          -- urls.id
     status INTEGER,                   -- HTTP status; NULL where no response came

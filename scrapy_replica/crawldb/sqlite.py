@@ -9,7 +9,7 @@ from scrapy_replica.crawldb.connection import Connection
 from scrapy_replica.crawldb.frontier import Frontier, Head
 from scrapy_replica.crawldb.ledger import Ledger
 from scrapy_replica.crawldb.pages import PageTable
-from scrapy_replica.crawldb.schema import DEMOTED, DONE, DROPPED, LEASED, QUEUED
+from scrapy_replica.crawldb.schema import DEMOTED, DONE, DROPPED, LEASED, PRIORITY_STEP, QUEUED
 from scrapy_replica.decision import Decision
 
 FILE_NAME = "replica.sqlite"
@@ -158,9 +158,14 @@ class SqliteCrawlDB:
         return head
 
     def raise_(self, fingerprint: int, score: float) -> bool:
-        """Give a waiting URL a new *score*, higher or lower; ``False`` if it does not wait."""
+        """Give a waiting URL a new *score*, higher or lower; ``False`` if it does not wait.
+
+        Its demotion and the user's priority, which are whole steps of the score, stay.
+        """
         row = self._write(
-            "UPDATE urls SET score = ? WHERE fingerprint = ? AND state = 0 RETURNING host", (score, fingerprint)
+            f"UPDATE urls SET score = ROUND(score / {PRIORITY_STEP}) * {PRIORITY_STEP} + ?"
+            " WHERE fingerprint = ? AND state = 0 RETURNING host",
+            (score, fingerprint),
         ).fetchone()
         if row is None:
             return False
@@ -197,7 +202,8 @@ class SqliteCrawlDB:
             return None
         host, url_id = found
         row = self._write(
-            f"UPDATE urls SET state = {LEASED} WHERE id = ? RETURNING url, fingerprint, score, depth, payload, is_exempt",
+            f"UPDATE urls SET state = {LEASED} WHERE id = ?"
+            " RETURNING url, fingerprint, score, depth, payload, is_exempt",
             (url_id,),
         ).fetchone()
         self._frontier.refresh(host)

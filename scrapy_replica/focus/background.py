@@ -27,7 +27,7 @@ class Background:
     documents: tuple[Mapping[str, int], ...] = ()
     """Stem -> count, one mapping per unlabelled page; few of them are on topic."""
     frequencies: Mapping[str, float] = field(default_factory=dict)
-    """Stem -> share of all words of the language, stop words apart; sums to at most 1."""
+    """Stem -> share of the running words of the language, stop words among them; sums to at most 1."""
 
     @classmethod
     def from_documents(cls, documents: Iterable[Mapping[str, int]]) -> Background:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EMPTY_WORDS = 100.0
 """Weight of the words that every page is taken to have beside its own. Without them a page of one word is as relevant
 as that word: average precision .14 instead of .49 with shipped statistics, .51 instead of .70 with unlabelled pages."""
-PSEUDO_DOCUMENTS = 3.0
+PSEUDO_DOCUMENTS = 6.0
 """The statistics of a language count as so many documents per positive example."""
 RAREST = 1e-6
 """Share of running words given to a stem that the statistics of a language do not have."""
@@ -77,7 +77,8 @@ class BPrTFIDF:
             raise ValueError("the background is empty: give unlabelled pages or a language with shipped statistics")
         positive = list(examples.values())
         fewest = 2 if len(positive) >= ENOUGH_POSITIVES else 1
-        self._weights = _weights(positive, unlabelled, background.frequencies, fewest)
+        documents = len(unlabelled) / max(len(positive), FEWEST_POSITIVES)
+        self._weights = _weights(positive, unlabelled, background.frequencies, fewest, documents)
         self._line = _line(positive, unlabelled, background.frequencies, self._weights)
 
     def relevance(self, terms: Terms) -> float:
@@ -133,20 +134,27 @@ def _sums(documents: Sequence[Terms]) -> tuple[dict[str, float], dict[str, int]]
 
 
 def _weights(
-    positive: Sequence[Terms], unlabelled: Sequence[Terms], frequencies: Mapping[str, float], fewest: int
+    positive: Sequence[Terms],
+    unlabelled: Sequence[Terms],
+    frequencies: Mapping[str, float],
+    fewest: int,
+    documents: float,
 ) -> dict[str, float]:
-    """Return Pr[x in P | w] of the stems that *fewest* examples or more have, at most ``VOCABULARY``."""
+    """Return Pr[x in P | w] of the stems that *fewest* examples or more have, at most ``VOCABULARY``.
+
+    *documents*: the unlabelled documents count as so many per example, however many of them are given here.
+    """
     n = len(positive)
     s_p, in_p = _sums(positive)
     s_u, in_u = _sums(unlabelled)
-    documents = n / max(n, FEWEST_POSITIVES)
+    per_example = n * documents / max(1, len(unlabelled))
     pseudo = PSEUDO_DOCUMENTS * n if frequencies else 0.0
     # Stems of every eighth page say nothing; in fewer pages the share is that of one site's templates.
     most = 0.12 * (n + len(unlabelled)) if len(unlabelled) >= MANY_DOCUMENTS else math.inf
     weights = {}
     for stem, mass in s_p.items():
         if in_p[stem] >= fewest and in_p[stem] + in_u.get(stem, 0) <= most:
-            other = documents * s_u.get(stem, 0.0) + pseudo * max(frequencies.get(stem, 0.0), RAREST)
+            other = per_example * s_u.get(stem, 0.0) + pseudo * max(frequencies.get(stem, 0.0), RAREST)
             weights[stem] = mass / (mass + other) * math.sqrt(in_p[stem] / n)
     kept = sorted(weights, key=lambda stem: (-weights[stem] * s_p[stem], stem))[:VOCABULARY]
     return {stem: weights[stem] for stem in kept}
@@ -180,10 +188,11 @@ def _held_out(
     """Return Pr[x in P] of every example and document by a model that has not seen them."""
     held_p: list[float] = []
     held_u: list[float] = []
+    documents = len(unlabelled) / max(len(positive), FEWEST_POSITIVES)
     for fold in range(FOLDS):
         train_p = [terms for i, terms in enumerate(positive) if i % FOLDS != fold]
         train_u = [terms for i, terms in enumerate(unlabelled) if i % FOLDS != fold]
-        weights = _weights(train_p, train_u, frequencies, fewest=2)
+        weights = _weights(train_p, train_u, frequencies, 2, documents)
         held_p += [membership(weights, terms) for terms in positive[fold::FOLDS]]
         held_u += [membership(weights, terms) for terms in unlabelled[fold::FOLDS]]
     return held_p, held_u

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import sys
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,22 +19,22 @@ if TYPE_CHECKING:
 
 SNOWBALL = {"de": "german", "en": "english", "es": "spanish", "fr": "french", "it": "italian", "pt": "portuguese"}
 STEMS = 25_000
-STOP_WORDS = 100
-"""The most frequent words of a language stand in for its stop words: they only set the scale of all the others."""
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def stem_frequencies(words: Mapping[str, float], language: str) -> dict[str, float]:
-    """Return stem -> share of the running words, most frequent first, from *words* (word -> share, the same order)."""
+    """Return stem -> share of the running words, most frequent first, from *words* (word -> share).
+
+    Stop words stay in: pages do not have them, and to cut them by frequency would take "people" and "years" with them.
+    """
     stem = Stemmer.Stemmer(SNOWBALL[language]).stemWord
     shares: dict[str, float] = {}
-    for word, share in islice(words.items(), STOP_WORDS, None):
+    for word, share in words.items():
         for token in WORD.findall(word.lower()):
             stemmed = stem(token)
             shares[stemmed] = shares.get(stemmed, 0.0) + share
-    total = sum(shares.values())
     ordered = sorted(shares.items(), key=lambda item: (-item[1], item[0]))
-    return {stemmed: share / total for stemmed, share in ordered[:STEMS]}
+    return dict(ordered[:STEMS])
 
 
 def main() -> None:

@@ -1,0 +1,221 @@
+"""The scheduler: best first among the hosts that are ready, nothing lost."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy import Request, signals
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.httpobj import urlparse_cached
+
+from scrapy_replica.components import serialise
+from scrapy_replica.components.extension import Pending, ReplicaExtension
+from scrapy_replica.components.fingerprinter import is_exempt
+from scrapy_replica.components.politeness import Politeness
+from scrapy_replica.crawldb.schema import PRIORITY_STEP
+from scrapy_replica.crawldb.sqlite import NewUrl, Waiting
+from scrapy_replica.decision import FETCH
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.utils.asyncio import CallLaterResult
+    from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
+
+START = 0x5354415254
+"""Mixed into the key of start requests."""
+
+LIVE = b"live"
+"""Beginning of the payload of a request that cannot be stored; it is kept in memory under the whole payload."""
+
+
+NOTHING_KNOWN = Pending(0.0, None, None)
+
+
+class Lease(NamedTuple):
+    """A URL that was given out."""
+
+    id: int
+    host_id: int
+
+
+class ReplicaScheduler(BaseScheduler):
+    """Gives out the crawl database's best URL whose host is ready.
+
+    A request that was given out is leased: its URL is acknowledged once the engine is through with it, which is after
+    all that its callback yielded was entered. A crawl that is killed puts its leases back when it is resumed.
+    """
+
+    def __init__(self, crawler: Crawler, extension: ReplicaExtension) -> None:
+        self._crawler, self._extension = crawler, extension
+        self._crawl, self._db = extension.crawl, extension.crawl.db
+        extension.has_frontier = True
+        self._fingerprints = extension.fingerprints
+        self._leases: dict[Request, Lease] = {}
+        self._downloading: dict[Request, int] = {}
+        self._statuses: dict[Request, int] = {}
+        self._live: dict[bytes, Request] = {}
+        self._live_count = 0
+        self._timer: CallLaterResult | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = crawler.get_extension(ReplicaExtension)
+        if extension is None:
+            raise NotConfigured("ReplicaScheduler needs ReplicaExtension in EXTENSIONS; the add-on sets both")
+        return cls(crawler, extension)
+
+    def open(self, spider: Spider) -> None:
+        self._spider = spider
+        engine = self._crawler.engine
+        assert engine is not None
+        self._engine = engine
+        self._politeness = Politeness(
+            engine.downloader, hold=self._db.hold, release=self._db.release, now=time.monotonic
+        )
+        connect = self._crawler.signals.connect
+        connect(self._left_downloader, signals.request_left_downloader)
+        connect(self._response_downloaded, signals.response_downloaded)
+        lost = self._db.forget_waiting(LIVE)
+        if lost:
+            logger.warning("%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0])
+        self._last_id_before = self._db.last_id
+        if self._last_id_before:
+            logger.info("Resuming the crawl: %d URLs wait", self._db.waiting)
+
+    def close(self, reason: str) -> None:  # noqa: ARG002 - Scrapy hands it over
+        if self._timer is not None:
+            self._timer.cancel()
+        self._acknowledge()
+        self._db.commit()
+
+    def has_pending_requests(self) -> bool:
+        return self._db.waiting > 0
+
+    # In
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Enter *request*; ``False`` if it is known or dropped."""
+        exempt = is_exempt(request)
+        host = urlparse_cached(request).hostname or ""
+        score, parent, decision = self._extension.pending.pop(request, NOTHING_KNOWN)
+        if decision is None:
+            decision = (
+                FETCH if exempt else self._crawl.decide(request.url, host, self._fingerprints.of_request(request))
+            )
+        if decision.url is not None:
+            self._crawl.note_rewrite(request.url, host, decision)
+            return self.enqueue_request(request.replace(url=decision.url))
+        new = NewUrl(
+            request.url,
+            host,
+            self._key(request),
+            score + PRIORITY_STEP * request.priority,
+            request.meta.get("depth", 0),
+            parent,
+            self._payload(request),
+            exempt,
+        )
+        return self._crawl.enter(new, decision)
+
+    def _key(self, request: Request) -> int | None:
+        """Return what *request* is known by; ``None`` where it is to be fetched even if it is known.
+
+        Scrapy never marks a ``dont_filter`` request as seen, so neither is it here. Start requests are such, and
+        ``Spider.start()`` runs again on resumption: they get a key of their own, by which a later run knows them.
+        """
+        fingerprint = self._fingerprints.of_request(request)
+        if not request.dont_filter:
+            return fingerprint
+        if not request.meta.get("is_start_request"):
+            return None
+        key = fingerprint ^ START
+        known = self._db.find(key)
+        return key if known is None or known[0] <= self._last_id_before else None
+
+    def _payload(self, request: Request) -> bytes | None:
+        try:
+            return serialise.dump(request, self._spider)
+        except Exception:
+            self._live_count += 1
+            key = LIVE + str(self._live_count).encode()
+            self._live[key] = request
+            if self._db.is_persistent:
+                logger.debug("%s cannot be stored and is kept in memory only", request, exc_info=True)
+                self._count("unserializable", 1)
+            return key
+
+    # Out
+
+    def next_request(self) -> Request | None:
+        self._acknowledge()
+        wait = self._politeness.wake()
+        taken = self._crawl.take()
+        if taken is None:
+            self._db.commit()
+            self._set_timer(wait)
+            return None
+        request = self._request(taken)
+        self._leases[request] = Lease(taken.id, taken.host_id)
+        self._downloading[request] = taken.host_id
+        self._extension.url_ids[request] = taken.id
+        self._politeness.started(taken.host_id, taken.host)
+        self._count("dequeued", 1)
+        return request
+
+    def _request(self, taken: Waiting) -> Request:
+        if taken.payload is not None and taken.payload.startswith(LIVE):
+            request = self._live.pop(taken.payload)
+            return request if request.url == taken.url else request.replace(url=taken.url)
+        return serialise.load(taken.payload, taken.url, taken.depth, self._spider)
+
+    def _set_timer(self, wait: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if wait is not None:
+            self._timer = call_later(max(wait, 0.001), self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._schedule()
+
+    def _schedule(self) -> None:
+        # The engine has no public way to be woken; without it a delayed host is asked once in 5 seconds.
+        if self._engine._slot is not None:  # noqa: SLF001
+            self._engine._slot.nextcall.schedule()  # noqa: SLF001
+
+    def _left_downloader(self, request: Request) -> None:
+        host_id = self._downloading.pop(request, None)
+        if host_id is not None:
+            self._politeness.ended(host_id)
+            self._schedule()
+
+    def _response_downloaded(self, response: Response, request: Request) -> None:
+        if request in self._leases:
+            self._statuses[request] = response.status
+
+    def _acknowledge(self) -> None:
+        """Finish the leases that the engine is through with."""
+        slot = self._engine._slot  # noqa: SLF001
+        in_progress = slot.inprogress if slot is not None else ()
+        ended = [request for request in self._leases if request not in in_progress]
+        for request in ended:
+            lease = self._leases.pop(request)
+            self._left_downloader(request)
+            status = self._statuses.pop(request, None)
+            if request not in self._extension.observed:
+                self._crawl.failed(lease.id, status, self._extension.errors.get(request))
+            self._db.finish(lease.id)
+        if ended:
+            self._db.commit()
+
+    def _count(self, what: str, n: int) -> None:
+        self._crawl.counts[f"scheduler/{what}"] += n

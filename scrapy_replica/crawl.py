@@ -1,0 +1,376 @@
+"""One crawl: decides about URLs, observes pages, enters links. It orchestrates; the algorithms live in the rooms."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from scrapy_replica.config import Config
+from scrapy_replica.crawldb.pages import Fetched, PageRow
+from scrapy_replica.crawldb.schema import DEMOTED
+from scrapy_replica.crawldb.sqlite import NewUrl, SqliteCrawlDB, Waiting
+from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
+from scrapy_replica.focus.bprtfidf import BPrTFIDF
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.pages.links import host_of
+from scrapy_replica.pages.near_duplicates import NearDuplicates
+from scrapy_replica.records import Link, Novelty, Page
+from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.urls.budgets import NoveltyBudgets
+
+MAX_SEEN = 50_000
+"""URLs whose best score is remembered (about 10 MB): most links of a page stand on the pages before it, too."""
+
+
+Terms = Mapping[str, int]
+
+MODEL = "relevance model"
+"""Where the crawl database keeps the relevance model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What was learnt from one page."""
+
+    page: Page
+    url_id: int
+    depth: int
+    relevance: float
+    """Probability that the page is on topic, 0..1; 0 without a topic."""
+    novelty: Novelty
+    twin: PageRow | None = None
+    """The page that this one repeats."""
+
+
+Fit = Callable[[list[Terms]], BPrTFIDF]
+"""Unlabelled pages -> relevance model."""
+
+
+class Crawl:
+    """Holds the rooms together.
+
+    :param fingerprint: URL -> first 64 bits of its request fingerprint, signed.
+    :param now: seconds since the epoch.
+    :param sink: where decisions are written as lines of JSON, besides the ledger in *db*.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        db: SqliteCrawlDB,
+        strategy: Strategy,
+        *,
+        fingerprint: Callable[[str], int],
+        now: Callable[[], float],
+        aliases: Aliases,
+        sink: TextIO | None = None,
+    ) -> None:
+        self.config, self.db, self.strategy = config, db, strategy
+        self.counts: Counter[str] = Counter()
+        """Statistics, as ``area/what``; the extension hands them to Scrapy."""
+        self._fingerprint, self._now, self._aliases, self._sink = fingerprint, now, aliases, sink
+        self._best_score: dict[str, float] = {}
+        self._near = NearDuplicates()
+        for simhash in db.pages.simhashes():
+            self._near.add(simhash)
+        self._budgets = NoveltyBudgets(config.trap_credit, config.host_budget, config.path_budget)
+        for url, novelty in db.pages.novelties():
+            self._budgets.count(url, is_novel=novelty == Novelty.NOVEL.value)
+        if (state := db.meta(f"strategy/{strategy.name}")) is not None:
+            strategy.load(state)
+        self._model: BPrTFIDF | None = None
+        if (state := db.meta(MODEL)) is not None:
+            self._model = BPrTFIDF()
+            self._model.load(state)
+        self._fit: Fit | None = None
+        self._early: list[tuple[Observation, Sequence[Link]]] = []
+        self._pages = db.pages.count()
+        self._is_warming_up = self.strategy.warms_up and self._pages < self.config.warmup_pages
+        self.db.order_by_discovery(self._is_warming_up)
+
+    @property
+    def has_classifier(self) -> bool:
+        """The crawl, or the one that it resumes, has learnt its topic."""
+        return self._model is not None
+
+    def learn(self, fit: Fit) -> None:
+        """Learn the topic: *fit* makes a model of the examples and the pages that it is given as unlabelled ones.
+
+        At the end of the warm-up the model is made again with the pages of the warm-up, which show what every page of
+        these sites says, and what waits is scored anew. Later pages are never used: a good crawl's pages are on topic.
+        """
+        self._fit = fit
+        self._set_model(fit([]))
+
+    def _set_model(self, model: BPrTFIDF) -> None:
+        self._model = model
+        self.db.set_meta(MODEL, model.save())
+
+    def _end_warmup(self) -> None:
+        self._is_warming_up = False
+        self.db.order_by_discovery(False)
+        if self._fit is None:
+            return
+        self._set_model(self._fit([observation.page.terms for observation, _ in self._early]))
+        best: dict[str, float] = {}
+        for observation, links in self._early:
+            self.strategy.visited(observation.page, self._relevance(observation.page))
+            for link, score in zip(links, self.scores(observation, links), strict=True):
+                best[link.url] = max(score, best.get(link.url, score))
+        for url, score in best.items():
+            self.db.raise_(self._fingerprint(url), score)
+            self._best_score[url] = score
+        self._early.clear()
+
+    def _relevance(self, page: Page) -> float:
+        return self._model.relevance(page.terms) if self._model is not None else 0.0
+
+    def close(self) -> None:
+        """Keep the strategy's state and close the crawl database."""
+        if state := self.strategy.save():
+            self.db.set_meta(f"strategy/{self.strategy.name}", state)
+        self.db.close()
+
+    # Decisions
+
+    def decide(self, url: str, host: str, fingerprint: int | None) -> Decision:
+        """Say what to do with *url* on *host*, from what is known of hosts and paths."""
+        target = self._aliases.canonical_url(url, host) if self._aliases else url
+        if target != url:
+            is_acting = self.config.mode is not Mode.OBSERVE
+            return Decision(
+                Action.REWRITE if is_acting else Action.FETCH,
+                Action.REWRITE,
+                Reason.MANUAL_ALIAS,
+                evidence={"host": host},
+                url=target if is_acting else None,
+            )
+        if (spent := self._budgets.spent(url)) is not None:
+            reason, prefix, is_certain = spent
+            return self._resolve(Action.DROP, reason, fingerprint, {"prefix": prefix}, is_certain=is_certain)
+        return FETCH
+
+    def decide_link(self, observation: Observation, url: str, host: str, fingerprint: int | None) -> Decision:
+        """Say what to do with a link to *url* on the page of *observation*."""
+        decision = self.decide(url, host, fingerprint)
+        if decision is not FETCH or observation.twin is None:
+            return decision
+        evidence = {"page": observation.page.url, "repeats": observation.twin.url}
+        if observation.novelty is Novelty.EXACT_DUPLICATE:
+            return self._resolve(Action.DROP, Reason.EXACT_DUPLICATE_LINKS, fingerprint, evidence, is_certain=True)
+        return self._resolve(Action.DEMOTE, Reason.NEAR_DUPLICATE_LINKS, fingerprint, evidence, is_certain=False)
+
+    def _resolve(
+        self, wanted: Action, reason: Reason, fingerprint: int | None, evidence: Mapping[str, object], *, is_certain: bool
+    ) -> Decision:
+        action, is_sampled = wanted, False
+        if self.config.mode is Mode.OBSERVE:
+            action = Action.FETCH
+        elif wanted is Action.DROP and not is_certain and self.config.mode is Mode.DEMOTE:
+            action = Action.DEMOTE
+        elif wanted is Action.DROP and self._is_sampled(fingerprint):
+            action, is_sampled = Action.FETCH, True
+        probability = 1.0 if is_certain else 0.5
+        return Decision(action, wanted, reason, probability, evidence, is_sampled=is_sampled)
+
+    def _is_sampled(self, fingerprint: int | None) -> bool:
+        # By the URL, not by chance: a crawl that is repeated or resumed samples the same URLs.
+        if fingerprint is None:
+            return False
+        mixed = (fingerprint + self.config.seed) * 0x9E3779B97F4A7C15 % (1 << 64)
+        return mixed < self.config.explore * (1 << 64)
+
+    def _record(self, url_id: int, url: str, decision: Decision) -> None:
+        assert decision.reason is not None
+        at = self._now()
+        self.db.ledger.record(url_id, decision, at)
+        self.counts[f"decision/{decision.reason.value}/{decision.action.value}"] += 1
+        if self._sink is not None:
+            line = {
+                "at": at,
+                "url": url,
+                "action": decision.action.value,
+                "wanted": decision.wanted.value,
+                "reason": decision.reason.value,
+                "probability": decision.probability,
+                "is_sampled": decision.is_sampled,
+                "evidence": decision.evidence,
+            }
+            self._sink.write(json.dumps(line) + "\n")
+
+    # Pages
+
+    def observe(self, page: Page, url_id: int, depth: int) -> Observation:
+        """Take note of a page that was fetched from the URL of that id, and judge it."""
+        if self._is_warming_up and self._pages >= self.config.warmup_pages:
+            self._end_warmup()
+        relevance = self._relevance(page)
+        novelty, twin = self._novelty(page, url_id)
+        is_new = not self.db.pages.has_page(url_id)
+        self.db.pages.enter(
+            Fetched(
+                url_id,
+                self._now(),
+                200,
+                None,
+                page.signature,
+                page.simhash,
+                page.words,
+                page.title,
+                relevance,
+                novelty.value,
+                twin.url_id if twin else None,
+            )
+        )
+        if page.ip is not None:
+            self.db.set_host_ip(page.host, page.ip)
+        if page.simhash is not None:
+            self._near.add(page.simhash)
+        if is_new:
+            self._pages += 1
+            self._budgets.count(page.url, is_novel=novelty is Novelty.NOVEL)
+        self._count(url_id, novelty, relevance)
+        self.strategy.visited(page, relevance)
+        return Observation(page, url_id, depth, relevance, novelty, twin)
+
+    def _count(self, url_id: int, novelty: Novelty, relevance: float) -> None:
+        self.counts["page/observed"] += 1
+        self.counts[f"page/{novelty.value}"] += 1
+        self.counts["page/relevant"] += relevance > 0.5
+        if self.db.ledger.settle(url_id, novelty.value):
+            self.counts["sample/fetched"] += 1
+
+    def _novelty(self, page: Page, url_id: int) -> tuple[Novelty, PageRow | None]:
+        if page.signature is None or page.words < self.config.min_words:
+            return Novelty.UNKNOWN, None
+        twin = self._twin(page, url_id, self.db.pages.by_signature(page.signature))
+        if twin is not None:
+            return Novelty.EXACT_DUPLICATE, twin
+        if page.simhash is not None:
+            for simhash in self._near.query(page.simhash, self.config.near_distance):
+                twin = self._twin(page, url_id, self.db.pages.by_simhash(simhash))
+                if twin is not None:
+                    return Novelty.NEAR_DUPLICATE, twin
+        return Novelty.NOVEL, None
+
+    @staticmethod
+    def _twin(page: Page, url_id: int, candidates: Sequence[PageRow]) -> PageRow | None:
+        """Return the first candidate that *page* repeats.
+
+        Within one host equal text is weak evidence (Henzinger 2006: simhash precision .50, and worse within a site),
+        so the title must be equal as well.
+        """
+        for row in candidates:
+            is_itself = row.url_id == url_id or row.url == page.url
+            if not is_itself and (row.host != page.host or row.title == page.title):
+                return row
+        return None
+
+    def url_id(self, url: str) -> int:
+        """Return the id of *url*, entering it as done if it is unknown (another scheduler fetched it)."""
+        new = NewUrl(url, host_of(url), self._fingerprint(url))
+        assert new.fingerprint is not None
+        known = self.db.find(new.fingerprint)
+        if known is not None:
+            return known[0]
+        url_id = self.db.discover_dropped(new)
+        assert url_id is not None
+        self.db.finish(url_id)
+        return url_id
+
+    def failed(self, url_id: int, status: int | None, error: str | None) -> None:
+        """Take note that a fetch brought no page: another status, another type, or no response."""
+        if not self.db.pages.has_page(url_id):
+            self.db.pages.enter(Fetched(url_id, self._now(), status, error))
+            self.db.ledger.settle(url_id, "failed")
+        self.counts["page/failed" if status is None else "page/other"] += 1
+
+    # Links
+
+    def scores(self, observation: Observation, links: Sequence[Link]) -> list[float]:
+        """Return the strategy's scores of *links*, and move the waiting URLs that it scores anew."""
+        scores: list[float] = self.strategy.scores(observation.page, links).tolist()
+        for url, score in self.strategy.rescored().items():
+            self.db.raise_(self._fingerprint(url), score)
+        if self._is_warming_up:
+            self._early.append((observation, links))
+        return scores
+
+    def follow(self, observation: Observation, links: Sequence[Link]) -> None:
+        """Enter the *links* of the page just observed into the frontier."""
+        best = self._best_score
+        for link, score in zip(links, self.scores(observation, links), strict=True):
+            known = best.get(link.url)
+            if known is not None and score <= known:
+                self.counts["dupefilter/filtered"] += 1
+                continue
+            self._follow_link(observation, link.url, score)
+        if len(best) > MAX_SEEN:
+            for url in list(best)[: MAX_SEEN // 2]:
+                del best[url]
+
+    def _follow_link(self, observation: Observation, url: str, score: float) -> None:
+        host = host_of(url)
+        fingerprint = self._fingerprint(url)
+        decision = self.decide_link(observation, url, host, fingerprint)
+        if decision.action is Action.DROP and url in self._best_score:
+            return
+        self._best_score[url] = float("-inf") if decision.action is Action.DROP else score
+        self.enter(NewUrl(url, host, fingerprint, score, observation.depth + 1, observation.url_id), decision)
+
+    def enter(self, new: NewUrl, decision: Decision) -> bool:
+        """Enter *new* as *decision* says; ``False`` if it is known or dropped."""
+        if decision.url is not None:
+            self.note_rewrite(new.url, new.host, decision)
+            host, fingerprint = host_of(decision.url), self._fingerprint(decision.url)
+            target = new._replace(url=decision.url, host=host, fingerprint=fingerprint)
+            return self.enter(target, self.decide(decision.url, host, fingerprint))
+        if decision.action is Action.DROP:
+            url_id = self.db.discover_dropped(new)
+            if url_id is not None:
+                self._record(url_id, new.url, decision)
+            return False
+        demotion = DEMOTED if decision.action is Action.DEMOTE else 0.0
+        found = self.db.discover(new._replace(score=new.score - demotion))
+        if found is None:
+            self.counts["dupefilter/filtered"] += 1
+            return False
+        self.counts["scheduler/enqueued" if found[1] else "frontier/raised"] += 1
+        if decision.reason is not None and found[1]:
+            self._record(found[0], new.url, decision)
+        return True
+
+    def note_rewrite(self, url: str, host: str, decision: Decision) -> None:
+        """Write into the ledger that another URL is fetched instead of *url*, once."""
+        url_id = self.db.discover_dropped(NewUrl(url, host, self._fingerprint(url)))
+        if url_id is not None:
+            self._record(url_id, url, decision)
+
+    # The frontier
+
+    def take(self) -> Waiting | None:
+        """Lease the best waiting URL of the ready hosts that may still be fetched, as things stand by now."""
+        while (taken := self.db.take()) is not None:
+            if taken.is_exempt or self._may_fetch(taken):
+                return taken
+        return None
+
+    def _may_fetch(self, taken: Waiting) -> bool:
+        decision = self.decide(taken.url, taken.host, taken.fingerprint)
+        is_demoted = taken.score < -DEMOTED / 2
+        may_fetch = decision.action is Action.FETCH or (decision.action is Action.DEMOTE and is_demoted)
+        if may_fetch and not decision.is_sampled:
+            return True
+        self._record(taken.id, taken.url, decision)
+        if decision.action is Action.DEMOTE:
+            self.db.put_back(taken, taken.score - DEMOTED)
+        elif not may_fetch:
+            self.db.drop(taken.id)
+        if decision.url is not None:
+            host, fingerprint = host_of(decision.url), self._fingerprint(decision.url)
+            new = NewUrl(decision.url, host, fingerprint, taken.score, taken.depth, payload=taken.payload)
+            self.enter(new, self.decide(decision.url, host, fingerprint))
+        return may_fetch

@@ -1,0 +1,122 @@
+"""From a response to a :class:`~scrapy_replica.records.Page`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mmh3
+
+from scrapy_replica.pages.links import Base, host_of, page_links
+from scrapy_replica.pages.noise import main_text
+from scrapy_replica.pages.simhash import simhash_of, token_hashes
+from scrapy_replica.pages.terms import terms
+from scrapy_replica.records import Page
+
+if TYPE_CHECKING:
+    from lxml import etree
+
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_MAX_TITLE_CHARACTERS = 500
+
+
+def page_from_tree(  # noqa: PLR0913 -- all but the first two are marks of the response
+    root: etree._Element,
+    url: str,
+    *,
+    encoding: str = "utf-8",
+    redirected_from: tuple[str, ...] = (),
+    ip: str | None = None,
+    language_default: str = "en",
+) -> Page:
+    """Return the :class:`Page` at *url* from *root*, its tree as lxml parsed it, which is not changed.
+
+    *encoding* is that of the response: queries of its links are quoted in it. Terms are those of the page's language,
+    *language_default* (ISO 639-1) where it states none. Linear in the size of the page; no content makes it fail.
+    """
+    head = _Head(root, url, encoding)
+    language = _language(root) or head.language
+    text = main_text(root)
+    tokens = token_hashes(text)
+    return Page(
+        url=url,
+        host=host_of(url),
+        title=head.title,
+        language=language,
+        text=text,
+        terms=terms(text, language or language_default),
+        words=len(tokens),
+        signature=_text_signature(text),
+        simhash=simhash_of(tokens) if len(tokens) else None,
+        canonical=head.canonical,
+        alternates=tuple(head.alternates),
+        redirected_from=redirected_from,
+        links=page_links(root, head.base),
+        ip=ip,
+    )
+
+
+def page_from_body(body: bytes, url: str, *, redirected_from: tuple[str, ...] = (), ip: str | None = None) -> Page:
+    """Return the :class:`Page` of a response that is no HTML: known by the 128-bit mmh3 of its *body* alone."""
+    signature = mmh3.hash_bytes(body) if body else None
+    return Page(url=url, host=host_of(url), signature=signature, redirected_from=redirected_from, ip=ip)
+
+
+class _Head:
+    """What the elements of the head say, wherever the page has put them; the first of each kind counts."""
+
+    def __init__(self, root: etree._Element, url: str, encoding: str) -> None:
+        self.title: str | None = None
+        self.language: str | None = None
+        self.canonical: str | None = None
+        self.alternates: list[tuple[str, str]] = []
+        self.base = Base(url, encoding)
+        link_elements: list[etree._Element] = []
+        is_base_known = False
+        for element in root.iter("title", "base", "meta", "link"):
+            tag = element.tag
+            if tag == "link":
+                link_elements.append(element)
+            elif tag == "title" and self.title is None:
+                self.title = " ".join((element.text or "").split())[:_MAX_TITLE_CHARACTERS] or None
+            elif tag == "meta" and self.language is None:
+                self.language = _meta_language(element)
+            elif tag == "base" and not is_base_known and element.get("href"):
+                reference = self.base.absolute(element.get("href", ""))
+                self.base = Base(reference, encoding) if reference else self.base
+                is_base_known = True
+        for element in link_elements:  # a base may stand behind the links it holds for
+            self._read_link(element)
+
+    def _read_link(self, element: etree._Element) -> None:
+        relations = element.get("rel", "").lower().split()
+        reference = element.get("href")
+        if not reference or not relations:
+            return
+        if "canonical" in relations and self.canonical is None:
+            self.canonical = self.base.absolute(reference)
+        language = element.get("hreflang")
+        if language and "alternate" in relations:
+            target = self.base.absolute(reference)
+            if target:
+                self.alternates.append((language.strip().lower(), target))
+
+
+def _language(root: etree._Element) -> str | None:
+    html = next(root.iter("html"), root)
+    return _two_letters(html.get("lang") or html.get("xml:lang") or html.get(_XML_LANG))
+
+
+def _meta_language(meta: etree._Element) -> str | None:
+    name = (meta.get("http-equiv") or meta.get("name") or "").lower()
+    return _two_letters(meta.get("content")) if name in {"content-language", "language"} else None
+
+
+def _two_letters(tag: str | None) -> str | None:
+    """Return the primary subtag of a language *tag* such as ``pt-BR`` if it has two letters."""
+    primary = (tag or "").strip().lower().replace("_", "-").partition("-")[0]
+    return primary if len(primary) == 2 and primary.isascii() and primary.isalpha() else None
+
+
+def _text_signature(text: str) -> bytes | None:
+    folded = " ".join(text.lower().split())
+    return mmh3.hash_bytes(folded.encode("utf-8", "surrogatepass")) if folded else None

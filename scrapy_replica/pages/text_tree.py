@@ -1,0 +1,131 @@
+"""The visible text of a page as flat lists, read in one walk over the tree that Scrapy parsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BREAK = "\0"
+"""A run that parts two blocks; no text of a parsed tree can hold this character."""
+
+# What a browser that runs scripts never shows as text.
+INVISIBLE = frozenset({"head", "script", "style", "template", "noscript"})
+BLOCKS = frozenset(
+    "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption "
+    "figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p "
+    "pre search section select summary table tbody td textarea tfoot th thead title tr ul".split()
+)
+_STYLED = etree.XPath("descendant-or-self::*[@style]")
+
+
+@dataclass(slots=True)
+class TextTree:
+    """The visible elements below ``<body>`` in document order, one entry each in parallel lists; entry 0 is the body.
+
+    Elements that are not shown (script, style, template, noscript, inline ``display:none``) and comments have no entry
+    and no text. Counts are those of the subtree below the element, the element itself not counted.
+    """
+
+    tags: list[str] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    """Entry of the parent, -1 for the first."""
+    ends: list[int] = field(default_factory=list)
+    """First entry after the subtree."""
+    chars: list[int] = field(default_factory=list)
+    """Characters of text, white space folded within each text node."""
+    link_chars: list[int] = field(default_factory=list)
+    """Those of them that are inside a link."""
+    link_tags: list[int] = field(default_factory=list)
+    """Link elements."""
+    runs: list[str] = field(default_factory=list)
+    """Text nodes as they stand and :data:`BREAK` at the borders of blocks, in document order."""
+    run_starts: list[int] = field(default_factory=list)
+    run_ends: list[int] = field(default_factory=list)
+    """The text of an entry is ``runs[start:end]``."""
+
+    def text(self, entries: Iterable[int]) -> str:
+        """Return the text of *entries*, ascending, each subtree once: a line per block, white space folded."""
+        pieces: list[str] = []
+        done = 0
+        for entry in entries:
+            if entry >= done:
+                pieces.append("".join(self.runs[self.run_starts[entry] : self.run_ends[entry]]))
+                done = self.ends[entry]
+        lines = (" ".join(line.split()) for line in BREAK.join(pieces).split(BREAK))
+        return "\n".join(line for line in lines if line)
+
+
+def read_text_tree(root: etree._Element) -> TextTree:
+    """Read the :class:`TextTree` of *root*, a whole document or a part; a page without ``<body>`` is read from the root.
+
+    Linear in the size of the tree, without recursion; the tree is not changed.
+    """
+    body = next(root.iter("body"), root)
+    hidden = {element for element in _STYLED(body) if _is_hidden(element.get("style", ""))}
+    return _walk(body, hidden)
+
+
+def _is_hidden(style: str) -> bool:
+    compact = "".join(style.lower().split())
+    return "display:none" in compact or "visibility:hidden" in compact
+
+
+def _walk(body: etree._Element, hidden: set[etree._Element]) -> TextTree:
+    tree = TextTree()
+    tags, parents, ends, runs = tree.tags, tree.parents, tree.ends, tree.runs
+    chars, link_chars, link_tags = tree.chars, tree.link_chars, tree.link_tags
+    run_starts, run_ends = tree.run_starts, tree.run_ends
+    n_chars = n_link_chars = n_links = open_links = 0
+    path: list[int] = []  # entries from the body to the current element, -1 for one that is not shown
+    walker = etree.iterwalk(body, events=("start", "end", "comment", "pi"))
+    for event, element in walker:
+        if event == "start":
+            tag = element.tag
+            if tag in INVISIBLE or element in hidden:
+                path.append(-1)
+                walker.skip_subtree()
+                continue
+            entry = len(tags)
+            parents.append(path[-1] if path else -1)
+            path.append(entry)
+            if tag in BLOCKS:
+                runs.append(BREAK)
+            if tag == "a":
+                open_links += 1
+                n_links += 1
+            tags.append(tag)
+            ends.append(0)
+            run_starts.append(len(runs))
+            run_ends.append(0)
+            # The totals so far; what is found below is the difference at the end.
+            chars.append(n_chars)
+            link_chars.append(n_link_chars)
+            link_tags.append(n_links)
+            text = element.text
+        else:
+            if event == "end":
+                entry = path.pop()
+                if entry >= 0:
+                    ends[entry] = len(tags)
+                    run_ends[entry] = len(runs)
+                    chars[entry] = n_chars - chars[entry]
+                    link_chars[entry] = n_link_chars - link_chars[entry]
+                    link_tags[entry] = n_links - link_tags[entry]
+                    tag = tags[entry]
+                    if tag in BLOCKS:
+                        runs.append(BREAK)
+                    if tag == "a":
+                        open_links -= 1
+            text = element.tail if path else None
+        if text:
+            runs.append(text)
+            count = len(" ".join(text.split()))
+            n_chars += count
+            if open_links:
+                n_link_chars += count
+    return tree
