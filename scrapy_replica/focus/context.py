@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.layers import Distances, FloatArray, IntArray, LayerBayes, TopTerms
@@ -30,16 +30,22 @@ class ContextGraph:
         self.bayes = LayerBayes(max_distance)
         self.distances = Distances(max_distance)
         self.observations: dict[int, int] = {}
+        self.observe: Callable[[Mapping[str, int]], int] | None = None
+        """Observation of a page by its terms, instead of its layer class."""
         self._documents: dict[int, tuple[IntArray, FloatArray]] = {}
 
     @property
     def is_trained(self) -> bool:
         return bool(self.bayes.pages.any())
 
+    def likelihood(self, page: int, layer: int) -> float:
+        """Return Pr[layer | page] of a visited page."""
+        return float(self.bayes.probabilities(*self._documents[page])[layer])
+
     def visit(self, page: int, terms: Mapping[str, int], relevance: float) -> tuple[int, list[int]]:
         """Add a page; return its observation and the pages whose layer changed."""
         document = self.terms.see(terms)
-        observation = self.bayes.classify(*document)
+        observation = self.observe(terms) if self.observe else self.bayes.classify(*document)
         self._documents[page], self.observations[page] = document, observation
         changes = self.distances.visit(page, relevance > IS_RELEVANT)
         olds = {changed: old for changed, old, _ in reversed(changes)}
@@ -72,7 +78,8 @@ class ContextGraph:
             for parent in self.distances.parents_of(page):
                 self._relink(parent, page, stale, old, new, is_source=False)
             del stale[page]
-            self.observations[page] = self.bayes.classify(*self._documents[page])
+            if self.observe is None:
+                self.observations[page] = self.bayes.classify(*self._documents[page])
             self._count(page, new, 1.0)
             self.bayes.note_threshold(new, *self._documents[page])
 

@@ -136,9 +136,7 @@ def fit_logistic(
     return theta[:-1], float(theta[-1])
 
 
-def _gradient(
-    matrix: Matrix, labels: FloatArray, sizes: FloatArray, theta: FloatArray, penalty: float
-) -> FloatArray:
+def _gradient(matrix: Matrix, labels: FloatArray, sizes: FloatArray, theta: FloatArray, penalty: float) -> FloatArray:
     margins = np.clip(matrix.times(theta[:-1]) + theta[-1], -35.0, 35.0)
     residuals = sizes * (1.0 / (1.0 + np.exp(-margins)) - labels)
     return np.append(matrix.transposed_times(residuals) + penalty * theta[:-1], residuals.sum())

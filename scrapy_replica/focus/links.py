@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scrapy_replica.records import Link
 
 FloatArray = NDArray[np.float64]
-LinkRelevance = Callable[[Sequence[Link]], FloatArray]
 
 CACHED_LINKS = 200_000
 DEEPEST = 8
@@ -34,6 +33,10 @@ class LinkWords:
         self._relevance = relevance
         self._count_terms = count_terms
         self._known: dict[str, float] = {}
+
+    def terms(self, link: Link) -> Mapping[str, int]:
+        """Return the stem counts of the anchor text and of the words of the URL."""
+        return self._count_terms(f"{link.text} {url_words(link.url)}")
 
     def __call__(self, links: Sequence[Link]) -> FloatArray:
         return np.array([self._one(link) for link in links], dtype=np.float64)

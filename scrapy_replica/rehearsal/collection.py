@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -179,7 +178,7 @@ def read_parquet(path: Path, count_terms: TermCounter, cache: Path | None = None
 
 def _read_table(path: Path) -> Any:
     try:
-        import pyarrow.parquet as parquet  # noqa: PLC0415 (an extra)
+        from pyarrow import parquet  # noqa: PLC0415 (an extra)
     except ImportError as error:
         raise ImportError("reading Parquet collections needs pyarrow: pip install scrapy-replica[test]") from error
     return parquet.read_table(path)

@@ -133,9 +133,7 @@ def visit(
         done[number] = True
         page = collection.page(number)
         strategy.visited(page, float(relevance[number]))
-        for target, score in zip(
-            collection.links(number), strategy.scores(page, page.links).tolist(), strict=True
-        ):
+        for target, score in zip(collection.links(number), strategy.scores(page, page.links).tolist(), strict=True):
             if not done[target]:
                 frontier.put(target, score)
         for url, score in strategy.rescored().items():

@@ -14,7 +14,7 @@ from scrapy_replica.focus.layers import nearness
 from scrapy_replica.focus.strategy import FloatArray, Strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from scrapy_replica.records import Link, Page
 
@@ -39,6 +39,8 @@ class HmmStatic(Strategy):
 
     name: ClassVar[str] = "hmm-static"
     is_dynamic: ClassVar[bool] = False
+    nearness: float
+    """(d - delta) / d of the page visited last, 0 before the first training."""
 
     def __init__(self, alpha: float = ALPHA, max_distance: int = MAX_DISTANCE, is_tfidf: bool = True) -> None:
         if not 0.0 <= alpha <= 1.0:
@@ -52,6 +54,7 @@ class HmmStatic(Strategy):
         self._inherited: dict[int, float] = {}
         self._page = 0
         self._sigma = 0.0
+        self.nearness = 0.0
 
     def _new_hmm(self, states: int) -> HMM:
         return HMM(states, states)
@@ -72,10 +75,10 @@ class HmmStatic(Strategy):
         else:
             self._deltas[number] = self._infer(number, observation)
             distance = self.graph.hmm.state(self._deltas[number])
-        self._sigma = relevance
+        self._sigma, self.nearness = relevance, 0.0
         if self.graph.is_trained:
-            near = nearness(distance, self.max_distance)
-            self._sigma = self.alpha * near + (1.0 - self.alpha) * relevance
+            self.nearness = nearness(distance, self.max_distance)
+            self._sigma = self.alpha * self.nearness + (1.0 - self.alpha) * relevance
         self._count_path(number)
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last

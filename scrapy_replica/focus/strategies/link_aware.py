@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,13 +10,14 @@ import numpy as np
 
 from scrapy_replica.focus.link_table import LinkTable
 from scrapy_replica.focus.online import DenseModel, HashedModel, sigmoid
+from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategy import FloatArray, Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_replica.focus.links import LinkRelevance
     from scrapy_replica.focus.link_table import IntArray
+    from scrapy_replica.focus.links import LinkWords
     from scrapy_replica.records import Link, Page
 
 START_WEIGHTS = {
@@ -36,6 +36,7 @@ START_WEIGHTS = {
     "children_x_parent": 0.0,
     "is_new": 0.0,
     "hub": 1.0,
+    "nearness": 0.5,
 }
 RATE = 0.05
 BONUS = 0.3
@@ -51,10 +52,11 @@ HUB_TERMS = 40
 class LinkAware(Strategy):
     name: ClassVar[str] = "link-aware"
 
-    def __init__(self, link_relevance: LinkRelevance) -> None:
-        self._words = link_relevance
+    def __init__(self, link_words: LinkWords) -> None:
+        self._words = link_words
         self._table = LinkTable()
         self._model = DenseModel(list(START_WEIGHTS.values()), RATE)
+        self._distance = HmmDynamic()
         self._hub = HashedModel(HUB_BITS, 0.05, -2.0)
         self._hub_terms: dict[int, IntArray] = {}
         self._moved: dict[str, float] = {}
@@ -66,6 +68,7 @@ class LinkAware(Strategy):
     def visited(self, page: Page, relevance: float) -> None:
         relevance = relevance if math.isfinite(relevance) else 0.0
         table = self._table
+        self._distance.visited(page, relevance)
         row = table.id_of(page.url)
         self._page, self._relevance = row, relevance
         self._visited += 1
@@ -87,8 +90,10 @@ class LinkAware(Strategy):
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:
         if not links:
             return np.zeros(0)
+        self._distance.scores(page, links)
         hub = sigmoid(self._hub.logit(self._hub_terms[self._page]))
-        rows = self._table.add_links(self._page, links, self._words(links), self._relevance, hub, 0.0)
+        near = self._distance.nearness
+        rows = self._table.add_links(self._page, links, self._words(links), self._relevance, hub, near)
         return self._score(rows)
 
     def rescored(self) -> dict[str, float]:
@@ -136,6 +141,7 @@ class LinkAware(Strategy):
                 children * parent,
                 1.0 / np.sqrt(1.0 + table.directories.counts(groups)),
                 table["hub"][rows],
+                table["nearness"][rows],
             ]
         )
 
