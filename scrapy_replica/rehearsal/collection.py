@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
@@ -191,7 +192,9 @@ def _counts(path: Path, table: Any, count_terms: TermCounter, cache: Path | None
     if cache is None:
         return (Counter(count_terms(text)) for text in whole)
     stat = path.stat()
-    kept = cache / f"{path.stem}-{stat.st_size}-{stat.st_mtime_ns}.jsonl"
+    # A tokeniser that counts the first pages differently gets its own file.
+    sample = json.dumps([dict(count_terms(text or "")) for text in texts[:20]], sort_keys=True).encode()
+    kept = cache / f"{path.stem}-{stat.st_size}-{stat.st_mtime_ns}-{mmh3.hash_bytes(sample).hex()[:12]}.jsonl"
     if not kept.exists():
         partial = kept.with_suffix(".partial")
         with partial.open("w", encoding="utf-8") as file:

@@ -1,0 +1,1 @@
+"""Each question measured on labelled data, beside peers and baselines."""
