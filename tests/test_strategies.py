@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategies import STRATEGIES, make
 from scrapy_replica.records import Link, Page
 
@@ -36,7 +37,8 @@ def visit(strategy: Strategy, relevance: dict[str, float] | None = None) -> str:
 
 @pytest.fixture(params=sorted(STRATEGIES))
 def strategy(request: pytest.FixtureRequest) -> Strategy:
-    return make(request.param)
+    words = LinkWords(lambda _: 0.0, lambda _: {})
+    return make(request.param, 0, words)
 
 
 class TestEveryStrategy:
