@@ -12,7 +12,7 @@ from scrapy_replica.focus.strategies import STRATEGIES, make
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
 from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.visit import figures, visit
+from scrapy_replica.rehearsal.visit import Limits, figures, visit
 
 ON_TOPIC = {"markov": 3, "chain": 1}
 
@@ -74,7 +74,8 @@ class TestFocused:
     """On a site whose topic lies in one directory a focused order must beat the order of discovery."""
 
     @pytest.mark.parametrize(
-        "name", ["best-first", "best-first-anchors", "hmm-static", "hmm-dynamic", "link-aware", "hot-queue", "tunnelling"]
+        "name",
+        ["best-first", "best-first-anchors", "hmm-static", "hmm-dynamic", "link-aware", "hot-queue", "tunnelling"],
     )
     def test_beats_breadth_first(self, name: str) -> None:
         found, mask = web()
@@ -97,7 +98,9 @@ class TestMake:
 
 class TestLinkWords:
     def test_anchor_and_url_count(self) -> None:
-        found = words()([Link("http://a.org/x", "Markov models"), Link("http://a.org/markov/3"), Link("http://a.org/y")])
+        found = words()(
+            [Link("http://a.org/x", "Markov models"), Link("http://a.org/markov/3"), Link("http://a.org/y")]
+        )
         assert found.tolist() == [0.9, 0.9, 0.05]
 
     def test_a_model_without_an_answer_gives_0(self) -> None:
@@ -106,3 +109,18 @@ class TestLinkWords:
     def test_words_and_directories_of_a_url(self) -> None:
         assert url_words("http://a.org/ml/Bayes_net-2.html?q=deep%20net") == "ml Bayes net html q deep net"
         assert directories("http://a.org/x/y/z.html") == ["a.org", "a.org/x", "a.org/x/y"]
+
+
+class TestSaved:
+    @pytest.mark.parametrize("name", ["link-aware", "hmm-static", "hmm-dynamic", "in-link-count", "hot-queue"])
+    def test_goes_on_with_the_same_scores(self, name: str) -> None:
+        found, mask = web(300)
+        first, again = make(name, 0, words()), make(name, 0, words())
+        visit(found, first, np.where(mask, 0.9, 0.05), Limits(pages=150))
+        again.load(first.save())
+        new = Page(
+            "http://a.org/new", "a.org", terms=ON_TOPIC, links=tuple(Link(f"http://a.org/n/{i}") for i in range(4))
+        )
+        for strategy in (first, again):
+            strategy.visited(new, 0.8)
+        assert again.scores(new, new.links).tolist() == pytest.approx(first.scores(new, new.links).tolist())

@@ -60,7 +60,7 @@ class TestEveryStrategy:
     def test_goes_on_from_its_saved_state(self, strategy: Strategy) -> None:
         for name in "abc":
             strategy.visited(page(name), 0.5)
-        again = make(strategy.name)
+        again = make(strategy.name, 0, LinkWords(lambda _: 0.0, lambda _: {}))
         again.load(strategy.save())
         for each in (strategy, again):
             each.visited(page("d"), 0.7)
@@ -99,8 +99,8 @@ class TestOrder:
 
 class TestMake:
     def test_unknown_name_is_refused_with_the_known_ones(self) -> None:
-        with pytest.raises(ValueError, match=r"REPLICA_STRATEGY.*'best'.*best-first, breadth-first"):
+        with pytest.raises(ValueError, match=r"REPLICA_STRATEGY.*'best'.*best-first, .*breadth-first"):
             make("best")
 
     def test_spelling(self) -> None:
-        assert set(STRATEGIES) == {"breadth-first", "depth-first", "random", "best-first"}
+        assert {"breadth-first", "depth-first", "random", "best-first", "hmm-dynamic", "link-aware"} <= set(STRATEGIES)

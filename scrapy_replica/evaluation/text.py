@@ -213,5 +213,7 @@ def _read(file: Path) -> dict[str, list[str]]:
     if column is None or "text" not in names:
         raise ValueError(f"{file} is neither 20 Newsgroups nor WebKB: it lacks text, or newsgroup and label")
     titles = table_.column("title").to_pylist() if "title" in names else [""] * table_.num_rows
-    texts = [f"{title or ''} {text or ''}" for title, text in zip(titles, table_.column("text").to_pylist(), strict=True)]
+    texts = [
+        f"{title or ''} {text or ''}" for title, text in zip(titles, table_.column("text").to_pylist(), strict=True)
+    ]
     return {"text": texts, column: table_.column(column).to_pylist()}

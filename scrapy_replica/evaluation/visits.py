@@ -81,9 +81,7 @@ def draw(collection: Collection, relevant: BoolArray, seed: int, labelled: int, 
     return Draw(mask, relevance, LinkWords(model.relevance, count_terms))
 
 
-def run(
-    collection: Collection, relevant: BoolArray, drawn: Draw, name: str, seed: int, limits: Limits
-) -> Outcome:
+def run(collection: Collection, relevant: BoolArray, drawn: Draw, name: str, seed: int, limits: Limits) -> Outcome:
     """Run one strategy; the labelled pages are visited like all others but count neither way."""
     start = time.process_time()
     if name == "omniscient":

@@ -31,10 +31,12 @@ class Matrix:
     shape: tuple[int, int]
 
     def times(self, weights: FloatArray) -> FloatArray:
-        return np.bincount(self.rows, self.values * weights[self.columns], minlength=self.shape[0])
+        return np.asarray(np.bincount(self.rows, self.values * weights[self.columns], self.shape[0]), dtype=np.float64)
 
     def transposed_times(self, residuals: FloatArray) -> FloatArray:
-        return np.bincount(self.columns, self.values * residuals[self.rows], minlength=self.shape[1])
+        return np.asarray(
+            np.bincount(self.columns, self.values * residuals[self.rows], self.shape[1]), dtype=np.float64
+        )
 
 
 class ElkanNoto:
@@ -150,7 +152,9 @@ def term_idf(documents: Sequence[Terms]) -> dict[str, float]:
 
 
 def term_matrix(documents: Sequence[Terms], idf: Mapping[str, float], columns: Mapping[str, int]) -> Matrix:
-    rows, cols, values = [], [], []
+    rows: list[int] = []
+    cols: list[int] = []
+    values: list[float] = []
     for row, document in enumerate(documents):
         known = [(columns[t], (1.0 + math.log(n)) * idf[t]) for t, n in document.items() if t in columns]
         norm = math.sqrt(sum(value * value for _, value in known)) or 1.0
@@ -168,7 +172,7 @@ def _label_frequency(
     positive = np.flatnonzero(labels)
     if len(positive) < FOLDS:
         return 1.0
-    held = []
+    held: list[float] = []
     for fold in range(FOLDS):
         out = set(positive[fold::FOLDS].tolist())
         rest = [i for i in range(len(documents)) if i not in out]

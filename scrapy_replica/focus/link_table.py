@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ class LinkTable:
         self.page_stop = Column(np.int64, 0)
         self._used = NEIGHBOURS
 
-    def __getitem__(self, name: str) -> NDArray[np.float32]:
+    def __getitem__(self, name: str) -> NDArray[Any]:
         return self.columns[name].values
 
     def __len__(self) -> int:
@@ -135,3 +136,26 @@ class LinkTable:
         known = ~np.isnan(outcomes) & (places >= 0)[:, None]
         total = np.where(known, outcomes, 0.0).sum(axis=1)
         return np.asarray((total + prior) / (known.sum(axis=1) + 1.0), dtype=np.float64)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything, for :func:`scrapy_replica.focus.state.pack`; groups with their name before a dot."""
+        parts: dict[str, Any] = {"urls": self.urls, "used": self._used, "slots": self.slots.values}
+        parts |= {"page_start": self.page_start.values, "page_stop": self.page_stop.values}
+        parts |= {f"columns.{name}": column.values for name, column in self.columns.items()}
+        for name, group in self._groups().items():
+            parts |= {f"{name}.{key}": value for key, value in group.state().items()}
+        return parts
+
+    def restore(self, parts: Mapping[str, Any]) -> None:
+        self.urls, self._used = list(parts["urls"]), int(parts["used"])
+        self.ids = {url: row for row, url in enumerate(self.urls) if row}
+        self.slots.values = parts["slots"].copy()
+        self.page_start.values, self.page_stop.values = parts["page_start"].copy(), parts["page_stop"].copy()
+        for name, column in self.columns.items():
+            column.values = parts[f"columns.{name}"].copy()
+        for name, group in self._groups().items():
+            keys = [key for key in parts if key.startswith(f"{name}.")]
+            group.restore({key.removeprefix(f"{name}."): parts[key] for key in keys})
+
+    def _groups(self) -> dict[str, DirectoryTree | Groups]:
+        return {"directories": self.directories, "anchors": self.anchors, "parents": self.parents}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,19 +60,19 @@ class HashedModel:
             self._squares[words] += gradient * gradient
             self._weights[words] -= self._rate * gradient / np.sqrt(self._squares[words])
 
-    def state(self) -> dict[str, FloatArray]:
+    def state(self) -> dict[str, Any]:
         kept = np.flatnonzero(self._weights)
         return {
             "words": kept,
             "weights": self._weights[kept],
             "squares": self._squares[kept],
-            "bias": np.array([self._bias]),
+            "bias": self._bias,
         }
 
-    def restore(self, words: IntArray, weights: FloatArray, squares: FloatArray, bias: float) -> None:
-        self._weights[words] = weights
-        self._squares[words] = squares
-        self._bias = bias
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._weights[state["words"]] = state["weights"]
+        self._squares[state["words"]] = state["squares"]
+        self._bias = float(state["bias"])
 
 
 def sigmoid(logit: float) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,13 @@ class Groups:
         count, total = self.count.values[groups], self.total.values[groups]
         return np.asarray((total + PRIOR_WEIGHT * prior) / (count + PRIOR_WEIGHT), dtype=np.float64)
 
+    def state(self) -> dict[str, Any]:
+        return {"names": list(self._ids), "count": self.count.values, "total": self.total.values}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._ids = {name: number for number, name in enumerate(state["names"], 1)}
+        self.count.values, self.total.values = state["count"].copy(), state["total"].copy()
+
 
 class DirectoryTree:
     """Groups that lie within each other: the mean of a directory is shrunk to its parent's, a host's to all pages'."""
@@ -108,3 +116,12 @@ class DirectoryTree:
 
     def counts(self, groups: IntArray) -> FloatArray:
         return self.groups.count.values[groups].astype(np.float64)
+
+    def state(self) -> dict[str, Any]:
+        everything = [self.all_count, self.all_total]
+        return {**self.groups.state(), "parent": self._parent.values, "host": self._host.values, "all": everything}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.groups.restore(state)
+        self._parent.values, self._host.values = state["parent"].copy(), state["host"].copy()
+        self.all_count, self.all_total = state["all"]

@@ -166,7 +166,7 @@ class _Budget:
 
 @cache
 def registered_domain(host: str) -> str:
-    """Return the registered domain of *host* (``www.ics.uci.edu`` -> ``uci.edu``), *host* itself where there is none."""
+    """Return the registered domain of *host* (``www.ics.uci.edu`` -> ``uci.edu``), *host* if it has none."""
     return _suffix_list().privatesuffix(host) or host
 
 
@@ -185,7 +185,7 @@ def omniscient_order(collection: Collection, relevant: BoolArray, limits: Limits
 
 
 class _Omniscient(Strategy):
-    """Distances only grow while relevant pages are used up, so they are counted anew when the nearest one is in doubt."""
+    """Distances only grow while relevant pages are used up, so they are counted anew when the nearest is in doubt."""
 
     name = "omniscient"
 
@@ -281,10 +281,10 @@ def figures(order: IntArray, relevant: BoolArray, ignored: BoolArray | None = No
     """
     if ignored is not None:
         order = order[~ignored[order]]
-    hits = relevant[order]
+    hits = relevant[order].astype(np.int64)
     found = np.cumsum(hits)
     total, pages = int(hits.sum()), len(order)
     misses_before = np.arange(pages) - found + hits
-    pref = 1.0 - float(misses_before[hits].sum()) / (pages * total) if total else 1.0
+    pref = 1.0 - float((misses_before * hits).sum()) / (pages * total) if total else 1.0
     f1 = 2.0 * found / (np.arange(1, pages + 1) + total) if total else np.zeros(pages)
     return Figures(found, pref, f1)

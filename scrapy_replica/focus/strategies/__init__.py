@@ -41,7 +41,8 @@ _PLAIN: tuple[type[Strategy], ...] = (
 )
 _WITH_WORDS = (BestFirstAnchors, QLearning, LinkAware)
 
-STRATEGIES: dict[str, type[Strategy]] = {strategy.name: strategy for strategy in (*_PLAIN, *_WITH_WORDS, Random)}
+_ALL: tuple[type[Strategy], ...] = (*_PLAIN, *_WITH_WORDS, Random)
+STRATEGIES: dict[str, type[Strategy]] = {strategy.name: strategy for strategy in _ALL}
 """``REPLICA_STRATEGY`` and ``--strategy`` -> class."""
 
 

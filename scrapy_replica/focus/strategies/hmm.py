@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from scrapy_replica.focus.context import IS_RELEVANT, ContextGraph
 from scrapy_replica.focus.frontier import UrlIds
 from scrapy_replica.focus.hmm import HMM, SecondOrderHMM
-from scrapy_replica.focus.layers import nearness
+from scrapy_replica.focus.layers import LayerBayes, nearness
+from scrapy_replica.focus.state import pack, unpack
 from scrapy_replica.focus.strategy import FloatArray, Strategy
 
 if TYPE_CHECKING:
@@ -94,6 +95,27 @@ class HmmStatic(Strategy):
             else:
                 scores[place] = NEVER_RAISED if not self.is_dynamic else self._sigma
         return scores
+
+    def save(self) -> bytes:
+        """Return both models and the crawl paths; the layers of pages visited so far are left to their counts."""
+        numbers, deltas = list(self._deltas), list(self._deltas.values())
+        shape = (0, *(self.max_distance + 1,) * self.graph.hmm.order)
+        parts: dict[str, Any] = {"hmm": self.graph.hmm.to_dict(), "bayes": self.graph.bayes.save()}
+        parts |= {"terms": self.graph.terms.state(), "urls": list(self._urls.numbers), "pages": np.array(numbers)}
+        parts |= {"deltas": np.stack(deltas) if deltas else np.zeros(shape)}
+        parts |= {"children": np.array(list(self._parent)), "parents": np.array(list(self._parent.values()))}
+        parts |= {"found": np.array(list(self._inherited)), "sigmas": np.array(list(self._inherited.values()))}
+        return pack(parts)
+
+    def load(self, state: bytes) -> None:
+        parts = unpack(state)
+        self.graph.hmm.restore(parts["hmm"])
+        self.graph.bayes = LayerBayes.load(parts["bayes"])
+        self.graph.terms.restore(parts["terms"])
+        self._urls.numbers = {url: number for number, url in enumerate(parts["urls"], 1)}
+        self._deltas = dict(zip(map(int, parts["pages"]), parts["deltas"], strict=True))
+        self._parent = dict(zip(map(int, parts["children"]), map(int, parts["parents"]), strict=True))
+        self._inherited = dict(zip(map(int, parts["found"]), map(float, parts["sigmas"]), strict=True))
 
     def _infer(self, number: int, observation: int) -> FloatArray:
         parent = self._deltas.get(self._parent.get(number, -1))

@@ -10,11 +10,12 @@ import numpy as np
 
 from scrapy_replica.focus.link_table import LinkTable
 from scrapy_replica.focus.online import DenseModel, HashedModel, sigmoid
+from scrapy_replica.focus.state import pack, unpack
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategy import FloatArray, Strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scrapy_replica.focus.link_table import IntArray
     from scrapy_replica.focus.links import LinkWords
@@ -50,6 +51,19 @@ HUB_TERMS = 40
 
 
 class LinkAware(Strategy):
+    """Score = logit of an online logistic model of the relevance of each link's target, + a bonus for the unknown.
+
+    Features of a waiting URL over all its known in-links: largest and mean relevance of the pages, their number,
+    shrunk mean outcomes of its directory (backing off to parents, host, all), its host, its anchor text, the links
+    followed on its best page and those within three places there; the relevance of anchor and URL words; what pages
+    with the best page's terms led to; the nearness to relevant pages that the dynamic HMM estimates; products. One
+    AdaGrad step a fetched page, on its relevance. Mean Pref over five topics of three labelled crawls, three draws:
+    .929; best-first .875, with anchors .887.
+
+    Memory: about 700 bytes a URL found, 1.6 kB a visited page, 16 bytes a link; at most ``link_table.MOST_URLS`` URLs.
+    :meth:`save` returns all of it but the context graph of earlier pages, about 60 bytes a URL.
+    """
+
     name: ClassVar[str] = "link-aware"
 
     def __init__(self, link_words: LinkWords) -> None:
@@ -106,6 +120,29 @@ class LinkAware(Strategy):
     def scores_now(self, urls: Sequence[str]) -> FloatArray | None:
         return self._score(np.array([self._table.ids.get(url, 0) for url in urls]))
 
+    def save(self) -> bytes:
+        numbers = np.array(list(self._hub_terms), dtype=np.int64)
+        lengths = np.array([len(words) for words in self._hub_terms.values()], dtype=np.int64)
+        parts = {f"table.{key}": value for key, value in self._table.state().items()}
+        parts |= {f"hub.{key}": value for key, value in self._hub.state().items()}
+        parts |= {"model": self._model.state(), "distance": self._distance.save(), "hub_pages": numbers}
+        parts |= {
+            "hub_lengths": lengths,
+            "hub_words": np.concatenate([np.zeros(0, np.int64), *self._hub_terms.values()]),
+        }
+        return pack(parts | {"visited": self._visited, "next_sweep": self._next_sweep})
+
+    def load(self, state: bytes) -> None:
+        parts = unpack(state)
+        below = {key: value for key, value in parts.items() if key.startswith("table.")}
+        self._table.restore({key.removeprefix("table."): value for key, value in below.items()})
+        self._hub.restore({key.removeprefix("hub."): value for key, value in parts.items() if key.startswith("hub.")})
+        self._model.restore(parts["model"])
+        self._distance.load(parts["distance"])
+        words = np.split(parts["hub_words"], np.cumsum(parts["hub_lengths"])[:-1]) if len(parts["hub_pages"]) else []
+        self._hub_terms = dict(zip(parts["hub_pages"].tolist(), words, strict=True))
+        self._visited, self._next_sweep = int(parts["visited"]), float(parts["next_sweep"])
+
     def _rescore(self, rows: IntArray) -> None:
         if len(rows):
             urls = self._table.urls
@@ -146,6 +183,6 @@ class LinkAware(Strategy):
         )
 
 
-def _hashed(terms: object) -> IntArray:
+def _hashed(terms: Mapping[str, int]) -> IntArray:
     counts = sorted(terms.items(), key=lambda item: -item[1])[:HUB_TERMS]
     return np.array([mmh3.hash(term, signed=False) & ((1 << HUB_BITS) - 1) for term, _ in counts], dtype=np.int64)

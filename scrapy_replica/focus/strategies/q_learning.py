@@ -48,13 +48,13 @@ class QLearning(Strategy):
         q = relevance if math.isfinite(relevance) else 0.0
         number: int | None = self._urls.id_of(page.url)
         self._page = int(number or 0)
+        # A parent's Q is at least what its best link is worth, discounted; its own relevance where that is more.
         for _ in range(LONGEST_PATH):
             if number is None or (number in self._q and self._q[number] >= q):
                 return
             self._learn(number, q)
             number = self._parent.get(number)
-            # The parent's own relevance is part of its Q already where it was larger.
-            q = min(1.0, self._q.get(number, 0.0) if number is None else max(self._q.get(number, 0.0), GAMMA * q))
+            q *= GAMMA
 
     def _learn(self, number: int, q: float) -> None:
         document = self._documents.get(number)

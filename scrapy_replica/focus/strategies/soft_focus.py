@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from scrapy_replica.focus.known_graph import KnownGraph
+from scrapy_replica.focus.known_graph import IntArray, KnownGraph
 from scrapy_replica.focus.outcomes import Column
 from scrapy_replica.focus.strategy import FloatArray, Strategy
 
@@ -67,12 +67,14 @@ class SoftFocus(Strategy):
         return {url: RAISED + float(best[row]) for url, row in self._graph.waiting() if row in chosen}
 
 
-def distil(sources: np.ndarray, targets: np.ndarray, relevance: FloatArray, steps: int = STEPS) -> FloatArray:
+def distil(sources: IntArray, targets: IntArray, relevance: FloatArray, steps: int = STEPS) -> FloatArray:
     """Return hub scores, shape (n,), of the links *sources* -> *targets* between n pages; largest is 1 or all are 0."""
     hubs = np.ones(len(relevance))
     for _ in range(steps):
-        authorities = np.bincount(targets, hubs[sources] * relevance[sources], minlength=len(relevance))
-        authorities /= max(authorities.max(initial=0.0), 1e-12)
-        hubs = np.bincount(sources, authorities[targets] * relevance[targets], minlength=len(relevance))
-        hubs /= max(hubs.max(initial=0.0), 1e-12)
+        authorities = _largest_one(np.bincount(targets, hubs[sources] * relevance[sources], len(relevance)))
+        hubs = _largest_one(np.bincount(sources, authorities[targets] * relevance[targets], len(relevance)))
     return hubs
+
+
+def _largest_one(scores: Any) -> FloatArray:
+    return np.asarray(scores / max(scores.max(initial=0.0), 1e-12), dtype=np.float64)

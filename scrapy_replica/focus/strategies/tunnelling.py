@@ -1,4 +1,4 @@
-"""Tunnelling: a bounded run of poor pages is followed, since good pages may lie behind (Bergmark, Lagoze & Sbityakov 2002)."""
+"""Tunnelling: a bounded run of poor pages is followed, good ones may lie behind (Bergmark, Lagoze, Sbityakov 2002)."""
 
 from __future__ import annotations
 
