@@ -129,7 +129,7 @@ class TestFigures:
 
     def test_none_relevant_and_all_relevant(self) -> None:
         nothing = figures(np.arange(3), np.zeros(3, dtype=bool))
-        assert nothing.pref == 1.0 and nothing.f1_area == 0.0 and nothing.found_at(0.5) == 0.0
+        assert (nothing.pref, nothing.f1_area, nothing.found_at(0.5)) == (1.0, 0.0, 0.0)
         assert figures(np.arange(3), np.ones(3, dtype=bool)).pref == 1.0
 
 

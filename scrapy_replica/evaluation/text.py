@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -173,10 +174,10 @@ def _svmc(mapper: str, parts: Parts) -> Scorer:
 def csr(matrix: Matrix) -> Any:
     """Return *matrix* as a SciPy CSR matrix (scikit-learn brings SciPy; extra ``learn``)."""
     try:
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - an extra
+        sparse: Any = import_module("scipy.sparse")
     except ImportError as error:
         raise ImportError("SVMC needs scikit-learn: pip install scrapy-replica[learn]") from error
-    return csr_matrix((matrix.values, (matrix.rows, matrix.columns)), shape=matrix.shape)
+    return sparse.csr_matrix((matrix.values, (matrix.rows, matrix.columns)), shape=matrix.shape)
 
 
 def with_stop_words(text: str) -> dict[str, int]:
@@ -188,11 +189,11 @@ def with_stop_words(text: str) -> dict[str, int]:
 def table(result: Mapping[str, Any]) -> str:
     """Return the result as text, published F1 beside ours."""
     values, inputs = result["figures"], result["inputs"]
-    lines = [
-        f"{inputs['file']}: {inputs['positive_label']}, {inputs['labelled']} labelled, {inputs['unlabelled']} unlabelled "
-        f"(hiding {inputs['hidden']}), validation {inputs['validation_positive']} / {inputs['validation_other']}",
-        f"{'classifier':<28} {'F1':>6} {'P':>6} {'R':>6} {'published':>9} {'s':>6}",
-    ]
+    head = (
+        f"{inputs['file']}: {inputs['positive_label']}, {inputs['labelled']} labelled, {inputs['unlabelled']} unlabelled"
+        f" (hiding {inputs['hidden']}), validation {inputs['validation_positive']} / {inputs['validation_other']}"
+    )
+    lines = [head, f"{'classifier':<28} {'F1':>6} {'P':>6} {'R':>6} {'published':>9} {'s':>6}"]
     for key in (name.removesuffix(".f1") for name in values if name.endswith(".f1")):
         published = values.get(f"{key}.published")
         lines.append(
@@ -204,7 +205,7 @@ def table(result: Mapping[str, Any]) -> str:
 
 def _read(file: Path) -> dict[str, list[str]]:
     try:
-        from pyarrow import parquet  # noqa: PLC0415 - an extra
+        parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
         raise ImportError("reading Parquet files needs pyarrow: pip install scrapy-replica[test]") from error
     table_ = parquet.read_table(file)

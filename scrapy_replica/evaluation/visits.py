@@ -182,24 +182,24 @@ def _curve(measured: Figures) -> list[float]:
     if not len(found) or not found[-1]:
         return [0.0] * (PLOTTED_POINTS + 1)
     places = np.linspace(0, len(found), PLOTTED_POINTS + 1).round().astype(int)
-    return (np.concatenate([[0], found])[places] / found[-1]).tolist()
+    shares: list[float] = (np.concatenate([[0], found])[places] / found[-1]).tolist()
+    return shares
 
 
 def table(result: Mapping[str, Any]) -> str:
     """Return the result as text, the best Pref first."""
     values, inputs = result["figures"], result["inputs"]
     names = sorted(result["curves"], key=lambda name: -values[f"{name}.pref"])
-    lines = [
+    head = (
         f"{inputs['file']}, topic {inputs['topic']} ({inputs['relevant']} pages), {inputs['visited']} pages visited, "
-        f"{inputs['labelled']} examples, {inputs['background']} unlabelled, {inputs['draws']} draws",
-        f"{'strategy':<20} {'Pref':>6} {'min':>6} {'max':>6} " + " ".join(f"{s:>4} %" for s in SHARES) + "     F1   s",
-    ]
+        f"{inputs['labelled']} examples, {inputs['background']} unlabelled, {inputs['draws']} draws"
+    )
+    shares = " ".join(f"{share:>4} %" for share in SHARES)
+    lines = [head, f"{'strategy':<20} {'Pref':>6} {'min':>6} {'max':>6} {shares} {'F1':>6} {'s':>5}"]
+    columns = ("pref", "pref_min", "pref_max", *(f"found_at_{share}" for share in SHARES), "f1_area")
     for name in names:
-        found = " ".join(f"{values[f'{name}.found_at_{share}']:6.3f}" for share in SHARES)
-        lines.append(
-            f"{name:<20} {values[f'{name}.pref']:6.3f} {values[f'{name}.pref_min']:6.3f} "
-            f"{values[f'{name}.pref_max']:6.3f} {found} {values[f'{name}.f1_area']:6.3f} {values[f'{name}.seconds']:5.1f}"
-        )
+        row = " ".join(f"{values[f'{name}.{column}']:6.3f}" for column in columns)
+        lines.append(f"{name:<20} {row} {values[f'{name}.seconds']:5.1f}")
     return "\n".join(lines)
 
 
@@ -209,18 +209,18 @@ def plot(result: Mapping[str, Any], file: Path) -> None:
     Needs matplotlib (extra ``report``).
     """
     try:
-        import matplotlib  # noqa: PLC0415 - an extra
+        import matplotlib as mpl  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install scrapy-replica[report]") from error
-    matplotlib.use("Agg")
-    from matplotlib import pyplot  # noqa: PLC0415 - after the backend is chosen
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - after the backend is chosen
 
-    figure, axes = pyplot.subplots(figsize=(9, 6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
     at = np.linspace(0, 100, PLOTTED_POINTS + 1)
     values = result["figures"]
     for name in sorted(result["curves"], key=lambda name: -values[f"{name}.pref"]):
         rows = 100 * np.array(result["curves"][name])
-        style = {"color": "black", "linestyle": "--"} if name == "omniscient" else {}
+        style: dict[str, Any] = {"color": "black", "linestyle": "--"} if name == "omniscient" else {}
         (line,) = axes.plot(at, rows.mean(axis=0), label=f"{name}  Pref {values[f'{name}.pref']:.3f}", **style)
         axes.fill_between(at, rows.min(axis=0), rows.max(axis=0), color=line.get_color(), alpha=0.15, linewidth=0)
     inputs = result["inputs"]
@@ -234,4 +234,4 @@ def plot(result: Mapping[str, Any], file: Path) -> None:
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right")
     figure.savefig(file, dpi=120)
-    pyplot.close(figure)
+    plt.close(figure)

@@ -63,7 +63,8 @@ class TopTerms:
         self.pages = int(str(state["pages"]))
         self.is_tfidf = bool(state["is_tfidf"])
         terms, holders = state["terms"], state["holders"]
-        assert isinstance(terms, list) and isinstance(holders, list)
+        assert isinstance(terms, list)
+        assert isinstance(holders, list)
         self.ids = {term: number for number, term in enumerate(terms)}
         self._holders = list(holders)
 

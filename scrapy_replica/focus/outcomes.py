@@ -20,7 +20,7 @@ class Column:
 
     def __init__(self, dtype: type, fill: float) -> None:
         self._fill = fill
-        self.values = np.full(1024, fill, dtype=dtype)
+        self.values: NDArray[Any] = np.full(1024, fill, dtype=dtype)
 
     def reserve(self, size: int) -> None:
         if size > len(self.values):

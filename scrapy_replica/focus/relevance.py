@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
-
-import numpy as np
 
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.bprtfidf import BPrTFIDF
 from scrapy_replica.focus.elkan_noto import ElkanNoto
+from scrapy_replica.focus.state import pack, unpack
 
 FEWEST_DOCUMENTS = 200
 """Unlabelled pages below which the logistic regression has nothing to tell the examples from."""
@@ -40,15 +38,11 @@ class Relevance:
 
     def save(self) -> bytes:
         """Return both models as NPZ."""
-        buffer = io.BytesIO()
         regression = self._regression.save() if self._regression else b""
-        parts = {"bayes": self._bayes.save(), "regression": regression}
-        np.savez(buffer, **{name: np.frombuffer(part, dtype=np.uint8) for name, part in parts.items()})
-        return buffer.getvalue()
+        return pack({"bayes": self._bayes.save(), "regression": regression})
 
     def load(self, state: bytes) -> None:
         """Take the models that :meth:`save` returned."""
-        with np.load(io.BytesIO(state), allow_pickle=False) as kept:
-            self._bayes.load(kept["bayes"].tobytes())
-            regression = kept["regression"].tobytes()
-        self._regression = ElkanNoto.load(regression) if regression else None
+        parts = unpack(state)
+        self._bayes.load(parts["bayes"])
+        self._regression = ElkanNoto.load(parts["regression"]) if parts["regression"] else None

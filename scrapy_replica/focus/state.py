@@ -12,7 +12,7 @@ import numpy as np
 
 def pack(parts: Mapping[str, Any]) -> bytes:
     """Return NPZ bytes; a part is an array, bytes, or what JSON can hold."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, part in parts.items():
         if isinstance(part, np.ndarray):
             arrays[f"a:{name}"] = part

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -179,7 +180,7 @@ def read_parquet(path: Path, count_terms: TermCounter, cache: Path | None = None
 
 def _read_table(path: Path) -> Any:
     try:
-        from pyarrow import parquet  # noqa: PLC0415 (an extra)
+        parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
         raise ImportError("reading Parquet collections needs pyarrow: pip install scrapy-replica[test]") from error
     return parquet.read_table(path)
