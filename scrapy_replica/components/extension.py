@@ -64,6 +64,8 @@ class ReplicaExtension:
         """Requests whose response was observed."""
         self.pending: WeakKeyDictionary[Request, Pending] = WeakKeyDictionary()
         """Requests on their way from the observer to the scheduler."""
+        self.starts: WeakSet[Request] = WeakSet()
+        """Requests of ``Spider.start()`` on their way to the scheduler."""
         self.errors: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
         """Name of the exception of requests that brought no response."""
         self.has_frontier = False
@@ -107,11 +109,11 @@ class ReplicaExtension:
         return "best-first" if self.config.topic else "breadth-first"
 
     async def spider_opened(self) -> None:
-        if self._examples is None or self.crawl.has_classifier:
+        if self._examples is None or self.crawl.relevance.is_learnt:
             return
         await self._examples.fetch(self._crawler)
         try:
-            self.crawl.learn(self._examples.model)
+            self.crawl.relevance.learn(self._examples.model)
         except ValueError as error:
             logger.error("REPLICA_TOPIC: %s; the crawl stops", error)
             assert self._crawler.engine is not None

@@ -16,9 +16,10 @@ from scrapy_replica.components import serialise
 from scrapy_replica.components.extension import Pending, ReplicaExtension
 from scrapy_replica.components.fingerprinter import is_exempt
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.crawldb.schema import PRIORITY_STEP
+from scrapy_replica.crawldb.schema import PRIORITY_STEP, QUEUED
 from scrapy_replica.crawldb.sqlite import NewUrl, Waiting
 from scrapy_replica.decision import FETCH
+from scrapy_replica.pages.links import host_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -103,6 +104,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def enqueue_request(self, request: Request) -> bool:
         """Enter *request*; ``False`` if it is known or dropped."""
+        _forget_slot(request)
         exempt = is_exempt(request)
         host = urlparse_cached(request).hostname or ""
         score, parent, decision = self._extension.pending.pop(request, NOTHING_KNOWN)
@@ -113,44 +115,51 @@ class ReplicaScheduler(BaseScheduler):
         if decision.url is not None:
             self._crawl.note_rewrite(request.url, host, decision)
             return self.enqueue_request(request.replace(url=decision.url))
-        new = NewUrl(
-            request.url,
-            host,
-            self._key(request),
-            score + PRIORITY_STEP * request.priority,
-            request.meta.get("depth", 0),
-            parent,
-            self._payload(request),
-            exempt,
-        )
-        return self._crawl.enter(new, decision)
+        key, payload = self._key(request), self._payload(request)
+        score += PRIORITY_STEP * request.priority
+        depth = request.meta.get("depth", 0)
+        is_live = payload is not None and payload.startswith(LIVE)
+        known = self._db.find(key) if is_live and key is not None else None
+        is_entered = self._crawl.enter(NewUrl(request.url, host, key, score, depth, parent, payload, exempt), decision)
+        if is_live and payload is not None and (not is_entered or (known is not None and known[1] == QUEUED)):
+            del self._live[payload]  # not stored, or another request of that URL waits and was raised
+        return is_entered
 
     def _key(self, request: Request) -> int | None:
         """Return what *request* is known by; ``None`` where it is to be fetched even if it is known.
 
         Scrapy never marks a ``dont_filter`` request as seen, so neither is it here. Start requests are such, and
         ``Spider.start()`` runs again on resumption: they get a key of their own, by which a later run knows them.
+        A redirect that comes back to where it began, with a cookie by now, is fetched as well; Scrapy bounds these.
         """
         fingerprint = self._fingerprints.of_request(request)
+        is_start = request in self._extension.starts
+        self._extension.starts.discard(request)
         if not request.dont_filter:
-            return fingerprint
-        if not request.meta.get("is_start_request"):
+            return None if request.url in request.meta.get("redirect_urls", ()) else fingerprint
+        if not is_start:
             return None
         key = fingerprint ^ START
         known = self._db.find(key)
         return key if known is None or known[0] <= self._last_id_before else None
 
     def _payload(self, request: Request) -> bytes | None:
+        if not self._db.is_persistent and not serialise.is_plain(request):
+            # As in Scrapy's memory queues, callbacks may share what they hand on.
+            return self._keep(request)
         try:
             return serialise.dump(request, self._spider)
         except Exception:
-            self._live_count += 1
-            key = LIVE + str(self._live_count).encode()
-            self._live[key] = request
             if self._db.is_persistent:
                 logger.debug("%s cannot be stored and is kept in memory only", request, exc_info=True)
                 self._count("unserializable", 1)
-            return key
+            return self._keep(request)
+
+    def _keep(self, request: Request) -> bytes:
+        self._live_count += 1
+        key = LIVE + str(self._live_count).encode()
+        self._live[key] = request
+        return key
 
     # Out
 
@@ -219,3 +228,13 @@ class ReplicaScheduler(BaseScheduler):
 
     def _count(self, what: str, n: int) -> None:
         self._crawl.counts[f"scheduler/{what}"] += n
+
+
+def _forget_slot(request: Request) -> None:
+    """Drop the download slot of the host that redirected here; one that the user chose stays.
+
+    The downloader writes the slot into ``meta``, and redirects copy it.
+    """
+    before = request.meta.get("redirect_urls")
+    if before and request.meta.get("download_slot") == host_of(before[-1]):
+        del request.meta["download_slot"]

@@ -11,6 +11,8 @@ from scrapy.utils.request import request_from_dict
 if TYPE_CHECKING:
     from scrapy import Spider
 
+IMMUTABLE = (str, int, float, bytes, type(None))
+
 DEFAULTS = Request("http://default.invalid").to_dict()
 
 
@@ -26,6 +28,13 @@ def dump(request: Request, spider: Spider) -> bytes | None:
     if stored := {key: value for key, value in meta.items() if key != "depth"}:
         fields["meta"] = stored
     return pickle.dumps(fields, protocol=4) if fields else None
+
+
+def is_plain(request: Request) -> bool:
+    """Tell whether a copy of *request* is as good as itself: nothing in ``meta`` and ``cb_kwargs`` can be changed."""
+    return all(
+        isinstance(value, IMMUTABLE) for values in (request.meta, request.cb_kwargs) for value in values.values()
+    )
 
 
 def load(payload: bytes | None, url: str, depth: int, spider: Spider) -> Request:

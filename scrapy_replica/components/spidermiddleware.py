@@ -51,6 +51,12 @@ class ReplicaSpiderMiddleware:
         assert extension is not None
         return extension
 
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for output in start:
+            if isinstance(output, Request):
+                self._extension.starts.add(output)
+            yield output
+
     def process_spider_input(self, response: Response) -> None:
         extension = self._extension
         try:

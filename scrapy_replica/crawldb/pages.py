@@ -51,6 +51,13 @@ class PageTable:
         """Tell whether that URL was fetched with a status of 200 before."""
         return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None
 
+    def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
+        """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
+        row = self._read(
+            "SELECT signature, novelty, twin FROM pages WHERE url = ? AND status = 200", (url_id,)
+        ).fetchone()
+        return None if row is None else (row[0], row[1], next(iter(self._select("url", row[2], 1)), None))
+
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
         """Return pages with that signature, first fetched first."""
         return self._select("signature", signature, limit)
@@ -59,7 +66,7 @@ class PageTable:
         """Return pages with exactly that simhash, first fetched first."""
         return self._select("simhash", signed(simhash), limit)
 
-    def _select(self, column: str, value: bytes | int, limit: int) -> list[PageRow]:
+    def _select(self, column: str, value: bytes | int | None, limit: int) -> list[PageRow]:
         rows = self._read(
             "SELECT urls.id, urls.url, hosts.name, pages.title FROM pages"
             " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"

@@ -111,9 +111,9 @@ class SqliteCrawlDB:
             return row[0], True
         if row is None:
             row = self._write(
-                f"UPDATE urls SET state = {QUEUED}, score = ?, payload = ? WHERE fingerprint = ?"
+                f"UPDATE urls SET state = {QUEUED}, score = ?, payload = ?, is_exempt = ? WHERE fingerprint = ?"
                 f" AND state = {DROPPED} RETURNING id, host",
-                (url.score, url.payload, url.fingerprint),
+                (url.score, url.payload, url.is_exempt, url.fingerprint),
             ).fetchone()
             if row is None:
                 return None

@@ -51,9 +51,9 @@ def simhash_of(tokens: UInt64Array) -> int:
 
 
 def token_hashes(text: str) -> UInt64Array:
-    """Return one 64-bit hash per token of *text*, in order, shape (n,).
+    r"""Return one 64-bit hash per token of *text*, in order, shape (n,).
 
-    A token is a run of word characters (``\\w``), lower-case; in scripts written without spaces (:data:`UNSPACED`)
+    A token is a run of word characters (``\w``), lower-case; in scripts written without spaces (:data:`UNSPACED`)
     every character is a token.
     """
     codes = np.frombuffer(text[:MAX_CHARACTERS].encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -62,7 +62,8 @@ def token_hashes(text: str) -> UInt64Array:
     powers, inverses = _powers()
     prefix = np.zeros(len(characters) + 1, dtype=np.uint64)
     np.cumsum(characters * powers[: len(characters)], out=prefix[1:])
-    return (prefix[ends] - prefix[starts]) * inverses[starts]
+    hashes: UInt64Array = (prefix[ends] - prefix[starts]) * inverses[starts]
+    return hashes
 
 
 def _token_bounds(characters: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -81,7 +82,7 @@ def _token_bounds(characters: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDA
 def _shingled(tokens: UInt64Array) -> UInt64Array:
     width = min(len(tokens), len(_SHINGLE))
     count = len(tokens) - width + 1
-    shingles = tokens[:count] * _SHINGLE[0]
+    shingles: UInt64Array = tokens[:count] * _SHINGLE[0]
     for place in range(1, width):
         shingles += tokens[place : place + count] * _SHINGLE[place]
     return shingles

@@ -4,49 +4,32 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.pages import Fetched, PageRow
+from scrapy_replica.crawl.novelty import Duplicates
+from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.relevance import Relevance
+from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.schema import DEMOTED
 from scrapy_replica.crawldb.sqlite import NewUrl, SqliteCrawlDB, Waiting
-from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
-from scrapy_replica.focus.bprtfidf import BPrTFIDF
+from scrapy_replica.decision import Action, Decision
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.links import host_of
-from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.urls.budgets import NoveltyBudgets
+
+PENALTY = {Action.DROP: float("inf"), Action.DEMOTE: DEMOTED}
 
 MAX_SEEN = 50_000
 """URLs whose best score is remembered (about 10 MB): most links of a page stand on the pages before it, too."""
 
 
-Terms = Mapping[str, int]
-
-MODEL = "relevance model"
-"""Where the crawl database keeps the relevance model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What was learnt from one page."""
-
-    page: Page
-    url_id: int
-    depth: int
-    relevance: float
-    """Probability that the page is on topic, 0..1; 0 without a topic."""
-    novelty: Novelty
-    twin: PageRow | None = None
-    """The page that this one repeats."""
-
-
-Fit = Callable[[list[Terms]], BPrTFIDF]
-"""Unlabelled pages -> relevance model."""
+NOVEL = {Novelty.NOVEL.value: True, Novelty.EXACT_DUPLICATE.value: False, Novelty.NEAR_DUPLICATE.value: False}
+"""What a page of an earlier run means to the budgets; of short ones it is not known any more."""
 
 
 class Crawl:
@@ -71,62 +54,36 @@ class Crawl:
         self.config, self.db, self.strategy = config, db, strategy
         self.counts: Counter[str] = Counter()
         """Statistics, as ``area/what``; the extension hands them to Scrapy."""
-        self._fingerprint, self._now, self._aliases, self._sink = fingerprint, now, aliases, sink
+        self._fingerprint, self._now, self._sink = fingerprint, now, sink
         self._best_score: dict[str, float] = {}
-        self._near = NearDuplicates()
-        for simhash in db.pages.simhashes():
-            self._near.add(simhash)
+        self._duplicates = Duplicates(db.pages, config)
         self._budgets = NoveltyBudgets(config.trap_credit, config.host_budget, config.path_budget)
         for url, novelty in db.pages.novelties():
-            self._budgets.count(url, is_novel=novelty == Novelty.NOVEL.value)
+            self._budgets.count(url, is_novel=NOVEL.get(novelty))
+        self._policy = Policy(config, aliases, self._budgets)
+        self.decide, self.decide_link = self._policy.of_url, self._policy.of_link
+        self.relevance = Relevance(db)
         if (state := db.meta(f"strategy/{strategy.name}")) is not None:
             strategy.load(state)
-        self._model: BPrTFIDF | None = None
-        if (state := db.meta(MODEL)) is not None:
-            self._model = BPrTFIDF()
-            self._model.load(state)
-        self._fit: Fit | None = None
         self._early: list[tuple[Observation, Sequence[Link]]] = []
         self._pages = db.pages.count()
         self._is_warming_up = self.strategy.warms_up and self._pages < self.config.warmup_pages
         self.db.order_by_discovery(self._is_warming_up)
 
-    @property
-    def has_classifier(self) -> bool:
-        """The crawl, or the one that it resumes, has learnt its topic."""
-        return self._model is not None
-
-    def learn(self, fit: Fit) -> None:
-        """Learn the topic: *fit* makes a model of the examples and the pages that it is given as unlabelled ones.
-
-        At the end of the warm-up the model is made again with the pages of the warm-up, which show what every page of
-        these sites says, and what waits is scored anew. Later pages are never used: a good crawl's pages are on topic.
-        """
-        self._fit = fit
-        self._set_model(fit([]))
-
-    def _set_model(self, model: BPrTFIDF) -> None:
-        self._model = model
-        self.db.set_meta(MODEL, model.save())
-
     def _end_warmup(self) -> None:
         self._is_warming_up = False
         self.db.order_by_discovery(False)
-        if self._fit is None:
+        if not self.relevance.relearn([observation.page.terms for observation, _ in self._early]):
             return
-        self._set_model(self._fit([observation.page.terms for observation, _ in self._early]))
         best: dict[str, float] = {}
         for observation, links in self._early:
-            self.strategy.visited(observation.page, self._relevance(observation.page))
+            self.strategy.visited(observation.page, self.relevance.of(observation.page))
             for link, score in zip(links, self.scores(observation, links), strict=True):
                 best[link.url] = max(score, best.get(link.url, score))
         for url, score in best.items():
             self.db.raise_(self._fingerprint(url), score)
             self._best_score[url] = score
         self._early.clear()
-
-    def _relevance(self, page: Page) -> float:
-        return self._model.relevance(page.terms) if self._model is not None else 0.0
 
     def close(self) -> None:
         """Keep the strategy's state and close the crawl database."""
@@ -135,53 +92,6 @@ class Crawl:
         self.db.close()
 
     # Decisions
-
-    def decide(self, url: str, host: str, fingerprint: int | None) -> Decision:
-        """Say what to do with *url* on *host*, from what is known of hosts and paths."""
-        target = self._aliases.canonical_url(url, host) if self._aliases else url
-        if target != url:
-            is_acting = self.config.mode is not Mode.OBSERVE
-            return Decision(
-                Action.REWRITE if is_acting else Action.FETCH,
-                Action.REWRITE,
-                Reason.MANUAL_ALIAS,
-                evidence={"host": host},
-                url=target if is_acting else None,
-            )
-        if (spent := self._budgets.spent(url)) is not None:
-            reason, prefix, is_certain = spent
-            return self._resolve(Action.DROP, reason, fingerprint, {"prefix": prefix}, is_certain=is_certain)
-        return FETCH
-
-    def decide_link(self, observation: Observation, url: str, host: str, fingerprint: int | None) -> Decision:
-        """Say what to do with a link to *url* on the page of *observation*."""
-        decision = self.decide(url, host, fingerprint)
-        if decision is not FETCH or observation.twin is None:
-            return decision
-        evidence = {"page": observation.page.url, "repeats": observation.twin.url}
-        if observation.novelty is Novelty.EXACT_DUPLICATE:
-            return self._resolve(Action.DROP, Reason.EXACT_DUPLICATE_LINKS, fingerprint, evidence, is_certain=True)
-        return self._resolve(Action.DEMOTE, Reason.NEAR_DUPLICATE_LINKS, fingerprint, evidence, is_certain=False)
-
-    def _resolve(
-        self, wanted: Action, reason: Reason, fingerprint: int | None, evidence: Mapping[str, object], *, is_certain: bool
-    ) -> Decision:
-        action, is_sampled = wanted, False
-        if self.config.mode is Mode.OBSERVE:
-            action = Action.FETCH
-        elif wanted is Action.DROP and not is_certain and self.config.mode is Mode.DEMOTE:
-            action = Action.DEMOTE
-        elif wanted is Action.DROP and self._is_sampled(fingerprint):
-            action, is_sampled = Action.FETCH, True
-        probability = 1.0 if is_certain else 0.5
-        return Decision(action, wanted, reason, probability, evidence, is_sampled=is_sampled)
-
-    def _is_sampled(self, fingerprint: int | None) -> bool:
-        # By the URL, not by chance: a crawl that is repeated or resumed samples the same URLs.
-        if fingerprint is None:
-            return False
-        mixed = (fingerprint + self.config.seed) * 0x9E3779B97F4A7C15 % (1 << 64)
-        return mixed < self.config.explore * (1 << 64)
 
     def _record(self, url_id: int, url: str, decision: Decision) -> None:
         assert decision.reason is not None
@@ -207,9 +117,9 @@ class Crawl:
         """Take note of a page that was fetched from the URL of that id, and judge it."""
         if self._is_warming_up and self._pages >= self.config.warmup_pages:
             self._end_warmup()
-        relevance = self._relevance(page)
-        novelty, twin = self._novelty(page, url_id)
-        is_new = not self.db.pages.has_page(url_id)
+        relevance = self.relevance.of(page)
+        novelty, twin = self._duplicates.judge(page, url_id)
+        is_new, is_news = not self.db.pages.has_page(url_id), self._duplicates.is_news(page, novelty)
         self.db.pages.enter(
             Fetched(
                 url_id,
@@ -227,11 +137,10 @@ class Crawl:
         )
         if page.ip is not None:
             self.db.set_host_ip(page.host, page.ip)
-        if page.simhash is not None:
-            self._near.add(page.simhash)
+        self._duplicates.add(page)
         if is_new:
             self._pages += 1
-            self._budgets.count(page.url, is_novel=novelty is Novelty.NOVEL)
+            self._budgets.count(page.url, is_novel=is_news)
         self._count(url_id, novelty, relevance)
         self.strategy.visited(page, relevance)
         return Observation(page, url_id, depth, relevance, novelty, twin)
@@ -242,32 +151,6 @@ class Crawl:
         self.counts["page/relevant"] += relevance > 0.5
         if self.db.ledger.settle(url_id, novelty.value):
             self.counts["sample/fetched"] += 1
-
-    def _novelty(self, page: Page, url_id: int) -> tuple[Novelty, PageRow | None]:
-        if page.signature is None or page.words < self.config.min_words:
-            return Novelty.UNKNOWN, None
-        twin = self._twin(page, url_id, self.db.pages.by_signature(page.signature))
-        if twin is not None:
-            return Novelty.EXACT_DUPLICATE, twin
-        if page.simhash is not None:
-            for simhash in self._near.query(page.simhash, self.config.near_distance):
-                twin = self._twin(page, url_id, self.db.pages.by_simhash(simhash))
-                if twin is not None:
-                    return Novelty.NEAR_DUPLICATE, twin
-        return Novelty.NOVEL, None
-
-    @staticmethod
-    def _twin(page: Page, url_id: int, candidates: Sequence[PageRow]) -> PageRow | None:
-        """Return the first candidate that *page* repeats.
-
-        Within one host equal text is weak evidence (Henzinger 2006: simhash precision .50, and worse within a site),
-        so the title must be equal as well.
-        """
-        for row in candidates:
-            is_itself = row.url_id == url_id or row.url == page.url
-            if not is_itself and (row.host != page.host or row.title == page.title):
-                return row
-        return None
 
     def url_id(self, url: str) -> int:
         """Return the id of *url*, entering it as done if it is unknown (another scheduler fetched it)."""
@@ -318,7 +201,8 @@ class Crawl:
         decision = self.decide_link(observation, url, host, fingerprint)
         if decision.action is Action.DROP and url in self._best_score:
             return
-        self._best_score[url] = float("-inf") if decision.action is Action.DROP else score
+        # What was dropped or demoted may come up again from a better page.
+        self._best_score[url] = score - PENALTY.get(decision.action, 0.0)
         self.enter(NewUrl(url, host, fingerprint, score, observation.depth + 1, observation.url_id), decision)
 
     def enter(self, new: NewUrl, decision: Decision) -> bool:
