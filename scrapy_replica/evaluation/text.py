@@ -190,8 +190,8 @@ def table(result: Mapping[str, Any]) -> str:
     """Return the result as text, published F1 beside ours."""
     values, inputs = result["figures"], result["inputs"]
     head = (
-        f"{inputs['file']}: {inputs['positive_label']}, {inputs['labelled']} labelled, {inputs['unlabelled']} unlabelled"
-        f" (hiding {inputs['hidden']}), validation {inputs['validation_positive']} / {inputs['validation_other']}"
+        f"{inputs['file']}: {inputs['positive_label']}, {inputs['labelled']} labelled, {inputs['unlabelled']} "
+        f"unlabelled (hiding {inputs['hidden']}), validation {inputs['validation_positive']} / {inputs['validation_other']}"
     )
     lines = [head, f"{'classifier':<28} {'F1':>6} {'P':>6} {'R':>6} {'published':>9} {'s':>6}"]
     for key in (name.removesuffix(".f1") for name in values if name.endswith(".f1")):

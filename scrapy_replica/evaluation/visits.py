@@ -18,7 +18,7 @@ from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategies import make
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.rehearsal.collection import BoolArray, Collection, read_parquet
-from scrapy_replica.rehearsal.visit import Figures, Limits, figures, omniscient_order, visit
+from scrapy_replica.rehearsal.visit import NO_LIMITS, Figures, Limits, figures, omniscient_order, visit
 
 FloatArray = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ def evaluate(
     draws: int = DRAWS,
     labelled: int = LABELLED,
     background: int = BACKGROUND,
-    limits: Limits = Limits(),
+    limits: Limits = NO_LIMITS,
     cache: Path | None = None,
 ) -> dict[str, Any]:
     """Visit the collection in *file* with every strategy, *draws* times, and return figures, inputs and curves.
