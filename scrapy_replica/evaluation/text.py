@@ -189,10 +189,9 @@ def with_stop_words(text: str) -> dict[str, int]:
 def table(result: Mapping[str, Any]) -> str:
     """Return the result as text, published F1 beside ours."""
     values, inputs = result["figures"], result["inputs"]
-    head = (
-        f"{inputs['file']}: {inputs['positive_label']}, {inputs['labelled']} labelled, {inputs['unlabelled']} "
-        f"unlabelled (hiding {inputs['hidden']}), validation {inputs['validation_positive']} / {inputs['validation_other']}"
-    )
+    sizes = f"{inputs['labelled']} labelled, {inputs['unlabelled']} unlabelled (hiding {inputs['hidden']})"
+    validation = f"validation {inputs['validation_positive']} / {inputs['validation_other']}"
+    head = f"{inputs['file']}: {inputs['positive_label']}, {sizes}, {validation}"
     lines = [head, f"{'classifier':<28} {'F1':>6} {'P':>6} {'R':>6} {'published':>9} {'s':>6}"]
     for key in (name.removesuffix(".f1") for name in values if name.endswith(".f1")):
         published = values.get(f"{key}.published")
