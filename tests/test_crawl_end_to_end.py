@@ -55,7 +55,8 @@ class TestTopicSpider:
             "ftp://a.example/",
         ]
         pages = {"http://a.example/": page(links), "http://sub.a.example/": page(), "http://a.example/x.html": page()}
-        result = await crawl(TopicSpider, pages, REPLICA, seeds="http://a.example/", domains="a.example")
+        settings = REPLICA | {"REPLICA_PROBES": 0}
+        result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/", domains="a.example")
         assert set(result.urls) == set(pages)
 
     async def test_depth_limit_and_url_length(self):
@@ -131,7 +132,7 @@ class TestExistingSpider:
 
     async def test_custom_settings(self):
         class Own(ShopSpider):
-            custom_settings = {"ADDONS": {Addon: 500}, "REPLICA_MODE": "observe"}
+            custom_settings = {"ADDONS": {Addon: 500}, "REPLICA_MODE": "observe"}  # noqa: RUF012
 
         plain, ours = await crawl(ShopSpider, shop()), await crawl(Own, shop())
         assert as_set(ours.items) == as_set(plain.items)
@@ -149,7 +150,7 @@ class TestExistingSpider:
 
             def parse(self, response):
                 for link in response.css("a::attr(href)").getall():
-                    yield response.follow(link, lambda r: self.parse(r))
+                    yield response.follow(link, lambda r: list(self.parse(r)))
                 self.scheduler = self.crawler.engine.scheduler
 
         result = await crawl(Finds, site(), REPLICA)

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
+from typing import ClassVar
 
 import pytest
+from scrapy.settings import Settings
 from web import HTML, REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
-from scrapy_replica.config import ConfigError
+from scrapy_replica.commands.explain import ExplainCommand
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.sites.aliases import Aliases
 
 TOP = "http://a.example/"
@@ -81,7 +85,8 @@ class TestDuplicates:
         pages = {
             **NEAR,
             f"{TOP}other": page(["/behind-two"], seed="other"),
-            **{f"{TOP}behind-one": page(["/last"], seed="one"), f"{TOP}last": page(seed="last")},
+            f"{TOP}behind-one": page(["/last"], seed="one"),
+            f"{TOP}last": page(seed="last"),
         }
         result = await of_mode("demote", pages)
         assert result.urls[-1] == f"{TOP}last"
@@ -180,7 +185,7 @@ class TestAliases:
 
         return settings
 
-    PAGES = {
+    PAGES: ClassVar = {
         TOP: page(["http://m.b.example/x?q=1", "http://b.example/x?q=1", "http://m.b.example:8080/y"], seed="top"),
         "http://b.example/x?q=1": page(seed="x"),
         "http://m.b.example/x?q=1": page(seed="x"),
@@ -224,7 +229,7 @@ class TestAliases:
 
 @pytest.mark.asyncio
 class TestExploration:
-    PAGES = {
+    PAGES: ClassVar = {
         TOP: page(["/one", *(f"/two{n}" for n in range(10))], seed="top"),
         f"{TOP}one": page(seed="same"),
         **{f"{TOP}two{n}": page([f"/{n}/{k}" for k in range(10)], seed="same") for n in range(10)},
@@ -297,7 +302,7 @@ class TestLedger:
         }
         assert {*lines[0]} == {"at", "url", "action", "wanted", "reason", "probability", "is_sampled", "evidence"}
 
-    def test_explained(self, job):
+    def test_explained(self, job, capsys):
         job = job / "job"
         for what, words in {
             f"{TOP}behind-two": ("state: dropped", "drop because of exact-duplicate-links", f"repeats {TOP}one"),
@@ -308,10 +313,12 @@ class TestLedger:
             f"{TOP}gone": ("status: 404", "state: done"),
             "a.example": ("ip: 192.0.2.1", "urls done: 11", "urls dropped: 3", "2 URLs: drop (path-budget)"),
         }.items():
-            done = explain(what, job)
-            assert done.returncode == 0, done.stderr
+            command, parser = ExplainCommand(), argparse.ArgumentParser()
+            command.add_arguments(parser)
+            assert command.run(parser.parse_args([what, "--job", str(job)]), Settings()) == 0
+            told = capsys.readouterr().out
             for word in words:
-                assert word in done.stdout
+                assert word in told
 
     def test_as_json_and_unknown(self, job):
         job = job / "job"
@@ -330,7 +337,6 @@ class TestLedger:
 
 
 def test_unknown_settings_are_refused():
-    from scrapy_replica.config import Config
 
     with pytest.raises(ConfigError, match="did you mean REPLICA_MODE"):
         Config.from_settings({"REPLICA_MOD": "drop"})

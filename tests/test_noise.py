@@ -215,7 +215,7 @@ def word_f1(text: str, gold: str) -> float:
 @pytest.mark.shared
 class TestCleanEval:
     def test_word_f1(self, shared):
-        """Every sixth of the 675 pages of CleanEval: 92.0 was measured, 91.5 over all of them."""
+        """Every sixth of the 675 pages of CleanEval: 0.9219 was measured."""
         zstandard = pytest.importorskip("zstandard")
         files: dict[str, bytes] = {}
         with (shared / "content" / "content.tar.zst").open("rb") as packed:
@@ -231,7 +231,7 @@ class TestCleanEval:
         for name in pages:
             gold = files[golds[name.rpartition("/")[2].removesuffix(".html")]].decode("utf-8", "replace")
             scores.append(word_f1(main_text(parse(decoded(files[name]))), gold))
-        assert statistics.mean(scores) >= 0.915
+        assert statistics.mean(scores) >= 0.92
 
 
 def decoded(body: bytes) -> str:

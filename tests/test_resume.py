@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -12,7 +14,11 @@ from pathlib import Path
 
 import pytest
 from kill_target import CONCURRENT_REQUESTS, PAGES, links_of, url_of
-from web import job_states
+from scrapy import Request, Spider
+from web import HTML, REPLICA, crawl, job_states, page
+
+from scrapy_replica.crawldb.schema import LEASED
+from scrapy_replica.crawldb.sqlite import FILE_NAME
 
 KILLS = 20
 TARGET = Path(__file__).parent / "kill_target.py"
@@ -102,3 +108,46 @@ class TestStopped:
         before = len(urls(log))
         run(job, log, spider=spider)
         assert len(urls(log)) == before
+
+
+@pytest.mark.asyncio
+class TestStartRequests:
+    async def test_one_that_was_in_flight_may_be_retried(self, tmp_path):
+        """Its retry is no second start request: it must not pass for known."""
+
+        class One(Spider):
+            name = "one"
+            start_urls = ("http://a.example/",)
+
+            def parse(self, response):
+                yield {"url": response.url}
+
+        tries = []
+
+        def unsteady(request):
+            tries.append(request.url)
+            return (503, HTML, "") if len(tries) == 1 else page(seed=1)
+
+        settings = {**REPLICA, "JOBDIR": str(tmp_path)}
+        await crawl(One, {"http://a.example/": page(seed=1)}, settings)
+        with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as db, db:
+            db.execute("UPDATE urls SET state = ?", (LEASED,))  # as a kill leaves it
+        result = await crawl(One, unsteady, settings)
+        assert len(result.items) == 1
+        assert result.unfinished == {}
+
+    async def test_one_that_is_done_is_not_fetched_again_beside_new_ones(self, tmp_path):
+        class Grows(Spider):
+            name = "grows"
+
+            async def start(self):
+                for n in range(int(self.many)):
+                    yield Request(f"http://a.example/{n}", dont_filter=True)
+
+            def parse(self, response):
+                yield {}
+
+        settings = {**REPLICA, "JOBDIR": str(tmp_path)}
+        first = await crawl(Grows, lambda r: page(seed=r.url), settings, many=2)
+        second = await crawl(Grows, lambda r: page(seed=r.url), settings, many=4)
+        assert [url[-1] for url in first.urls + second.urls] == ["0", "1", "2", "3"]

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_replica.commands import crawl, explain, rehearse
+from scrapy_replica.commands import crawl, evaluate, explain, hosts, rehearse
 
 if TYPE_CHECKING:
     from scrapy_replica.commands.command import Command
 
-COMMANDS: tuple[Command, ...] = (crawl.CrawlCommand(), rehearse.RehearseCommand(), explain.ExplainCommand())
+COMMANDS: tuple[Command, ...] = (
+    crawl.CrawlCommand(),
+    rehearse.RehearseCommand(),
+    explain.ExplainCommand(),
+    hosts.HostsCommand(),
+    hosts.BlockCommand(),
+    hosts.AllowCommand(),
+    evaluate.EvalCommand(),
+)
 
 
 class ReplicaCommand(ScrapyCommand):

@@ -54,23 +54,25 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
 
 
 class Run:
-    """One finished crawl: its meter, statistics and exit code."""
+    """One finished crawl: its meter, statistics and exit code.
+
+    :raises ValueError: a setting or file turned out wrong when the crawl was to start.
+    """
 
     def __init__(self, opts: argparse.Namespace, settings: Settings) -> None:
         process = AsyncCrawlerProcess(settings)
         self.crawler = process.create_crawler(TopicSpider)
         self.meter = PageMeter(self.crawler, opts.max_pages)
-        process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
+        task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
-        self.has_failed = process.bootstrap_failed
+        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+            raise error
         stats: StatsCollector | None = self.crawler.stats
         self.stats: dict[str, Any] = stats.get_stats() if stats is not None else {}
         self.exit_code = self._exit_code()
 
     def _exit_code(self) -> int:
-        if self.has_failed:
-            return 2
-        return INTERRUPTED if self.stats.get("finish_reason") == "shutdown" else 0
+        return {"shutdown": INTERRUPTED, "no_topic": 2}.get(str(self.stats.get("finish_reason")), 0)
 
     def figures(self) -> dict[str, float]:
         """Return what every crawl can tell of itself."""

@@ -43,7 +43,10 @@ class ReplicaDownloaderMiddleware:
             extension.crawl.enter(NewUrl(request.url, host, fingerprint), decision)
         if decision.action is Action.DROP and decision.reason is not None:
             raise IgnoreRequest(decision.reason.value)
-        return request.replace(url=decision.url) if decision.url is not None else None
+        if decision.url is None:
+            return None
+        # The duplicate filter knows the two by one fingerprint, and has let this one through.
+        return request.replace(url=decision.url, dont_filter=True)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         extension = self._crawler.get_extension(ReplicaExtension)

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse
+from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
@@ -35,6 +36,9 @@ logger = logging.getLogger(__name__)
 
 SCRAPY_STATS = ("scheduler/", "dupefilter/")
 """Counts that keep the names that Scrapy's own components use."""
+
+ORDERS_SECONDS = 0.5
+"""Time between two looks at the orders that a person wrote into the crawl database."""
 
 FLUSH_EVERY = 100
 """Pages between two flushes of the statistics."""
@@ -109,6 +113,9 @@ class ReplicaExtension:
         return "best-first" if self.config.topic else "breadth-first"
 
     async def spider_opened(self) -> None:
+        self.crawl.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
+        self._orders = create_looping_call(self.crawl.obey)
+        self._orders.start(ORDERS_SECONDS, now=False)
         if self._examples is None or self.crawl.relevance.is_learnt:
             return
         await self._examples.fetch(self._crawler)
@@ -120,6 +127,8 @@ class ReplicaExtension:
             self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason="no_topic"))
 
     def spider_closed(self) -> None:
+        if self._orders.running:
+            self._orders.stop()
         self.flush()
         self.crawl.close()
         if self._sink is not None:

@@ -112,9 +112,10 @@ class ReplicaScheduler(BaseScheduler):
             decision = (
                 FETCH if exempt else self._crawl.decide(request.url, host, self._fingerprints.of_request(request))
             )
-        if decision.url is not None:
-            self._crawl.note_rewrite(request.url, host, decision)
-            return self.enqueue_request(request.replace(url=decision.url))
+        asked = NewUrl(request.url, host, None, parent=parent)
+        target, decision = self._crawl.follow_rewrites(asked, decision)
+        if target is not asked:
+            request, host = request.replace(url=target.url), target.host
         key, payload = self._key(request), self._payload(request)
         score += PRIORITY_STEP * request.priority
         depth = request.meta.get("depth", 0)

@@ -12,10 +12,11 @@ from scrapy_replica.crawl.novelty import Duplicates
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.relevance import Relevance
+from scrapy_replica.crawl.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.schema import DEMOTED
+from scrapy_replica.crawldb.schema import DEMOTED, PRIORITY_STEP
 from scrapy_replica.crawldb.sqlite import NewUrl, SqliteCrawlDB, Waiting
-from scrapy_replica.decision import Action, Decision
+from scrapy_replica.decision import FETCH, Action, Decision, Reason
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Link, Novelty, Page
@@ -27,6 +28,14 @@ PENALTY = {Action.DROP: float("inf"), Action.DEMOTE: DEMOTED}
 MAX_SEEN = 50_000
 """URLs whose best score is remembered (about 10 MB): most links of a page stand on the pages before it, too."""
 
+
+HOST_REASONS = (Reason.REPLICA_HOST.value, Reason.MANUAL_BLOCK.value)
+
+PROBE_SCORE = 0.4 * PRIORITY_STEP
+"""Score of a probe: before every link, after what the user gave a higher priority."""
+
+MAX_REWRITES = 5
+"""Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
 
 NOVEL = {Novelty.NOVEL.value: True, Novelty.EXACT_DUPLICATE.value: False, Novelty.NEAR_DUPLICATE.value: False}
 """What a page of an earlier run means to the budgets; of short ones it is not known any more."""
@@ -60,7 +69,10 @@ class Crawl:
         self._budgets = NoveltyBudgets(config.trap_credit, config.host_budget, config.path_budget)
         for url, novelty in db.pages.novelties():
             self._budgets.count(url, is_novel=NOVEL.get(novelty))
-        self._policy = Policy(config, aliases, self._budgets)
+        self.replicas = Replicas(config, db, now)
+        self.may_enter_probes = False
+        """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
+        self._policy = Policy(config, aliases, self.replicas, self._budgets)
         self.decide, self.decide_link = self._policy.of_url, self._policy.of_link
         self.relevance = Relevance(db)
         if (state := db.meta(f"strategy/{strategy.name}")) is not None:
@@ -141,16 +153,67 @@ class Crawl:
         if is_new:
             self._pages += 1
             self._budgets.count(page.url, is_novel=is_news)
-        self._count(url_id, novelty, relevance)
+        observation = Observation(page, url_id, depth, relevance, novelty, twin)
+        self._look_for_replicas(observation)
+        self._count(observation)
         self.strategy.visited(page, relevance)
-        return Observation(page, url_id, depth, relevance, novelty, twin)
+        return observation
 
-    def _count(self, url_id: int, novelty: Novelty, relevance: float) -> None:
+    def _count(self, observation: Observation) -> None:
         self.counts["page/observed"] += 1
-        self.counts[f"page/{novelty.value}"] += 1
-        self.counts["page/relevant"] += relevance > 0.5
-        if self.db.ledger.settle(url_id, novelty.value):
+        self.counts[f"page/{observation.novelty.value}"] += 1
+        self.counts["page/relevant"] += observation.relevance > 0.5
+        outcome = self.replicas.outcome(observation.page, observation.novelty)
+        if outcome is not None and self.db.ledger.settle(observation.url_id, outcome.value):
             self.counts["sample/fetched"] += 1
+
+    # Hosts
+
+    def _look_for_replicas(self, observation: Observation) -> None:
+        findings, probes = self.replicas.observe(observation.page, observation.url_id)
+        for verdict in findings.verdicts:
+            self.counts["host/blocked"] += 1
+            self._reconsider(verdict.copy)
+        for verdict in findings.withdrawn:
+            self.counts["host/withdrawn"] += 1
+            self.db.restore(verdict.copy, HOST_REASONS)
+        self.counts["host/conflicts"] += len(findings.conflicts)
+        for probe in probes:
+            self._probe(probe, observation)
+
+    def _probe(self, probe: ProbeUrl, observation: Observation) -> None:
+        fingerprint = self._fingerprint(probe.url)
+        if probe.is_known:
+            self.counts["host/probes"] += self.db.raise_(fingerprint, PROBE_SCORE)
+        elif self.may_enter_probes and self.decide(probe.url, probe.host, fingerprint) is FETCH:
+            new = NewUrl(probe.url, probe.host, fingerprint, PROBE_SCORE, observation.depth + 1, observation.url_id)
+            self.counts["host/probes"] += self.enter(new, FETCH)
+
+    def _reconsider(self, host: str) -> None:
+        """Decide anew about everything that waits of *host*."""
+        for waiting in self.db.waiting_of(host):
+            if waiting.is_exempt:
+                continue
+            decision = self.decide(waiting.url, waiting.host, waiting.fingerprint)
+            if decision.action in {Action.DROP, Action.REWRITE}:
+                self.db.drop_waiting(waiting)
+                self._record(waiting.id, waiting.url, decision)
+            if decision.url is not None:
+                self._enter_instead(waiting, decision.url)
+
+    def _enter_instead(self, waiting: Waiting, url: str) -> None:
+        host, fingerprint = host_of(url), self._fingerprint(url)
+        new = NewUrl(url, host, fingerprint, waiting.score, waiting.depth, payload=waiting.payload)
+        self.enter(new, self.decide(url, host, fingerprint))
+
+    def obey(self) -> None:
+        """Carry out what a person told the crawl through its database, and let old verdicts end."""
+        blocked, freed = self.replicas.obey()
+        for host in freed:
+            self.db.restore(host, HOST_REASONS)
+        for host in blocked:
+            self._reconsider(host)
+        self.db.commit()
 
     def url_id(self, url: str) -> int:
         """Return the id of *url*, entering it as done if it is unknown (another scheduler fetched it)."""
@@ -203,15 +266,13 @@ class Crawl:
             return
         # What was dropped or demoted may come up again from a better page.
         self._best_score[url] = score - PENALTY.get(decision.action, 0.0)
+        if host != observation.page.host:
+            self.replicas.linked(host)
         self.enter(NewUrl(url, host, fingerprint, score, observation.depth + 1, observation.url_id), decision)
 
     def enter(self, new: NewUrl, decision: Decision) -> bool:
         """Enter *new* as *decision* says; ``False`` if it is known or dropped."""
-        if decision.url is not None:
-            self.note_rewrite(new.url, new.host, decision)
-            host, fingerprint = host_of(decision.url), self._fingerprint(decision.url)
-            target = new._replace(url=decision.url, host=host, fingerprint=fingerprint)
-            return self.enter(target, self.decide(decision.url, host, fingerprint))
+        new, decision = self.follow_rewrites(new, decision)
         if decision.action is Action.DROP:
             url_id = self.db.discover_dropped(new)
             if url_id is not None:
@@ -223,15 +284,32 @@ class Crawl:
             self.counts["dupefilter/filtered"] += 1
             return False
         self.counts["scheduler/enqueued" if found[1] else "frontier/raised"] += 1
-        if decision.reason is not None and found[1]:
-            self._record(found[0], new.url, decision)
+        if found[1]:
+            self.replicas.known(new.url, new.host)
+            if decision.reason is not None:
+                self._record(found[0], new.url, decision)
+            if decision.url is not None:
+                # A sample is worth nothing without the page that it is held against.
+                self.enter(
+                    new._replace(
+                        url=decision.url, host=host_of(decision.url), fingerprint=self._fingerprint(decision.url)
+                    ),
+                    FETCH,
+                )
         return True
 
-    def note_rewrite(self, url: str, host: str, decision: Decision) -> None:
-        """Write into the ledger that another URL is fetched instead of *url*, once."""
-        url_id = self.db.discover_dropped(NewUrl(url, host, self._fingerprint(url)))
-        if url_id is not None:
-            self._record(url_id, url, decision)
+    def follow_rewrites(self, new: NewUrl, decision: Decision) -> tuple[NewUrl, Decision]:
+        """Return the URL to enter in place of *new* and what to do with it, having written each step down."""
+        for _ in range(MAX_REWRITES):
+            if decision.action is not Action.REWRITE or decision.url is None:
+                return new, decision
+            url_id = self.db.discover_dropped(NewUrl(new.url, new.host, self._fingerprint(new.url), parent=new.parent))
+            if url_id is not None:
+                self._record(url_id, new.url, decision)
+            host, fingerprint = host_of(decision.url), self._fingerprint(decision.url)
+            new = new._replace(url=decision.url, host=host, fingerprint=fingerprint)
+            decision = self.decide(new.url, host, fingerprint)
+        return new, FETCH
 
     # The frontier
 
@@ -245,16 +323,14 @@ class Crawl:
     def _may_fetch(self, taken: Waiting) -> bool:
         decision = self.decide(taken.url, taken.host, taken.fingerprint)
         is_demoted = taken.score < -DEMOTED / 2
-        may_fetch = decision.action is Action.FETCH or (decision.action is Action.DEMOTE and is_demoted)
-        if may_fetch and not decision.is_sampled:
+        if decision.reason is None or (decision.action is Action.DEMOTE and is_demoted):
             return True
-        self._record(taken.id, taken.url, decision)
+        if decision.action is not Action.FETCH or not self.db.ledger.knows(taken.id, decision.reason):
+            self._record(taken.id, taken.url, decision)
         if decision.action is Action.DEMOTE:
             self.db.put_back(taken, taken.score - DEMOTED)
-        elif not may_fetch:
+        elif decision.action is not Action.FETCH:
             self.db.drop(taken.id)
         if decision.url is not None:
-            host, fingerprint = host_of(decision.url), self._fingerprint(decision.url)
-            new = NewUrl(decision.url, host, fingerprint, taken.score, taken.depth, payload=taken.payload)
-            self.enter(new, self.decide(decision.url, host, fingerprint))
-        return may_fetch
+            self._enter_instead(taken, decision.url)
+        return decision.action is Action.FETCH

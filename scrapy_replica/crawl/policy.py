@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.replicas import Block, Replicas
 from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
 from scrapy_replica.records import Novelty
 from scrapy_replica.sites.aliases import Aliases
@@ -19,8 +21,8 @@ class Policy:
     behind everything else; in ``observe`` mode everything is fetched. A sample of what would be dropped is fetched.
     """
 
-    def __init__(self, config: Config, aliases: Aliases, budgets: NoveltyBudgets) -> None:
-        self._config, self._aliases, self._budgets = config, aliases, budgets
+    def __init__(self, config: Config, aliases: Aliases, replicas: Replicas, budgets: NoveltyBudgets) -> None:
+        self._config, self._aliases, self._replicas, self._budgets = config, aliases, replicas, budgets
 
     def of_url(self, url: str, host: str, fingerprint: int | None) -> Decision:
         """Decide about *url* on *host*, from what is known of hosts and paths."""
@@ -34,6 +36,8 @@ class Policy:
                 evidence={"host": host},
                 url=target if is_acting else None,
             )
+        if (block := self._replicas.block_of(url, host)) is not None:
+            return self._blocked(block, fingerprint)
         if (spent := self._budgets.spent(url)) is not None:
             reason, prefix, is_certain = spent
             return self._resolve(Action.DROP, reason, fingerprint, {"prefix": prefix}, is_certain=is_certain)
@@ -48,6 +52,16 @@ class Policy:
         if observation.novelty is Novelty.EXACT_DUPLICATE:
             return self._resolve(Action.DROP, Reason.EXACT_DUPLICATE_LINKS, fingerprint, evidence, is_certain=True)
         return self._resolve(Action.DEMOTE, Reason.NEAR_DUPLICATE_LINKS, fingerprint, evidence, is_certain=False)
+
+    def _blocked(self, block: Block, fingerprint: int | None) -> Decision:
+        reason = Reason.MANUAL_BLOCK if block.is_manual else Reason.REPLICA_HOST
+        evidence = {"keeper": block.verdict.keeper, "score": round(block.verdict.score, 4)}
+        decision = self._resolve(Action.DROP, reason, fingerprint, evidence, is_certain=True)
+        decision = replace(decision, probability=block.verdict.score)
+        if not self._config.rewrite or block.url is None or self._config.mode is Mode.OBSERVE:
+            return decision
+        action = Action.REWRITE if decision.action is Action.DROP else decision.action
+        return replace(decision, action=action, url=block.url)
 
     def _resolve(
         self,

@@ -47,6 +47,17 @@ class PageTable:
         """Keep the outcome of a fetch; an earlier one of the same URL is replaced."""
         self._write(INSERT, page._replace(simhash=None if page.simhash is None else signed(page.simhash)))
 
+    def set_mark(self, url_id: int, mark: bytes, neighbours: str) -> None:
+        """Keep the traces by which the page is compared with those of other hosts."""
+        self._write("UPDATE pages SET mark = ?, neighbours = ? WHERE url = ?", (mark, neighbours, url_id))
+
+    def marks(self) -> Iterator[tuple[str, str, bytes, str]]:
+        """Yield (URL, host, mark, neighbours) of every page, in the order of fetching."""
+        yield from self._read(
+            "SELECT urls.url, hosts.name, pages.mark, pages.neighbours FROM pages JOIN urls ON urls.id = pages.url"
+            " JOIN hosts ON hosts.id = urls.host WHERE pages.mark IS NOT NULL ORDER BY pages.fetched_at"
+        )
+
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
         return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None

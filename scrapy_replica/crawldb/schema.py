@@ -48,6 +48,8 @@ CREATE TABLE pages (
     words INTEGER,
     title TEXT,
     relevance REAL,
+    mark BLOB,                        -- traces by which pages of two hosts are compared
+    neighbours TEXT,                  -- JSON: hosts that the page redirects from, links to, and so on
     novelty TEXT,                     -- novel, exact-duplicate, near-duplicate or unknown
     twin INTEGER                      -- urls.id of the page that it repeats
 );
@@ -64,6 +66,24 @@ CREATE TABLE decisions (
     evidence TEXT NOT NULL,           -- JSON
     is_sampled INTEGER NOT NULL,
     outcome TEXT                      -- what a fetch showed all the same: novelty of the page, or failed
+);
+CREATE TABLE verdicts (
+    id INTEGER PRIMARY KEY,
+    copy TEXT NOT NULL,
+    keeper TEXT NOT NULL,
+    copy_prefix TEXT NOT NULL,        -- path below which the site lies on the copy, and on the keeper
+    keeper_prefix TEXT NOT NULL,
+    score REAL NOT NULL,
+    n_aligned INTEGER NOT NULL,       -- comparable pages
+    evidence TEXT NOT NULL,           -- JSON: feature -> value
+    at REAL NOT NULL,
+    expires_at REAL,                  -- NULL for a block by hand
+    ended TEXT                        -- why it holds no more: withdrawn, expired or allowed
+);
+CREATE TABLE orders (                 -- what a person told the crawl to do
+    id INTEGER PRIMARY KEY,
+    host TEXT NOT NULL,
+    keeper TEXT                       -- block the host as a copy of this one; NULL: allow it for good
 );
 CREATE INDEX decided ON decisions (url);
 """

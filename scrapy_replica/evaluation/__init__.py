@@ -1,1 +1,1 @@
-"""Each question measured on labelled data, beside peers and baselines."""
+"""One module per question, each measuring scrapy-replica beside baselines on labelled data."""

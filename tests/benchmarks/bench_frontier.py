@@ -12,7 +12,7 @@ from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB
 WAITING = 1_000_000
 HOSTS = 10_000
 LINKS_PER_PAGE = 20
-OWN_HOST_LINKS = 14  # 71 % of the 512,275 links of a real university crawl stay on their page's host
+OWN_HOST_LINKS = 14  # of the links of a real university crawl 46 to 97 % stay on their page's host
 PAGES = 3_000
 
 
@@ -52,6 +52,6 @@ def test_discover_and_take(tmp_path, capsys):
     db.close()
     with capsys.disabled():
         print(f"\nfrontier, {WAITING:,} URLs waiting on {HOSTS:,} hosts, CPU time a page")
-        print(f"  discover {LINKS_PER_PAGE} new links, take, finish, commit: median {1e3 * statistics.median(costs):.3f} ms, "
-              f"mean {1e3 * statistics.mean(costs):.3f} ms (target 0.4)")
+        print(f"  discover {LINKS_PER_PAGE} new links, take, finish, commit (target 0.4 ms):", end=" ")
+        print(f"median {1e3 * statistics.median(costs):.3f} ms, mean {1e3 * statistics.mean(costs):.3f} ms")
         print(f"  on disk {size:.0f} bytes a URL (target 400), resident growth {growth:.0f} bytes a URL (target 60)")
