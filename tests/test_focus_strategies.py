@@ -9,6 +9,7 @@ import pytest
 
 from scrapy_replica.focus.links import LinkWords, directories, url_words
 from scrapy_replica.focus.strategies import STRATEGIES, make
+from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
 from scrapy_replica.rehearsal.collection import Collection, build
@@ -111,16 +112,32 @@ class TestLinkWords:
         assert directories("http://a.org/x/y/z.html") == ["a.org", "a.org/x", "a.org/x/y"]
 
 
-class TestSaved:
-    @pytest.mark.parametrize("name", ["link-aware", "hmm-static", "hmm-dynamic", "in-link-count", "hot-queue"])
-    def test_goes_on_with_the_same_scores(self, name: str) -> None:
+class TestFunctionOfThePagesShown:
+    def test_the_same_pages_give_the_same_scores(self, strategy: Strategy) -> None:
         found, mask = web(300)
-        first, again = make(name, 0, words()), make(name, 0, words())
-        visit(found, first, np.where(mask, 0.9, 0.05), Limits(pages=150))
-        again.load(first.save())
+        again = make(type(strategy).name, 0, words())
+        relevance = np.where(mask, 0.9, 0.05)
+        order = visit(found, strategy, relevance, Limits(pages=150))
+        for number in order.tolist():
+            page = found.page(number)
+            again.visited(page, float(relevance[number]))
+            again.scores(page, page.links)
+            again.rescored()
         new = Page(
             "http://a.org/new", "a.org", terms=ON_TOPIC, links=tuple(Link(f"http://a.org/n/{i}") for i in range(4))
         )
-        for strategy in (first, again):
-            strategy.visited(new, 0.8)
-        assert again.scores(new, new.links).tolist() == pytest.approx(first.scores(new, new.links).tolist())
+        for each in (strategy, again):
+            each.visited(new, 0.8)
+        assert again.scores(new, new.links).tolist() == strategy.scores(new, new.links).tolist()
+
+
+class TestModels:
+    def test_another_crawl_begins_with_them(self) -> None:
+        found, mask = web(300)
+        first, again = HmmDynamic(), HmmDynamic()
+        visit(found, first, np.where(mask, 0.9, 0.05))
+        again.load_models(first.save_models())
+        assert again.graph.is_trained
+        assert (again.graph.hmm.transitions == first.graph.hmm.transitions).all()
+        with pytest.raises(ValueError, match="states"):
+            HmmDynamic(max_distance=3).load_models(first.save_models())

@@ -57,15 +57,6 @@ class TestEveryStrategy:
     def test_visits_every_page_once(self, strategy: Strategy) -> None:
         assert sorted(visit(strategy)) == sorted(GRAPH)
 
-    def test_goes_on_from_its_saved_state(self, strategy: Strategy) -> None:
-        for name in "abc":
-            strategy.visited(page(name), 0.5)
-        again = make(strategy.name, 0, LinkWords(lambda _: 0.0, lambda _: {}))
-        again.load(strategy.save())
-        for each in (strategy, again):
-            each.visited(page("d"), 0.7)
-        assert (again.scores(page("d"), page("d").links) == strategy.scores(page("d"), page("d").links)).all()
-
 
 class TestOrder:
     def test_breadth_first(self) -> None:

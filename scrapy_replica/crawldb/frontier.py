@@ -60,14 +60,23 @@ class Frontier:
             if head is not None:
                 heappush(self._heap, (*head, host))
 
+    def first(self) -> int | None:
+        """Return the host whose URL :meth:`pop` would give."""
+        while self._heap:
+            key, url, host = self._heap[0]
+            if host not in self._held and self._heads.get(host) == (key, url):
+                return host
+            heappop(self._heap)
+        return None
+
     def pop(self) -> tuple[int, int] | None:
         """Return (host, URL id) of the best URL of the ready hosts, or ``None``.
 
         The caller changes that URL's state and then calls :meth:`refresh`.
         """
-        while self._heap:
-            key, url, host = heappop(self._heap)
-            if host not in self._held and self._heads.get(host) == (key, url):
-                del self._heads[host]
-                return host, url
-        return None
+        host = self.first()
+        if host is None:
+            return None
+        _, url, _ = heappop(self._heap)
+        del self._heads[host]
+        return host, url

@@ -38,6 +38,10 @@ class ContextGraph:
     def is_trained(self) -> bool:
         return bool(self.bayes.pages.any())
 
+    def terms_of(self, page: int) -> IntArray:
+        """Return the numbers of a visited page's top terms."""
+        return self._documents[page][0]
+
     def likelihood(self, page: int, layer: int) -> float:
         """Return Pr[layer | page] of a visited page."""
         return float(self.bayes.probabilities(*self._documents[page])[layer])

@@ -37,21 +37,24 @@ class TopTerms:
         """Count a page; return the numbers of its top terms and their weights (counts, TF or TF-IDF), shape (k,)."""
         self.pages += 1
         ids, holders = self.ids, self._holders
-        for term in terms:
+        known: list[int] = []
+        counts: list[int] = []
+        for term, count in terms.items():
             number = ids.get(term)
             if number is None:
                 if len(ids) >= MOST_TERMS:
                     continue
-                ids[term] = len(holders)
-                holders.append(1)
-            else:
-                holders[number] += 1
-        known = [(ids[term], count) for term, count in terms.items() if term in ids]
-        numbers = np.array([number for number, _ in known], dtype=np.int64)
-        weights = np.array([count for _, count in known], dtype=np.float64)
-        frequency = np.array([holders[number] for number, _ in known], dtype=np.float64)
-        rank = weights * np.log((1 + self.pages) / frequency) if self.is_tfidf else weights
+                number = ids[term] = len(holders)
+                holders.append(0)
+            holders[number] += 1
+            known.append(number)
+            counts.append(count)
+        numbers, weights = np.array(known, dtype=np.int64), np.array(counts, dtype=np.float64)
         if len(numbers) > TOP_TERMS:
+            rank = weights
+            if self.is_tfidf:
+                frequency = np.array([holders[number] for number in known], dtype=np.float64)
+                rank = weights * np.log((1 + self.pages) / frequency)
             top = np.argpartition(-rank, TOP_TERMS)[:TOP_TERMS]
             numbers, weights = numbers[top], weights[top]
         return numbers, weights

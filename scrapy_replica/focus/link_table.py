@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.focus.frontier import UrlIds
 from scrapy_replica.focus.links import directories
 from scrapy_replica.focus.outcomes import Column, DirectoryTree, Groups
 from scrapy_replica.records import Link
@@ -15,27 +16,27 @@ from scrapy_replica.records import Link
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-MOST_URLS = 2_000_000
 MOST_DIRECTORIES = 200_000
 MOST_ANCHORS = 200_000
 NEIGHBOURS = 3
 """Places on each side of a link that count as its neighbours."""
+OFFSETS = np.array([offset for offset in range(-NEIGHBOURS, NEIGHBOURS + 1) if offset])
 
 
 class LinkTable:
     """Rows are URLs in the order found; *page* rows are those that were fetched.
 
     A URL's best parent is the most relevant page known to link to it; place, hub value and distance are taken from
-    there. About 60 bytes a URL, 4 bytes a link, 250 bytes for the URL's own string and number; at most ``MOST_URLS``
-    URLs, later ones get the row 0 of a URL about which nothing is known.
+    there. About 60 bytes a URL, 4 bytes a link, 250 bytes for the URL's own string and number; at most
+    ``frontier.MOST_URLS`` URLs, later ones get the row 0 of a URL about which nothing is known.
     """
 
     def __init__(self) -> None:
-        self.ids: dict[str, int] = {}
+        self.ids = UrlIds()
         self.urls: list[str] = [""]
         self.directories = DirectoryTree(MOST_DIRECTORIES)
         self.anchors = Groups(MOST_ANCHORS)
-        self.parents = Groups(MOST_URLS)
+        self.parents = Groups(0)
         self.columns = {
             "max_relevance": Column(np.float32, 0.0),
             "sum_relevance": Column(np.float32, 0.0),
@@ -43,16 +44,19 @@ class LinkTable:
             "directory": Column(np.int32, 0),
             "anchor": Column(np.int32, 0),
             "parent": Column(np.int32, 0),
-            "place": Column(np.int64, -1),
+            "place": Column(np.int64, NEIGHBOURS),
             "words": Column(np.float32, 0.0),
             "hub": Column(np.float32, 0.0),
             "nearness": Column(np.float32, 0.0),
-            "outcome": Column(np.float32, np.nan),
+            "outcome": Column(np.float32, 0.0),
+            "is_fetched": Column(np.float32, 0.0),
+            "score": Column(np.float32, 0.0),
         }
         self.slots = Column(np.int32, 0)
         self.page_start = Column(np.int64, 0)
         self.page_stop = Column(np.int64, 0)
-        self._used = NEIGHBOURS
+        # The first slots stay empty: a URL without a place has its neighbours there.
+        self._used = 2 * NEIGHBOURS + 1
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.columns[name].values
@@ -62,13 +66,9 @@ class LinkTable:
 
     def id_of(self, url: str) -> int:
         """Return the row of *url*, a new one if it was never seen."""
-        known = self.ids.get(url)
-        if known is not None:
-            return known
-        if len(self.urls) >= MOST_URLS:
-            return 0
-        row = len(self.urls)
-        self.ids[url] = row
+        row = self.ids.id_of(url)
+        if row < len(self.urls):
+            return row
         self.urls.append(url)
         for column in (*self.columns.values(), self.page_start, self.page_stop):
             column.reserve(row + 1)
@@ -77,9 +77,9 @@ class LinkTable:
 
     def fetched(self, row: int, outcome: float) -> None:
         """Write down the outcome (relevance, 0..1) of a fetched URL and count it in its groups."""
-        if not row or not np.isnan(self["outcome"][row]):
+        if not row or self["is_fetched"][row]:
             return
-        self["outcome"][row] = outcome
+        self["outcome"][row], self["is_fetched"][row] = outcome, 1.0
         self.directories.add(int(self["directory"][row]), outcome)
         self.anchors.add(int(self["anchor"][row]), outcome)
         parent = int(self["parent"][row])
@@ -122,40 +122,13 @@ class LinkTable:
         """Return the rows on the best parent's page that were not fetched, without *row* itself."""
         parent = int(self["parent"][row])
         found = self.slots.values[self.page_start.values[parent] : self.page_stop.values[parent]]
-        return np.asarray(found[np.isnan(self["outcome"][found]) & (found != row)], dtype=np.int64)
+        return np.asarray(found[(self["is_fetched"][found] == 0) & (found != row)], dtype=np.int64)
 
     def waiting(self) -> IntArray:
-        return np.flatnonzero(np.isnan(self["outcome"][: len(self.urls)]))[1:]
+        return np.flatnonzero(self["is_fetched"][: len(self.urls)] == 0)[1:]
 
     def neighbour_means(self, rows: IntArray, prior: FloatArray) -> FloatArray:
         """Return the mean outcome of fetched links within ``NEIGHBOURS`` places, *prior* counting as one of them."""
-        places = self["place"][rows]
-        offsets = np.array([o for o in range(-NEIGHBOURS, NEIGHBOURS + 1) if o])
-        around = self.slots.values[np.maximum(places, NEIGHBOURS)[:, None] + offsets[None, :]]
-        outcomes = self["outcome"][around]
-        known = ~np.isnan(outcomes) & (places >= 0)[:, None]
-        total = np.where(known, outcomes, 0.0).sum(axis=1)
-        return np.asarray((total + prior) / (known.sum(axis=1) + 1.0), dtype=np.float64)
-
-    def state(self) -> dict[str, Any]:
-        """Return everything, for :func:`scrapy_replica.focus.state.pack`; groups with their name before a dot."""
-        parts: dict[str, Any] = {"urls": self.urls, "used": self._used, "slots": self.slots.values}
-        parts |= {"page_start": self.page_start.values, "page_stop": self.page_stop.values}
-        parts |= {f"columns.{name}": column.values for name, column in self.columns.items()}
-        for name, group in self._groups().items():
-            parts |= {f"{name}.{key}": value for key, value in group.state().items()}
-        return parts
-
-    def restore(self, parts: Mapping[str, Any]) -> None:
-        self.urls, self._used = list(parts["urls"]), int(parts["used"])
-        self.ids = {url: row for row, url in enumerate(self.urls) if row}
-        self.slots.values = parts["slots"].copy()
-        self.page_start.values, self.page_stop.values = parts["page_start"].copy(), parts["page_stop"].copy()
-        for name, column in self.columns.items():
-            column.values = parts[f"columns.{name}"].copy()
-        for name, group in self._groups().items():
-            keys = [key for key in parts if key.startswith(f"{name}.")]
-            group.restore({key.removeprefix(f"{name}."): parts[key] for key in keys})
-
-    def _groups(self) -> dict[str, DirectoryTree | Groups]:
-        return {"directories": self.directories, "anchors": self.anchors, "parents": self.parents}
+        around = self.slots.values[self["place"][rows][:, None] + OFFSETS]
+        total, known = self["outcome"][around].sum(axis=1), self["is_fetched"][around].sum(axis=1)
+        return np.asarray((total + prior) / (known + 1.0), dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
@@ -24,7 +25,7 @@ class LinkWords:
     """Relevance of each link's own words, by the page model: called with links, returns floats 0..1, shape (n,).
 
     The words of navigation links repeat on every page, so answers are kept for at most ``CACHED_LINKS`` different links
-    (about 40 MB), then forgotten all at once.
+    (about 60 MB), then forgotten all at once.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class LinkWords:
     ) -> None:
         self._relevance = relevance
         self._count_terms = count_terms
-        self._known: dict[str, float] = {}
+        self._known: dict[tuple[str, str], float] = {}
 
     def terms(self, link: Link) -> Mapping[str, int]:
         """Return the stem counts of the anchor text and of the words of the URL."""
@@ -42,13 +43,18 @@ class LinkWords:
         return np.array([self._one(link) for link in links], dtype=np.float64)
 
     def _one(self, link: Link) -> float:
-        text = f"{link.text} {url_words(link.url)}"
-        known = self._known.get(text)
+        key = link.url, link.text
+        known = self._known.get(key)
         if known is None:
             if len(self._known) >= CACHED_LINKS:
                 self._known.clear()
-            known = self._known[text] = float(np.nan_to_num(self._relevance(self._count_terms(text))))
+            known = self._known[key] = finite(self._relevance(self.terms(link)))
         return known
+
+
+def finite(relevance: float) -> float:
+    """Return *relevance*, 0 where a model has no answer."""
+    return relevance if math.isfinite(relevance) else 0.0
 
 
 def url_words(url: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,49 +29,29 @@ class DenseModel:
         self._squares += gradient * gradient
         self.weights -= self._rate * gradient / np.sqrt(self._squares)
 
-    def state(self) -> FloatArray:
-        return np.stack([self.weights, self._squares])
 
-    def restore(self, state: FloatArray) -> None:
-        self.weights, self._squares = state[0].copy(), state[1].copy()
+class TermModel:
+    """A logistic model over sets of numbered terms, *terms* weights of 4 bytes and as many squares."""
 
-
-class HashedModel:
-    """A logistic model over hashed words, 2***bits* weights of 4 bytes and as many squares."""
-
-    def __init__(self, bits: int, rate: float, bias: float) -> None:
-        self._weights = np.zeros(1 << bits, dtype=np.float32)
-        self._squares = np.full(1 << bits, 1e-2, dtype=np.float32)
+    def __init__(self, terms: int, rate: float, bias: float) -> None:
+        self._weights = np.zeros(terms, dtype=np.float32)
+        self._squares = np.full(terms, 1e-2, dtype=np.float32)
         self._rate = rate
         self._bias = bias
 
-    def logit(self, words: IntArray) -> float:
-        """Return the logit of a set of hashed words, each of value 1/sqrt(n)."""
-        if not len(words):
+    def logit(self, terms: IntArray) -> float:
+        """Return the logit of a set of distinct terms, each of value 1/sqrt(n)."""
+        if not len(terms):
             return self._bias
-        return self._bias + float(self._weights[words].sum()) / math.sqrt(len(words))
+        return self._bias + float(self._weights[terms].sum()) / math.sqrt(len(terms))
 
-    def learn(self, words: IntArray, outcome: float) -> None:
-        error = sigmoid(self.logit(words)) - outcome
+    def learn(self, terms: IntArray, outcome: float) -> None:
+        error = sigmoid(self.logit(terms)) - outcome
         self._bias -= 0.02 * error
-        if len(words):
-            gradient = error / math.sqrt(len(words))
-            self._squares[words] += gradient * gradient
-            self._weights[words] -= self._rate * gradient / np.sqrt(self._squares[words])
-
-    def state(self) -> dict[str, Any]:
-        kept = np.flatnonzero(self._weights)
-        return {
-            "words": kept,
-            "weights": self._weights[kept],
-            "squares": self._squares[kept],
-            "bias": self._bias,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._weights[state["words"]] = state["weights"]
-        self._squares[state["words"]] = state["squares"]
-        self._bias = float(state["bias"])
+        if len(terms):
+            gradient = error / math.sqrt(len(terms))
+            self._squares[terms] += gradient * gradient
+            self._weights[terms] -= self._rate * gradient / np.sqrt(self._squares[terms])
 
 
 def sigmoid(logit: float) -> float:

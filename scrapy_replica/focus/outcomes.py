@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ IntArray = NDArray[np.int64]
 
 PRIOR_WEIGHT = 3.0
 """Outcomes that the prior mean counts for."""
+MANY = 64
+"""Rows from which on equal groups are looked up once."""
 
 
 class Column:
@@ -57,71 +59,79 @@ class Groups:
         count, total = self.count.values[groups], self.total.values[groups]
         return np.asarray((total + PRIOR_WEIGHT * prior) / (count + PRIOR_WEIGHT), dtype=np.float64)
 
-    def state(self) -> dict[str, Any]:
-        return {"names": list(self._ids), "count": self.count.values, "total": self.total.values}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._ids = {name: number for number, name in enumerate(state["names"], 1)}
-        self.count.values, self.total.values = state["count"].copy(), state["total"].copy()
-
 
 class DirectoryTree:
-    """Groups that lie within each other: the mean of a directory is shrunk to its parent's, a host's to all pages'."""
+    """Groups that lie within each other: the mean of a directory is shrunk to its parent's, a host's to all pages'.
+
+    At most *most* directories, deeper ones found later are counted with their parent. Means are kept until the next
+    outcome: the links of a page and the best that wait lie in a dozen directories.
+    """
 
     def __init__(self, most: int) -> None:
-        self.groups = Groups(most)
-        self._parent = Column(np.int64, 0.0)
-        self._host = Column(np.int64, 0.0)
-        self.all_count = 0.0
-        self.all_total = 0.0
+        self._most = most
+        self._ids: dict[str, int] = {}
+        self._parent = [0]
+        self._host = [0]
+        self._count = [0.0]
+        self._total = [0.0]
+        self._means: dict[int, float] = {}
 
     @property
     def mean(self) -> float:
-        """Mean of all outcomes; .5 counts as one outcome, so that it is never 0 or 1."""
-        return (self.all_total + 0.05) / (self.all_count + 1.0)
+        """Mean of all outcomes; .5 counts as a tenth of an outcome, so that it is never 0 or 1."""
+        return (self._total[0] + 0.05) / (self._count[0] + 1.0)
 
     def id_of(self, prefixes: Sequence[str]) -> int:
         """Return the group of the deepest of *prefixes* (host first)."""
         parent = host = 0
         for depth, prefix in enumerate(prefixes):
-            group = self.groups.id_of(prefix)
-            if group == 0:
-                return parent
-            self._parent.reserve(group + 1)
-            self._host.reserve(group + 1)
-            host = group if depth == 0 else host
-            self._parent.values[group] = parent
-            self._host.values[group] = host
+            group = self._ids.get(prefix)
+            if group is None:
+                if len(self._parent) >= self._most:
+                    return parent
+                group = self._ids[prefix] = len(self._parent)
+                host = group if depth == 0 else host
+                self._parent.append(parent)
+                self._host.append(host)
+                self._count.append(0.0)
+                self._total.append(0.0)
             parent = group
+            host = group if depth == 0 else host
         return parent
 
     def add(self, group: int, outcome: float) -> None:
         """Count an outcome in *group* and all that hold it."""
-        self.all_count += 1.0
-        self.all_total += outcome
+        self._means.clear()
+        self._count[0] += 1.0
+        self._total[0] += outcome
         while group:
-            self.groups.add(group, outcome)
-            group = int(self._parent.values[group])
+            self._count[group] += 1.0
+            self._total[group] += outcome
+            group = self._parent[group]
 
-    def means(self, groups: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the shrunk means of the directories and of their hosts, shape (n,) each."""
-        chain = [groups]
-        while chain[-1].any():
-            chain.append(self._parent.values[chain[-1]])
-        mean = np.full(len(groups), self.mean)
-        for level in reversed(chain[:-1]):
-            mean = np.where(level > 0, self.groups.means(level, mean), mean)
-        hosts = self._host.values[groups]
-        return mean, np.where(hosts > 0, self.groups.means(hosts, self.mean), self.mean)
+    def means(self, groups: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the shrunk means of the directories, of their hosts, and the directories' outcomes, shape (n,)."""
+        if len(groups) > MANY:
+            distinct, places = np.unique(groups, return_inverse=True)
+            directory, host, count = self._rows(distinct.tolist())
+            return directory[places], host[places], count[places]
+        return self._rows(groups.tolist())
 
-    def counts(self, groups: IntArray) -> FloatArray:
-        return self.groups.count.values[groups].astype(np.float64)
+    def _rows(self, groups: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        mean, hosts, counts = self._mean, self._host, self._count
+        return (
+            np.array([mean(group) for group in groups], dtype=np.float64),
+            np.array([mean(hosts[group]) for group in groups], dtype=np.float64),
+            np.array([counts[group] if group else 0.0 for group in groups], dtype=np.float64),
+        )
 
-    def state(self) -> dict[str, Any]:
-        everything = [self.all_count, self.all_total]
-        return {**self.groups.state(), "parent": self._parent.values, "host": self._host.values, "all": everything}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self.groups.restore(state)
-        self._parent.values, self._host.values = state["parent"].copy(), state["host"].copy()
-        self.all_count, self.all_total = state["all"]
+    def _mean(self, group: int) -> float:
+        known = self._means.get(group)
+        if known is None:
+            if group == 0:
+                known = self.mean
+            else:
+                prior = self._mean(self._parent[group])
+                known = (self._total[group] + PRIOR_WEIGHT * prior) / (self._count[group] + PRIOR_WEIGHT)
+            self._means[group] = known
+        return known

@@ -21,6 +21,7 @@ class BestFirstAnchors(Strategy):
     """Mean of the page's relevance and that of anchor text and URL words, by the same model. No memory but a cache."""
 
     name: ClassVar[str] = "best-first-anchors"
+    remembers: ClassVar[bool] = False
 
     def __init__(self, link_words: LinkWords) -> None:
         self._words = link_words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -43,13 +43,19 @@ class HmmStatic(Strategy):
     nearness: float
     """(d - delta) / d of the page visited last, 0 before the first training."""
 
-    def __init__(self, alpha: float = ALPHA, max_distance: int = MAX_DISTANCE, is_tfidf: bool = True) -> None:
+    def __init__(
+        self,
+        alpha: float = ALPHA,
+        max_distance: int = MAX_DISTANCE,
+        is_tfidf: bool = True,
+        urls: UrlIds | None = None,
+    ) -> None:
         if not 0.0 <= alpha <= 1.0:
             raise ValueError(f"alpha weighs two shares and lies within 0..1, not {alpha}")
         self.alpha = alpha
         self.max_distance = max_distance
         self.graph = ContextGraph(max_distance, self._new_hmm(max_distance + 1), is_tfidf)
-        self._urls = UrlIds()
+        self._urls = urls or UrlIds()
         self._deltas: dict[int, FloatArray] = {}
         self._parent: dict[int, int] = {}
         self._inherited: dict[int, float] = {}
@@ -83,9 +89,12 @@ class HmmStatic(Strategy):
         self._count_path(number)
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
-        numbers = [self._urls.id_of(link.url) for link in links]
+        return self.inherit([self._urls.id_of(link.url) for link in links])
+
+    def inherit(self, numbers: Sequence[int]) -> FloatArray:
+        """Enter the links of the page visited last, given by the numbers of their URLs, and return their scores."""
         self._give_states(self.graph.link(self._page, numbers))
-        scores = np.full(len(links), self._sigma)
+        scores = np.full(len(numbers), self._sigma)
         for place, number in enumerate(numbers):
             inherited = self._inherited.get(number)
             if inherited is None or (self.is_dynamic and self._sigma > inherited):
@@ -96,26 +105,17 @@ class HmmStatic(Strategy):
                 scores[place] = NEVER_RAISED if not self.is_dynamic else self._sigma
         return scores
 
-    def save(self) -> bytes:
-        """Return both models and the crawl paths; the layers of pages visited so far are left to their counts."""
-        numbers, deltas = list(self._deltas), list(self._deltas.values())
-        shape = (0, *(self.max_distance + 1,) * self.graph.hmm.order)
-        parts: dict[str, Any] = {"hmm": self.graph.hmm.to_dict(), "bayes": self.graph.bayes.save()}
-        parts |= {"terms": self.graph.terms.state(), "urls": list(self._urls.numbers), "pages": np.array(numbers)}
-        parts |= {"deltas": np.stack(deltas) if deltas else np.zeros(shape)}
-        parts |= {"children": np.array(list(self._parent)), "parents": np.array(list(self._parent.values()))}
-        parts |= {"found": np.array(list(self._inherited)), "sigmas": np.array(list(self._inherited.values()))}
-        return pack(parts)
+    def save_models(self) -> bytes:
+        """Return the layer model and the HMM as NPZ, for another crawl of the same topic to begin with."""
+        graph = self.graph
+        return pack({"hmm": graph.hmm.to_dict(), "bayes": graph.bayes.save(), "terms": graph.terms.state()})
 
-    def load(self, state: bytes) -> None:
+    def load_models(self, state: bytes) -> None:
+        """Begin with the models that :meth:`save_models` returned. Raises ``ValueError`` for another distance."""
         parts = unpack(state)
         self.graph.hmm.restore(parts["hmm"])
         self.graph.bayes = LayerBayes.load(parts["bayes"])
         self.graph.terms.restore(parts["terms"])
-        self._urls.numbers = {url: number for number, url in enumerate(parts["urls"], 1)}
-        self._deltas = dict(zip(map(int, parts["pages"]), parts["deltas"], strict=True))
-        self._parent = dict(zip(map(int, parts["children"]), map(int, parts["parents"]), strict=True))
-        self._inherited = dict(zip(map(int, parts["found"]), map(float, parts["sigmas"]), strict=True))
 
     def _infer(self, number: int, observation: int) -> FloatArray:
         parent = self._deltas.get(self._parent.get(number, -1))

@@ -41,9 +41,3 @@ class HotQueue(Strategy):
         for link in links:
             self._steps.put(link.url, steps)
         return np.full(len(links), self._relevance + (1.0 if steps <= HOT_WITHIN else 0.0))
-
-    def save(self) -> bytes:
-        return self._steps.save()
-
-    def load(self, state: bytes) -> None:
-        self._steps.load(state)

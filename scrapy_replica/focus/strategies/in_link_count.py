@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,6 +20,7 @@ class InLinkCount(Strategy):
     """Scores the number of visited pages that link to a URL. Memory: 150 bytes a URL, at most ``MOST_URLS``."""
 
     name: ClassVar[str] = "in-link-count"
+    needs_topic: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -30,9 +30,3 @@ class InLinkCount(Strategy):
             if url in self._counts or len(self._counts) < MOST_URLS:
                 self._counts[url] += 1
         return np.array([self._counts[link.url] for link in links], dtype=np.float64)
-
-    def save(self) -> bytes:
-        return json.dumps(self._counts).encode()
-
-    def load(self, state: bytes) -> None:
-        self._counts = Counter(json.loads(state))

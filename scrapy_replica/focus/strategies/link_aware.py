@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-import mmh3
 import numpy as np
 
+from scrapy_replica.focus.layers import MOST_TERMS
 from scrapy_replica.focus.link_table import LinkTable
-from scrapy_replica.focus.online import DenseModel, HashedModel, sigmoid
-from scrapy_replica.focus.state import pack, unpack
+from scrapy_replica.focus.online import DenseModel, TermModel, sigmoid
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategy import FloatArray, Strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from scrapy_replica.focus.link_table import IntArray
     from scrapy_replica.focus.links import LinkWords
@@ -39,15 +38,18 @@ START_WEIGHTS = {
     "hub": 1.0,
     "nearness": 0.5,
 }
+IS_NEW = list(START_WEIGHTS).index("is_new")
 RATE = 0.05
 BONUS = 0.3
 """Added over sqrt(1 + outcomes in the directory): a directory that was never tried deserves a look."""
 SURPRISE = 0.3
 """Error from which on the links beside the one fetched are scored again."""
+RISEN = 0.1
+"""Least rise of a score for which a waiting URL is moved."""
+MOST_MOVED = 2_000
+"""Most URLs moved at once, the best ones: each costs the crawl database some 30 us."""
 GROWTH = 1.1
 """All that waits is scored again whenever the pages visited have grown by this factor."""
-HUB_BITS = 18
-HUB_TERMS = 40
 
 
 class LinkAware(Strategy):
@@ -60,8 +62,7 @@ class LinkAware(Strategy):
     AdaGrad step a fetched page, on its relevance. Mean Pref over five topics of three labelled crawls, three draws:
     .929; best-first .875, with anchors .887.
 
-    Memory: about 700 bytes a URL found, 1.6 kB a visited page, 16 bytes a link; at most ``link_table.MOST_URLS`` URLs.
-    :meth:`save` returns all of it but the context graph of earlier pages, about 60 bytes a URL.
+    Memory: about 500 bytes a URL found, 1.3 kB a visited page, 16 bytes a link; at most ``frontier.MOST_URLS`` URLs.
     """
 
     name: ClassVar[str] = "link-aware"
@@ -70,9 +71,8 @@ class LinkAware(Strategy):
         self._words = link_words
         self._table = LinkTable()
         self._model = DenseModel(list(START_WEIGHTS.values()), RATE)
-        self._distance = HmmDynamic()
-        self._hub = HashedModel(HUB_BITS, 0.05, -2.0)
-        self._hub_terms: dict[int, IntArray] = {}
+        self._distance = HmmDynamic(urls=self._table.ids)
+        self._hub = TermModel(MOST_TERMS, 0.05, -2.0)
         self._moved: dict[str, float] = {}
         self._visited = 0
         self._next_sweep = 100.0
@@ -82,32 +82,31 @@ class LinkAware(Strategy):
     def visited(self, page: Page, relevance: float) -> None:
         relevance = relevance if math.isfinite(relevance) else 0.0
         table = self._table
-        self._distance.visited(page, relevance)
         row = table.id_of(page.url)
+        self._distance.visited(page, relevance)
         self._page, self._relevance = row, relevance
         self._visited += 1
         if row and table["in_links"][row]:
             self._learn(row, relevance)
         table.fetched(row, relevance)
-        self._hub_terms[row] = _hashed(page.terms)
 
     def _learn(self, row: int, relevance: float) -> None:
         features = self._features(np.array([row]))
         logit = float(self._model.logits(features)[0])
         self._model.learn(features[0], relevance, logit)
         parent = int(self._table["parent"][row])
-        if parent in self._hub_terms:
-            self._hub.learn(self._hub_terms[parent], relevance)
+        if parent:
+            self._hub.learn(self._distance.graph.terms_of(parent), relevance)
         if abs(sigmoid(logit) - relevance) > SURPRISE:
             self._rescore(self._table.siblings(row))
 
-    def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:
+    def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
         if not links:
             return np.zeros(0)
-        self._distance.scores(page, links)
-        hub = sigmoid(self._hub.logit(self._hub_terms[self._page]))
+        hub = sigmoid(self._hub.logit(self._distance.graph.terms_of(self._page)))
         near = self._distance.nearness
         rows = self._table.add_links(self._page, links, self._words(links), self._relevance, hub, near)
+        self._distance.inherit(rows.tolist())
         return self._score(rows)
 
     def rescored(self) -> dict[str, float]:
@@ -118,71 +117,50 @@ class LinkAware(Strategy):
         return moved
 
     def scores_now(self, urls: Sequence[str]) -> FloatArray | None:
-        return self._score(np.array([self._table.ids.get(url, 0) for url in urls]))
-
-    def save(self) -> bytes:
-        numbers = np.array(list(self._hub_terms), dtype=np.int64)
-        lengths = np.array([len(words) for words in self._hub_terms.values()], dtype=np.int64)
-        parts = {f"table.{key}": value for key, value in self._table.state().items()}
-        parts |= {f"hub.{key}": value for key, value in self._hub.state().items()}
-        parts |= {"model": self._model.state(), "distance": self._distance.save(), "hub_pages": numbers}
-        parts |= {
-            "hub_lengths": lengths,
-            "hub_words": np.concatenate([np.zeros(0, np.int64), *self._hub_terms.values()]),
-        }
-        return pack(parts | {"visited": self._visited, "next_sweep": self._next_sweep})
-
-    def load(self, state: bytes) -> None:
-        parts = unpack(state)
-        below = {key: value for key, value in parts.items() if key.startswith("table.")}
-        self._table.restore({key.removeprefix("table."): value for key, value in below.items()})
-        self._hub.restore({key.removeprefix("hub."): value for key, value in parts.items() if key.startswith("hub.")})
-        self._model.restore(parts["model"])
-        self._distance.load(parts["distance"])
-        words = np.split(parts["hub_words"], np.cumsum(parts["hub_lengths"])[:-1]) if len(parts["hub_pages"]) else []
-        self._hub_terms = dict(zip(parts["hub_pages"].tolist(), words, strict=True))
-        self._visited, self._next_sweep = int(parts["visited"]), float(parts["next_sweep"])
+        return self._score(np.array([self._table.ids.numbers.get(url, 0) for url in urls]))
 
     def _rescore(self, rows: IntArray) -> None:
-        if len(rows):
-            urls = self._table.urls
-            self._moved.update(zip((urls[row] for row in rows.tolist()), self._score(rows).tolist(), strict=True))
+        """Move up those whose score has risen; one that has fallen is noticed when it is about to be fetched."""
+        if not len(rows):
+            return
+        before = self._table["score"][rows]
+        scores = self._score(rows)
+        risen = np.flatnonzero(scores > before + RISEN)
+        if len(risen) > MOST_MOVED:
+            risen = risen[np.argsort(-scores[risen])[:MOST_MOVED]]
+        self._table["score"][rows] = before
+        self._table["score"][rows[risen]] = scores[risen]
+        urls = self._table.urls
+        self._moved.update(zip((urls[row] for row in rows[risen].tolist()), scores[risen].tolist(), strict=True))
 
     def _score(self, rows: IntArray) -> FloatArray:
-        tried = self._table.directories.counts(self._table["directory"][rows])
-        return self._model.logits(self._features(rows)) + BONUS / np.sqrt(1.0 + tried)
+        features = self._features(rows)
+        scores: FloatArray = self._model.logits(features) + BONUS * features[:, IS_NEW]
+        self._table["score"][rows] = scores
+        return scores
 
     def _features(self, rows: IntArray) -> FloatArray:
         table = self._table
-        groups = table["directory"][rows]
-        directory, host = table.directories.means(groups)
+        directory, host, tried = table.directories.means(table["directory"][rows])
         everywhere = table.directories.mean
-        in_links = table["in_links"][rows].astype(np.float64)
-        parent = table["max_relevance"][rows]
+        in_links = np.maximum(table["in_links"][rows].astype(np.float64), 1.0)
+        parent, words = table["max_relevance"][rows], table["words"][rows]
         children = table.parents.means(table["parent"][rows], everywhere)
-        words = table["words"][rows]
-        return np.column_stack(
-            [
-                np.ones(len(rows)),
-                parent,
-                table["sum_relevance"][rows] / np.maximum(in_links, 1.0),
-                np.log(np.maximum(in_links, 1.0)),
-                directory,
-                host,
-                table.anchors.means(table["anchor"][rows], everywhere),
-                children,
-                table.neighbour_means(rows, children),
-                words,
-                words * parent,
-                directory * parent,
-                children * parent,
-                1.0 / np.sqrt(1.0 + table.directories.counts(groups)),
-                table["hub"][rows],
-                table["nearness"][rows],
-            ]
-        )
-
-
-def _hashed(terms: Mapping[str, int]) -> IntArray:
-    counts = sorted(terms.items(), key=lambda item: -item[1])[:HUB_TERMS]
-    return np.array([mmh3.hash(term, signed=False) & ((1 << HUB_BITS) - 1) for term, _ in counts], dtype=np.int64)
+        columns = np.empty((len(START_WEIGHTS), len(rows)))
+        columns[0] = 1.0
+        columns[1] = parent
+        columns[2] = table["sum_relevance"][rows] / in_links
+        columns[3] = np.log(in_links)
+        columns[4] = directory
+        columns[5] = host
+        columns[6] = table.anchors.means(table["anchor"][rows], everywhere)
+        columns[7] = children
+        columns[8] = table.neighbour_means(rows, children)
+        columns[9] = words
+        columns[10] = words * parent
+        columns[11] = directory * parent
+        columns[12] = children * parent
+        columns[IS_NEW] = 1.0 / np.sqrt(1.0 + tried)
+        columns[14] = table["hub"][rows]
+        columns[15] = table["nearness"][rows]
+        return columns.T

@@ -27,6 +27,7 @@ class PageRank(Strategy):
     """
 
     name: ClassVar[str] = "pagerank"
+    needs_topic: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._graph = KnownGraph()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from scrapy_replica.focus.frontier import MOST_URLS
@@ -28,9 +27,3 @@ class PathMemory:
 
     def take(self, url: str) -> float:
         return self._values.pop(url, self._unknown)
-
-    def save(self) -> bytes:
-        return json.dumps(self._values).encode()
-
-    def load(self, state: bytes) -> None:
-        self._values = {str(url): float(value) for url, value in json.loads(state).items()}
