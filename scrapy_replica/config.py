@@ -57,7 +57,7 @@ class Config:
     )
     strategy: str = _setting(
         "auto",
-        "Which link comes next: the name of a strategy, or ``auto``: ``best-first`` with a topic, ``breadth-first`` "
+        "Which link comes next: the name of a strategy, or ``auto``: ``link-aware`` with a topic, ``breadth-first`` "
         "without.",
     )
     warmup_pages: int = _setting(60, "Pages fetched breadth-first before the strategy's scores count.", low=0)

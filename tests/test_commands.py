@@ -117,7 +117,7 @@ class TestWrongArguments:
         ("arguments", "says"),
         [
             (["--topic", "nowhere"], "topic nowhere: no such file or folder"),
-            (["--strategy", "worst-first"], "choose one of best-first, breadth-first"),
+            (["--strategy", "worst-first"], "there is no strategy 'worst-first'; choose one of best-first, "),
         ],
     )
     def test_refused_when_the_crawl_begins(self, web, arguments, says):

@@ -25,6 +25,7 @@ def known_scores(monkeypatch):
 
     class Known(Strategy):
         name = "known"
+        needs_topic = False
         new_scores = {}  # noqa: RUF012
 
         def scores(self, page, links):
@@ -82,6 +83,7 @@ class TestScores:
         from scrapy_replica.crawl.relevance import Relevance
 
         worth = {"/dull": 0.1, "/good": 0.9}
+        monkeypatch.setattr(strategies.STRATEGIES["best-first"], "needs_topic", False)
         monkeypatch.setattr(Relevance, "of", lambda self, page: worth.get(page.url[16:], 0.5))
         pages = {
             "http://a.example": page(["/dull", "/good"]),

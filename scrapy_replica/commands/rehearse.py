@@ -23,7 +23,6 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
 from scrapy_replica.decision import Mode
-from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
 from scrapy_replica.rehearsal.archive import open_archive
 from scrapy_replica.rehearsal.truth import Truth
 from scrapy_replica.sites.aliases import Aliases
@@ -72,9 +71,15 @@ def novelty_figures(run: Run, settings: Settings) -> dict[str, int | float]:
     archive = open_archive(settings.getlist("REPLICA_ARCHIVE"))
     decompression = build_from_crawler(HttpCompressionMiddleware, run.crawler)
     crawl = Crawl(
-        Config(mode=Mode.OBSERVE, hosts=False, near_distance=config.near_distance, min_words=config.min_words),
+        Config(
+            mode=Mode.OBSERVE,
+            strategy="breadth-first",
+            hosts=False,
+            dust=False,
+            near_distance=config.near_distance,
+            min_words=config.min_words,
+        ),
         SqliteCrawlDB(None),
-        BreadthFirst(),
         fingerprint=UrlFingerprints(RequestFingerprinter()).of_url,
         now=float,
         aliases=Aliases({}),

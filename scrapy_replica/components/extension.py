@@ -22,7 +22,6 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Decision, wilson_interval
-from scrapy_replica.focus import strategies
 from scrapy_replica.pages.page import page_from_body, page_from_tree
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
@@ -98,34 +97,29 @@ class ReplicaExtension:
         config, crawler = self.config, self._crawler
         folder = job_dir(crawler.settings)
         aliases = Aliases.from_file(config.aliases) if config.aliases else Aliases({})
-        strategy = strategies.make(self._strategy_name(), config.seed)
         if config.ledger is not None:
             self._sink = config.ledger.open("a", encoding="utf-8")
         db = SqliteCrawlDB(Path(folder) / FILE_NAME if folder else None)
         return Crawl(
             config,
             db,
-            strategy,
             fingerprint=self.fingerprints.of_url,
             now=time.time,
             aliases=aliases,
             sink=self._sink,
         )
 
-    def _strategy_name(self) -> str:
-        if self.config.strategy != "auto":
-            return self.config.strategy
-        return "best-first" if self.config.topic else "breadth-first"
-
     async def spider_opened(self) -> None:
         self.crawl.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
         self._orders = create_looping_call(self.crawl.obey)
         self._orders.start(ORDERS_SECONDS, now=False)
-        if self._examples is None or self.crawl.relevance.is_learnt:
+        relevance = self.crawl.guide.relevance
+        # A crawl that was stopped in its warm-up needs the examples at the end of it.
+        if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_warming_up):
             return
         await self._examples.fetch(self._crawler)
         try:
-            self.crawl.relevance.learn(self._examples.model)
+            relevance.learn(self._examples.model)
         except ValueError as error:
             logger.error("REPLICA_TOPIC: %s; the crawl stops", error)
             assert self._crawler.engine is not None

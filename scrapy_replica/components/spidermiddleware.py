@@ -88,6 +88,7 @@ class ReplicaSpiderMiddleware:
         if observation is not None:
             for request in self._decided(observation, requests):
                 yield request
+            self._extension.crawl.end(observation)
 
     def _decided(self, observation: Observation, requests: list[Request]) -> list[Request]:
         by_url = {link.url: link for link in observation.page.links} if requests else {}

@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
 from scrapy_replica.focus.background import Background
-from scrapy_replica.focus.bprtfidf import BPrTFIDF
+from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.topic import Document, Topic, load_background, load_topic
 from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.pages.terms import terms
@@ -68,11 +68,11 @@ class Examples:
             logger.debug("Fetching %s failed", url, exc_info=True)
             return None
 
-    def model(self, more_background: list[Terms]) -> BPrTFIDF:
+    def model(self, more_background: list[Terms]) -> Relevance:
         """Return the model of these examples against the background and *more_background*.
 
         :raises ValueError: no example has any text.
         """
-        model = BPrTFIDF()
+        model = Relevance()
         model.fit(self.positives, self.background.with_documents(more_background))
         return model

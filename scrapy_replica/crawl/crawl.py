@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.consequences import Consequences
+from scrapy_replica.crawl.consequences import PROBE_SCORE, Consequences
 from scrapy_replica.crawl.dust import Dust
+from scrapy_replica.crawl.guide import Guide
 from scrapy_replica.crawl.novelty import Duplicates
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import Policy
-from scrapy_replica.crawl.relevance import Relevance
 from scrapy_replica.crawl.replicas import Replicas
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.schema import DEMOTED
+from scrapy_replica.crawldb.schema import DEMOTED, PRIORITY_STEP
 from scrapy_replica.crawldb.sqlite import NewUrl, SqliteCrawlDB, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
-from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
@@ -29,6 +28,12 @@ PENALTY = {Action.DROP: float("inf"), Action.DEMOTE: DEMOTED}
 
 MAX_SEEN = 50_000
 """URLs whose best score is remembered (about 10 MB): most links of a page stand on the pages before it, too."""
+
+LOOKED_AT = 8
+"""Best waiting URLs of a host that are asked for their present scores together."""
+
+MAX_LOOKS = 16
+"""Such looks before a URL is taken; after one for each of the hosts with old high scores their first is present."""
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
@@ -49,14 +54,14 @@ class Crawl:
         self,
         config: Config,
         db: SqliteCrawlDB,
-        strategy: Strategy,
         *,
         fingerprint: Callable[[str], int],
         now: Callable[[], float],
         aliases: Aliases,
         sink: TextIO | None = None,
     ) -> None:
-        self.config, self.db, self.strategy = config, db, strategy
+        self.config, self.db = config, db
+        self.guide = Guide(config, db)
         self.counts: Counter[str] = Counter()
         """Statistics, as ``area/what``; the extension hands them to Scrapy."""
         self.fingerprint, self._now, self._sink = fingerprint, now, sink
@@ -74,33 +79,17 @@ class Crawl:
         self._consequences = Consequences(self)
         self.obey = self._consequences.obey
         self.decide, self.decide_link = self._policy.of_url, self._policy.of_link
-        self.relevance = Relevance(db)
-        if (state := db.meta(f"strategy/{strategy.name}")) is not None:
-            strategy.load(state)
-        self._early: list[tuple[Observation, Sequence[Link]]] = []
         self._pages = db.pages.count()
-        self._is_warming_up = self.strategy.warms_up and self._pages < self.config.warmup_pages
-        self.db.order_by_discovery(self._is_warming_up)
+        self._unshown: set[int] = set()
+        self._is_steady = False
+        self.db.order_by_discovery(self.guide.is_warming_up)
 
     def _end_warmup(self) -> None:
-        self._is_warming_up = False
         self.db.order_by_discovery(False)
-        if not self.relevance.relearn([observation.page.terms for observation, _ in self._early]):
-            return
-        best: dict[str, float] = {}
-        for observation, links in self._early:
-            self.strategy.visited(observation.page, self.relevance.of(observation.page))
-            for link, score in zip(links, self.scores(observation, links), strict=True):
-                best[link.url] = max(score, best.get(link.url, score))
-        for url, score in best.items():
-            self.db.raise_(self.fingerprint(url), score)
-            self._best_score[url] = score
-        self._early.clear()
+        self._rescore(self.guide.end_warmup())
 
     def close(self) -> None:
-        """Keep the strategy's state and close the crawl database."""
-        if state := self.strategy.save():
-            self.db.set_meta(f"strategy/{self.strategy.name}", state)
+        """Close the crawl database."""
         self.db.close()
 
     # Decisions
@@ -128,9 +117,9 @@ class Crawl:
 
     def observe(self, page: Page, url_id: int, depth: int) -> Observation:
         """Take note of a page that was fetched from the URL of that id, and judge it."""
-        if self._is_warming_up and self._pages >= self.config.warmup_pages:
+        if self.guide.is_warming_up and self._pages >= self.config.warmup_pages:
             self._end_warmup()
-        relevance = self.relevance.of(page)
+        relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
         is_new, is_news = not self.db.pages.has_page(url_id), self._duplicates.is_news(page, novelty)
         self.db.pages.enter(
@@ -157,7 +146,7 @@ class Crawl:
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
         is_saved = self._consequences.of_page(observation)
         self._count(observation, is_saved=is_saved)
-        self.strategy.visited(page, relevance)
+        self._unshown.add(url_id)
         return observation
 
     def _count(self, observation: Observation, *, is_saved: bool) -> None:
@@ -194,12 +183,19 @@ class Crawl:
 
     def scores(self, observation: Observation, links: Sequence[Link]) -> list[float]:
         """Return the strategy's scores of *links*, and move the waiting URLs that it scores anew."""
-        scores: list[float] = self.strategy.scores(observation.page, links).tolist()
-        for url, score in self.strategy.rescored().items():
-            self.db.raise_(self.fingerprint(url), score)
-        if self._is_warming_up:
-            self._early.append((observation, links))
+        self._unshown.discard(observation.url_id)
+        scores, moved = self.guide.scores(observation.page, observation.relevance, links)
+        self._rescore(moved)
         return scores
+
+    def _rescore(self, scores: Mapping[str, float]) -> None:
+        self.db.rescore({self.fingerprint(url): score for url, score in scores.items()})
+        self._best_score.update(scores)
+
+    def end(self, observation: Observation) -> None:
+        """Take note that no more links of the page will come; one that had none is shown to the strategy now."""
+        if observation.url_id in self._unshown:
+            self.scores(observation, ())
 
     def follow(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter the *links* of the page just observed into the frontier."""
@@ -271,10 +267,28 @@ class Crawl:
 
     def take(self) -> Waiting | None:
         """Lease the best waiting URL of the ready hosts that may still be fetched, as things stand by now."""
-        while (taken := self.db.take()) is not None:
-            if taken.is_exempt or self._may_fetch(taken):
+        while True:
+            self._score_heads()
+            taken = self.db.take()
+            if taken is None or taken.is_exempt or self._may_fetch(taken):
                 return taken
-        return None
+
+    def _score_heads(self) -> None:
+        """Ask for the present scores of what comes next, until the first one's is present."""
+        asked: set[int] = set()
+        for _ in range(MAX_LOOKS):
+            heads = [] if self._is_steady or self.guide.is_warming_up else self.db.heads(LOOKED_AT)
+            if not heads or heads[0].id in asked:
+                return
+            asked.update(head.id for head in heads)
+            heads = [head for head in heads if not head.is_exempt and abs(own_score(head)) < PROBE_SCORE / 2]
+            scores = self.guide.scores_now([head.url for head in heads])
+            self._is_steady = scores is None
+            for head, score in zip(heads, scores or (), strict=bool(scores)):
+                if head.url in self._best_score:
+                    self._best_score[head.url] = score
+                if score != own_score(head):
+                    self.db.set_score(head, head.score - own_score(head) + score)
 
     def _may_fetch(self, taken: Waiting) -> bool:
         decision = self.decide(taken.url, taken.host, taken.fingerprint)
@@ -290,3 +304,8 @@ class Crawl:
         if decision.url is not None:
             self._consequences.enter_instead(taken, decision.url)
         return decision.action is Action.FETCH
+
+
+def own_score(waiting: Waiting) -> float:
+    """Return what the strategy gave *waiting*, without the user's priority and demotion."""
+    return waiting.score - round(waiting.score / PRIORITY_STEP) * PRIORITY_STEP

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
-from scrapy_replica.focus.bprtfidf import BPrTFIDF
+from scrapy_replica.focus.links import finite
+from scrapy_replica.focus.relevance import Relevance as Model
 from scrapy_replica.records import Page
 
 Terms = Mapping[str, int]
 
-Fit = Callable[[list[Terms]], BPrTFIDF]
+Fit = Callable[[list[Terms]], Model]
 """Unlabelled pages -> relevance model."""
 
 KEY = "relevance model"
@@ -22,9 +23,9 @@ class Relevance:
     def __init__(self, db: SqliteCrawlDB) -> None:
         self._db = db
         self._fit: Fit | None = None
-        self._model: BPrTFIDF | None = None
+        self._model: Model | None = None
         if (state := db.meta(KEY)) is not None:
-            self._model = BPrTFIDF()
+            self._model = Model()
             self._model.load(state)
 
     @property
@@ -50,4 +51,8 @@ class Relevance:
 
     def of(self, page: Page) -> float:
         """Return the probability that *page* is on topic, 0..1."""
-        return self._model.relevance(page.terms) if self._model is not None else 0.0
+        return self.of_terms(page.terms)
+
+    def of_terms(self, terms: Terms) -> float:
+        """Return the probability that text with these *terms* is on topic, 0..1; 0 where the model has no answer."""
+        return finite(self._model.relevance(terms)) if self._model is not None else 0.0

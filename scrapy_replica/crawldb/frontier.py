@@ -73,20 +73,27 @@ class Frontier:
             if head is not None:
                 heappush(self._heap, (*head, host))
 
-    def pop(self) -> tuple[int, int] | None:
-        """Return (host, URL id) of the best URL of the ready hosts, or ``None``.
+    def first(self) -> int | None:
+        """Return the host whose URL :meth:`pop` would give.
 
         Demoted URLs wait behind everything else, also behind what waits of hosts that are not ready.
-        The caller changes that URL's state and then calls :meth:`refresh`.
         """
         while self._heap:
             key, url, host = self._heap[0]
-            is_stale = host in self._held or self._heads.get(host) != (key, url)
-            if not is_stale and key >= DEMOTED_KEY and self._undemoted:
-                return None
+            if host not in self._held and self._heads.get(host) == (key, url):
+                return None if key >= DEMOTED_KEY and self._undemoted else host
             heappop(self._heap)
-            if not is_stale:
-                del self._heads[host]
-                self._undemoted.discard(host)
-                return host, url
         return None
+
+    def pop(self) -> tuple[int, int] | None:
+        """Return (host, URL id) of the best URL of the ready hosts, or ``None``.
+
+        The caller changes that URL's state and then calls :meth:`refresh`.
+        """
+        host = self.first()
+        if host is None:
+            return None
+        _, url, _ = heappop(self._heap)
+        del self._heads[host]
+        self._undemoted.discard(host)
+        return host, url

@@ -58,6 +58,12 @@ CREATE TABLE pages (
 );
 CREATE INDEX signatures ON pages (signature) WHERE signature IS NOT NULL;
 CREATE INDEX simhashes ON pages (simhash) WHERE simhash IS NOT NULL;
+CREATE TABLE visits (                 -- what the strategy was shown, in this order
+    id INTEGER PRIMARY KEY,
+    url TEXT NOT NULL,
+    relevance REAL,                   -- NULL: more links of the page before
+    body BLOB NOT NULL                -- zlib of JSON: terms, their counts, URL and text of each link in turn
+);
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY,
     at REAL NOT NULL,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from scrapy_replica.crawldb.pages import PageTable
 from scrapy_replica.crawldb.rules import RuleTable
 from scrapy_replica.crawldb.schema import DEMOTED, DONE, DROPPED, LEASED, PRIORITY_STEP, QUEUED
 from scrapy_replica.crawldb.verdicts import VerdictTable
+from scrapy_replica.crawldb.visits import VisitTable
 
 FILE_NAME = "replica.sqlite"
 
@@ -63,6 +64,7 @@ class SqliteCrawlDB:
         self.ledger = Ledger(connection)
         self.verdicts = VerdictTable(connection)
         self.rules = RuleTable(connection)
+        self.visits = VisitTable(connection)
         self.commit, self.close = connection.commit, connection.close
         self.meta, self.set_meta = connection.meta, connection.set_meta
         self._read, self._write = connection.read, connection.write
@@ -166,15 +168,39 @@ class SqliteCrawlDB:
 
         Its demotion and the user's priority, which are whole steps of the score, stay.
         """
-        row = self._write(
-            f"UPDATE urls SET score = ROUND(score / {PRIORITY_STEP}) * {PRIORITY_STEP} + ?"
-            " WHERE fingerprint = ? AND state = 0 RETURNING host",
-            (score, fingerprint),
-        ).fetchone()
-        if row is None:
-            return False
-        self._frontier.refresh(row[0])
-        return True
+        return self.rescore({fingerprint: score}) > 0
+
+    def rescore(self, scores: Mapping[int, float]) -> int:
+        """Give each waiting URL of *scores* (fingerprint -> score) its new score; return how many wait."""
+        hosts = []
+        for fingerprint, score in scores.items():
+            row = self._write(
+                f"UPDATE urls SET score = ROUND(score / {PRIORITY_STEP}) * {PRIORITY_STEP} + ?"
+                " WHERE fingerprint = ? AND state = 0 RETURNING host",
+                (score, fingerprint),
+            ).fetchone()
+            if row is not None:
+                hosts.append(row[0])
+        for host in set(hosts):
+            self._frontier.refresh(host)
+        return len(hosts)
+
+    def heads(self, most: int) -> list[Waiting]:
+        """Return the best waiting URLs of the host whose URL :meth:`take` would give, best first."""
+        host = self._frontier.first()
+        if host is None:
+            return []
+        rows = self._read(
+            "SELECT id, url, fingerprint, score, depth, payload, is_exempt FROM urls WHERE state = 0 AND host = ?"
+            " ORDER BY score DESC, id LIMIT ?",
+            (host, most),
+        )
+        return [Waiting(url_id, host, self._names[host], *row) for url_id, *row in rows]
+
+    def set_score(self, waiting: Waiting, score: float) -> None:
+        """Give a waiting URL another score, priority and demotion included."""
+        self._write("UPDATE urls SET score = ? WHERE id = ?", (score, waiting.id))
+        self._frontier.refresh(waiting.host_id)
 
     def forget_waiting(self, prefix: bytes) -> list[str]:
         """Delete the waiting URLs whose payload begins with *prefix* and return them; a link may find them anew."""

@@ -21,13 +21,18 @@ class Strategy(ABC):
 
     Among equal scores the one found first is taken, so a strategy that always answers 0 is breadth-first. The same
     object serves the live scheduler and the simulated visit: it sees pages and links only, never the crawl database,
-    a clock or a source of randomness that was not handed in.
+    a clock or a source of randomness that was not handed in. It is a function of the pages it was shown: the same pages
+    in the same order give the same scores, which is how the state of a crawl that was stopped is had back.
     """
 
     name: ClassVar[str]
     """The spelling of ``REPLICA_STRATEGY`` and of ``--strategy``."""
     warms_up: ClassVar[bool] = True
     """The first pages are fetched breadth-first, because scores mean little before some pages are known."""
+    needs_topic: ClassVar[bool] = True
+    """Without examples of a topic it has nothing to go by."""
+    remembers: ClassVar[bool] = True
+    """Scores depend on earlier pages, so these are kept in the crawl database and shown again on resumption."""
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: B027 - most strategies need not listen
         """Take note of a fetched *page* of the given *relevance* (0..1); called once a page, before its scores."""
@@ -40,9 +45,10 @@ class Strategy(ABC):
         """Return new scores of URLs found earlier (URL -> score) since the last call: waiting ones are moved."""
         return {}
 
-    def save(self) -> bytes:
-        """Return the learnt state (JSON or NPZ, never pickle); empty for a strategy that learns nothing."""
-        return b""
+    def scores_now(self, urls: Sequence[str]) -> FloatArray | None:  # noqa: ARG002 - nothing to add
+        """Return the present scores of waiting *urls* that are about to be fetched; ``None`` if theirs still stand.
 
-    def load(self, state: bytes) -> None:  # noqa: B027 - nothing learnt, nothing to take
-        """Take the state that :meth:`save` returned."""
+        Asked of the few best before one of them is taken: a URL whose score has fallen below that of others goes back
+        to wait. Far cheaper than rescoring all that waits after every page.
+        """
+        return None

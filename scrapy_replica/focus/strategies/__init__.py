@@ -5,26 +5,61 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_replica.focus.strategies.best_first import BestFirst
+from scrapy_replica.focus.strategies.best_first_anchors import BestFirstAnchors
 from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
+from scrapy_replica.focus.strategies.context_graph import ContextGraphQueues
 from scrapy_replica.focus.strategies.depth_first import DepthFirst
+from scrapy_replica.focus.strategies.hmm import HmmDynamic, HmmSecondOrder, HmmStatic
+from scrapy_replica.focus.strategies.hmm_liu import HmmLiu
+from scrapy_replica.focus.strategies.hot_queue import HotQueue
+from scrapy_replica.focus.strategies.in_link_count import InLinkCount
+from scrapy_replica.focus.strategies.link_aware import LinkAware
+from scrapy_replica.focus.strategies.pagerank import PageRank
+from scrapy_replica.focus.strategies.q_learning import QLearning
 from scrapy_replica.focus.strategies.random import Random
+from scrapy_replica.focus.strategies.soft_focus import SoftFocus
+from scrapy_replica.focus.strategies.tunnelling import Tunnelling
 
 if TYPE_CHECKING:
+    from scrapy_replica.focus.links import LinkWords
     from scrapy_replica.focus.strategy import Strategy
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy for strategy in (BreadthFirst, DepthFirst, Random, BestFirst)
-}
+_PLAIN: tuple[type[Strategy], ...] = (
+    BreadthFirst,
+    DepthFirst,
+    BestFirst,
+    InLinkCount,
+    PageRank,
+    HotQueue,
+    SoftFocus,
+    ContextGraphQueues,
+    Tunnelling,
+    HmmLiu,
+    HmmStatic,
+    HmmDynamic,
+    HmmSecondOrder,
+)
+_WITH_WORDS = (BestFirstAnchors, QLearning, LinkAware)
+
+_ALL: tuple[type[Strategy], ...] = (*_PLAIN, *_WITH_WORDS, Random)
+STRATEGIES: dict[str, type[Strategy]] = {strategy.name: strategy for strategy in _ALL}
 """``REPLICA_STRATEGY`` and ``--strategy`` -> class."""
 
 
-def make(name: str, seed: int = 0) -> Strategy:
-    """Return a new strategy of that *name*; *seed* goes to the one that draws lots.
+def make(name: str, seed: int = 0, link_words: LinkWords | None = None) -> Strategy:
+    """Return a new strategy of that *name*.
 
-    Raises ValueError when there is no such strategy.
+    *seed* goes to the one that draws lots, *link_words* to those that read the links' own words. Raises ValueError
+    when there is no such strategy, or it reads words and none were given (there is no topic).
     """
     if name not in STRATEGIES:
         known = ", ".join(sorted(STRATEGIES))
         raise ValueError(f"REPLICA_STRATEGY: there is no strategy {name!r}; choose one of {known}")
     strategy = STRATEGIES[name]
-    return strategy(seed) if issubclass(strategy, Random) else strategy()
+    if issubclass(strategy, Random):
+        return strategy(seed)
+    if issubclass(strategy, _WITH_WORDS):
+        if link_words is None:
+            raise ValueError(f"REPLICA_STRATEGY: {name} needs a topic: give examples, or choose breadth-first")
+        return strategy(link_words)
+    return strategy()

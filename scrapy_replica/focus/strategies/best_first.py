@@ -22,6 +22,7 @@ class BestFirst(Strategy):
     """
 
     name: ClassVar[str] = "best-first"
+    remembers: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._relevance = 0.0

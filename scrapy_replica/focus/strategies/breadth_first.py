@@ -18,6 +18,8 @@ class BreadthFirst(Strategy):
     """Every link scores 0, so the one found first is fetched first."""
 
     name: ClassVar[str] = "breadth-first"
+    needs_topic: ClassVar[bool] = False
+    remembers: ClassVar[bool] = False
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the order found is all it needs
         return np.zeros(len(links))

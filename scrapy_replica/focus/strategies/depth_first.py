@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
 class DepthFirst(Strategy):
     """A link scores the number of pages visited so far; links of one page keep their order on it.
 
-    A waiting URL that a later page links to is raised with that page's links, as a stack would have it. The saved
-    state is that number, so that a crawl that goes on does not put its new links behind the old ones.
+    A waiting URL that a later page links to is raised with that page's links, as a stack would have it.
     """
 
     name: ClassVar[str] = "depth-first"
+    needs_topic: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._visited = 0
@@ -32,9 +31,3 @@ class DepthFirst(Strategy):
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - see the class
         return np.full(len(links), float(self._visited))
-
-    def save(self) -> bytes:
-        return json.dumps({"visited": self._visited}).encode()
-
-    def load(self, state: bytes) -> None:
-        self._visited = int(json.loads(state)["visited"])

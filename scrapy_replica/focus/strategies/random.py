@@ -23,6 +23,8 @@ class Random(Strategy):
     """
 
     name: ClassVar[str] = "random"
+    needs_topic: ClassVar[bool] = False
+    remembers: ClassVar[bool] = False
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed

@@ -1,0 +1,219 @@
+"""Distance layers: how many links a visited page lies from a relevant one, and a classifier of text into layers."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+TOP_TERMS = 40
+"""Terms of a page that count, by TF-IDF (seed 40 of the context-graph crawler)."""
+MOST_TERMS = 100_000
+RECENT = 50
+"""Training pages of a layer among which the smallest probability is its threshold."""
+
+
+class TopTerms:
+    """Chooses the terms of a page by TF-IDF (or TF) over the pages seen so far and numbers them.
+
+    At most ``MOST_TERMS`` terms are numbered (about 20 MB with the counts of seven layers); later ones are not seen.
+    """
+
+    def __init__(self, is_tfidf: bool = True) -> None:
+        self.is_tfidf = is_tfidf
+        self.pages = 0
+        self.ids: dict[str, int] = {}
+        self._holders: list[int] = []
+
+    def see(self, terms: Mapping[str, int]) -> tuple[IntArray, FloatArray]:
+        """Count a page; return the numbers of its top terms and their weights (counts, TF or TF-IDF), shape (k,)."""
+        self.pages += 1
+        ids, holders = self.ids, self._holders
+        known: list[int] = []
+        counts: list[int] = []
+        for term, count in terms.items():
+            number = ids.get(term)
+            if number is None:
+                if len(ids) >= MOST_TERMS:
+                    continue
+                number = ids[term] = len(holders)
+                holders.append(0)
+            holders[number] += 1
+            known.append(number)
+            counts.append(count)
+        numbers, weights = np.array(known, dtype=np.int64), np.array(counts, dtype=np.float64)
+        if len(numbers) > TOP_TERMS:
+            rank = weights
+            if self.is_tfidf:
+                frequency = np.array([holders[number] for number in known], dtype=np.float64)
+                rank = weights * np.log((1 + self.pages) / frequency)
+            top = np.argpartition(-rank, TOP_TERMS)[:TOP_TERMS]
+            numbers, weights = numbers[top], weights[top]
+        return numbers, weights
+
+    def state(self) -> dict[str, object]:
+        return {"pages": self.pages, "is_tfidf": self.is_tfidf, "terms": list(self.ids), "holders": self._holders}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        self.pages = int(str(state["pages"]))
+        self.is_tfidf = bool(state["is_tfidf"])
+        terms, holders = state["terms"], state["holders"]
+        assert isinstance(terms, list)
+        assert isinstance(holders, list)
+        self.ids = {term: number for number, term in enumerate(terms)}
+        self._holders = list(holders)
+
+
+class LayerBayes:
+    """Multinomial naive Bayes over layers 0..d-1 with a threshold; layer d is "d or more" (Diligenti et al. 2000).
+
+    c* = argmax Pr[c|page]; if Pr[c*|page] < sigma_c*, the smallest Pr[c|page] among the last ``RECENT`` training pages
+    of layer c*, the page is "d or more". Laplace smoothing, log space. Only counts are kept: a page that comes or
+    changes its layer adds and subtracts, and the answer equals that of training on all of them anew.
+    """
+
+    def __init__(self, layers: int) -> None:
+        if layers < 1:
+            raise ValueError(f"a layer model needs at least one layer, not {layers}")
+        self.layers = layers
+        self.counts = np.zeros((layers, 1024))
+        self.totals = np.zeros(layers)
+        self.pages = np.zeros(layers)
+        self._vocabulary = 1
+        self._recent: list[deque[float]] = [deque(maxlen=RECENT) for _ in range(layers)]
+
+    def add(self, layer: int, terms: IntArray, weights: FloatArray, times: float = 1.0) -> None:
+        """Count a page of *layer* (*times* = -1 takes it back); the layer "d or more" is not counted."""
+        if layer >= self.layers:
+            return
+        if len(terms) and terms.max() >= self.counts.shape[1]:
+            grown = np.zeros((self.layers, max(2 * self.counts.shape[1], int(terms.max()) + 1)))
+            grown[:, : self.counts.shape[1]] = self.counts
+            self.counts = grown
+        if len(terms):
+            self._vocabulary = max(self._vocabulary, int(terms.max()) + 1)
+        self.counts[layer, terms] += times * weights
+        self.totals[layer] += times * float(weights.sum())
+        self.pages[layer] += times
+
+    def note_threshold(self, layer: int, terms: IntArray, weights: FloatArray) -> None:
+        """Let a training page of *layer* take part in its threshold."""
+        if layer < self.layers:
+            self._recent[layer].append(float(self.probabilities(terms, weights)[layer]))
+
+    def probabilities(self, terms: IntArray, weights: FloatArray) -> FloatArray:
+        """Return Pr[c|page] of the layers 0..d-1, shape (d,); uniform before any training."""
+        if not self.pages.any():
+            return np.full(self.layers, 1.0 / self.layers)
+        known = terms < self.counts.shape[1]
+        vocabulary = float(self._vocabulary)
+        likely = np.log(self.counts[:, terms[known]] + 1.0) - np.log(self.totals + vocabulary)[:, None]
+        logs = likely @ weights[known] + np.log(self.pages + 1.0)
+        odds = np.exp(logs - logs.max())
+        return np.asarray(odds / odds.sum(), dtype=np.float64)
+
+    def classify(self, terms: IntArray, weights: FloatArray) -> int:
+        """Return the layer, 0..d, of a page."""
+        if not self.pages.any():
+            return self.layers
+        probabilities = self.probabilities(terms, weights)
+        best = int(probabilities.argmax())
+        recent = self._recent[best]
+        return self.layers if recent and probabilities[best] < min(recent) else best
+
+    def save(self) -> bytes:
+        buffer = io.BytesIO()
+        recent = json.dumps([list(row) for row in self._recent]).encode()
+        np.savez_compressed(
+            buffer,
+            counts=self.counts,
+            totals=self.totals,
+            pages=self.pages,
+            vocabulary=np.array([self._vocabulary]),
+            recent=np.frombuffer(recent, dtype=np.uint8),
+        )
+        return buffer.getvalue()
+
+    @classmethod
+    def load(cls, state: bytes) -> LayerBayes:
+        with np.load(io.BytesIO(state), allow_pickle=False) as kept:
+            model = cls(len(kept["totals"]))
+            model._vocabulary = int(kept["vocabulary"][0])
+            model.counts, model.totals, model.pages = kept["counts"], kept["totals"], kept["pages"]
+            for row, values in zip(model._recent, json.loads(kept["recent"].tobytes()), strict=True):
+                row.extend(values)
+        return model
+
+
+class Distances:
+    """Link distance of every visited page to the nearest relevant one, kept as the visit grows; *far* is "or more".
+
+    The back-crawl of the source: from a relevant page over in-links to depth d, visited pages only. A page whose known
+    distance is not larger stops it, so each page is touched at most d times in the whole visit.
+    Memory: 8 bytes a link between known URLs.
+    """
+
+    def __init__(self, far: int) -> None:
+        self.far = far
+        self._distance: dict[int, int] = {}
+        self._parents: dict[int, list[int]] = {}
+        self._links: dict[int, Sequence[int]] = {}
+
+    def __getitem__(self, page: int) -> int:
+        return self._distance.get(page, self.far)
+
+    def is_visited(self, page: int) -> bool:
+        return page in self._distance
+
+    def links_of(self, page: int) -> Sequence[int]:
+        return self._links.get(page, ())
+
+    def parents_of(self, page: int) -> Sequence[int]:
+        return self._parents.get(page, ())
+
+    def visit(self, page: int, is_relevant: bool) -> list[tuple[int, int, int]]:
+        """Add a page, its links unknown so far; return the changes (page, old, new) that it brings, itself apart."""
+        self._distance[page] = 0 if is_relevant else self.far
+        return self._spread(page)
+
+    def link(self, page: int, targets: Iterable[int]) -> list[tuple[int, int, int]]:
+        """Enter the links of a visited page; return the changes (page, old, new), itself included."""
+        links = list(dict.fromkeys(target for target in targets if target != page))
+        self._links[page] = links
+        for target in links:
+            self._parents.setdefault(target, []).append(page)
+        nearest = min((self[target] for target in links), default=self.far) + 1
+        old = self[page]
+        if nearest >= old:
+            return []
+        self._distance[page] = nearest
+        return [(page, old, nearest), *self._spread(page)]
+
+    def _spread(self, page: int) -> list[tuple[int, int, int]]:
+        changes = []
+        queue = deque([page])
+        while queue:
+            target = queue.popleft()
+            distance = self._distance[target] + 1
+            if distance >= self.far:
+                continue
+            for parent in self._parents.get(target, ()):
+                old = self._distance[parent]
+                if distance < old:
+                    self._distance[parent] = distance
+                    changes.append((parent, old, distance))
+                    queue.append(parent)
+        return changes
+
+
+def nearness(distance: float, far: int) -> float:
+    """Return (d - distance) / d: 1 for a relevant page, 0 for "d or more"."""
+    return (far - distance) / far if math.isfinite(distance) else 0.0

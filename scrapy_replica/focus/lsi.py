@@ -1,0 +1,70 @@
+"""Latent semantic indexing and K-means over pages: the observations of Liu's model (Liu, Janssen & Milios 2004)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import mmh3
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+HASHED_TERMS = 4096
+DIMENSIONS = 50
+CLUSTERS = 5
+ROUNDS = 25
+
+
+class Clusters:
+    """Maps a page to one of K clusters: hashed TF-IDF -> LSI (truncated SVD) -> nearest K-means centre by cosine.
+
+    Deterministic: K-means starts from the page nearest to the mean and then takes the page farthest from all centres.
+    """
+
+    def __init__(self, pages: Sequence[Mapping[str, int]], clusters: int = CLUSTERS) -> None:
+        if not pages:
+            raise ValueError("no page to cluster")
+        counts = np.stack([hashed(terms) for terms in pages])
+        self._idf = np.log((1.0 + len(pages)) / (1.0 + np.count_nonzero(counts, axis=0)))
+        matrix = _unit(counts * self._idf)
+        _, values, rows = np.linalg.svd(matrix, full_matrices=False)
+        kept = values > 1e-9 * max(values.max(initial=0.0), 1e-12)
+        self._basis = rows[kept][:DIMENSIONS].T
+        self._centres = kmeans(_unit(matrix @ self._basis), clusters)
+
+    def __call__(self, terms: Mapping[str, int]) -> int:
+        place = _unit((hashed(terms) * self._idf)[None, :]) @ self._basis
+        return int((_unit(place) @ self._centres.T).argmax())
+
+
+def hashed(terms: Mapping[str, int]) -> FloatArray:
+    """Return 1 + ln(count) of the terms, folded into ``HASHED_TERMS`` columns."""
+    row = np.zeros(HASHED_TERMS)
+    for term, count in terms.items():
+        row[mmh3.hash(term, signed=False) % HASHED_TERMS] += 1.0 + math.log(count)
+    return row
+
+
+def kmeans(points: FloatArray, clusters: int) -> FloatArray:
+    """Return at most *clusters* unit centres of unit *points*, shape (k, dimensions)."""
+    chosen = [int((points @ points.mean(axis=0)).argmax())]
+    while len(chosen) < min(clusters, len(points)):
+        chosen.append(int((points @ points[chosen].T).max(axis=1).argmin()))
+    centres = points[chosen]
+    for _ in range(ROUNDS):
+        nearest = (points @ centres.T).argmax(axis=1)
+        moved = np.stack(
+            [points[nearest == k].mean(axis=0) if (nearest == k).any() else c for k, c in enumerate(centres)]
+        )
+        moved = _unit(moved)
+        if np.allclose(moved, centres):
+            break
+        centres = moved
+    return centres
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(norms > 0, norms, 1.0), dtype=np.float64)

@@ -1,0 +1,58 @@
+"""Logistic models learnt one outcome at a time (AdaGrad: Duchi, Hazan, Singer 2011)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class DenseModel:
+    """logit = features @ weights; one AdaGrad step an outcome."""
+
+    def __init__(self, weights: Sequence[float], rate: float) -> None:
+        self.weights = np.array(weights, dtype=np.float64)
+        self._squares = np.full(len(weights), 1e-2)
+        self._rate = rate
+
+    def logits(self, features: FloatArray) -> FloatArray:
+        return np.asarray(features @ self.weights, dtype=np.float64)
+
+    def learn(self, features: FloatArray, outcome: float, logit: float) -> None:
+        """Take one step on the log loss of *outcome* (0..1, shares allowed)."""
+        gradient = (sigmoid(logit) - outcome) * features
+        self._squares += gradient * gradient
+        self.weights -= self._rate * gradient / np.sqrt(self._squares)
+
+
+class TermModel:
+    """A logistic model over sets of numbered terms, *terms* weights of 4 bytes and as many squares."""
+
+    def __init__(self, terms: int, rate: float, bias: float) -> None:
+        self._weights = np.zeros(terms, dtype=np.float32)
+        self._squares = np.full(terms, 1e-2, dtype=np.float32)
+        self._rate = rate
+        self._bias = bias
+
+    def logit(self, terms: IntArray) -> float:
+        """Return the logit of a set of distinct terms, each of value 1/sqrt(n)."""
+        if not len(terms):
+            return self._bias
+        return self._bias + float(self._weights[terms].sum()) / math.sqrt(len(terms))
+
+    def learn(self, terms: IntArray, outcome: float) -> None:
+        error = sigmoid(self.logit(terms)) - outcome
+        self._bias -= 0.02 * error
+        if len(terms):
+            gradient = error / math.sqrt(len(terms))
+            self._squares[terms] += gradient * gradient
+            self._weights[terms] -= self._rate * gradient / np.sqrt(self._squares[terms])
+
+
+def sigmoid(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-min(35.0, max(-35.0, logit))))

@@ -1,0 +1,34 @@
+"""Best-first with anchors: the words of a link count beside the page it stands on."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+from scrapy_replica.focus.strategy import FloatArray, Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy_replica.focus.links import LinkWords
+    from scrapy_replica.records import Link, Page
+
+OWN_WORDS = 0.5
+"""Weight of the link's own words; the page has the rest (Hersovici et al. 1998, shark-search, weighs both alike)."""
+
+
+class BestFirstAnchors(Strategy):
+    """Mean of the page's relevance and that of anchor text and URL words, by the same model. No memory but a cache."""
+
+    name: ClassVar[str] = "best-first-anchors"
+    remembers: ClassVar[bool] = False
+
+    def __init__(self, link_words: LinkWords) -> None:
+        self._words = link_words
+        self._relevance = 0.0
+
+    def visited(self, page: Page, relevance: float) -> None:  # noqa: ARG002 - the relevance says it all
+        self._relevance = relevance if math.isfinite(relevance) else 0.0
+
+    def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
+        return (1.0 - OWN_WORDS) * self._relevance + OWN_WORDS * self._words(links)
