@@ -34,7 +34,9 @@ class HostsCommand(Command):
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
         parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
         parser.add_argument(
-            "--export", choices=sorted(EXPORTS), help="print the aliases as Nutch, HTTrack or Algolia read them"
+            "--export",
+            choices=sorted(EXPORTS),
+            help="print as Nutch, HTTrack or Algolia read them the aliases that keep the path",
         )
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
@@ -146,19 +148,24 @@ def as_text(verdicts: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def aliases(verdicts: list[dict[str, Any]]) -> dict[str, str]:
+    """Return copy -> kept host. An alias keeps the path, so copies whose site lies elsewhere are left out."""
+    return {v["copy"]: v["keeper"] for v in verdicts if v["copy_prefix"] == v["keeper_prefix"]}
+
+
 def nutch(verdicts: list[dict[str, Any]]) -> str:
     """Return lines of Nutch's ``host-urlnormalizer.txt``, which ``REPLICA_ALIASES`` reads, too."""
-    return "".join(f"{verdict['copy']} {verdict['keeper']}\n" for verdict in verdicts)
+    return "".join(f"{copy} {keeper}\n" for copy, keeper in aliases(verdicts).items())
 
 
 def httrack(verdicts: list[dict[str, Any]]) -> str:
     """Return HTTrack's ``--host-alias`` options."""
-    return "".join(f"--host-alias {verdict['copy']}={verdict['keeper']}\n" for verdict in verdicts)
+    return "".join(f"--host-alias {copy}={keeper}\n" for copy, keeper in aliases(verdicts).items())
 
 
 def algolia(verdicts: list[dict[str, Any]]) -> str:
     """Return the ``hostnameAliases`` of an Algolia crawler."""
-    return json.dumps({"hostnameAliases": {v["copy"]: v["keeper"] for v in verdicts}}, indent=2) + "\n"
+    return json.dumps({"hostnameAliases": aliases(verdicts)}, indent=2) + "\n"
 
 
 EXPORTS = {"algolia": algolia, "httrack": httrack, "nutch": nutch}
