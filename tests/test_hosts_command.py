@@ -63,6 +63,15 @@ class TestHosts:
         assert [verdict["copy"] for verdict in found["verdicts"]] == ["www.a.example", "b.example"]
         assert found["verdicts"][0]["evidence"] == {"sm10": 0.8, "alpha_pu": 0.97}
 
+    def test_a_kept_host_that_became_a_copy_heads_no_group(self, job, capsys):
+        db = SqliteCrawlDB(job / FILE_NAME)
+        db.verdicts.enter(Verdict("a.example", "z.example", "", "", 0.9, 5), 1_700_000_000.0, 1_800_000_000.0)
+        db.commit()
+        db.close()
+        out = replica(capsys, "hosts", "--job", job)[1]
+        assert [line for line in out.splitlines() if not line.startswith(" ")] == ["z.example"]
+        assert "  www.a.example of a.example  score" in out
+
     def test_no_verdicts(self, tmp_path, capsys):
         SqliteCrawlDB(tmp_path / FILE_NAME).close()
         assert replica(capsys, "hosts", "--job", tmp_path)[1] == "no host is known to be a replica of another\n"

@@ -133,18 +133,25 @@ def as_text(verdicts: list[dict[str, Any]]) -> str:
     if not verdicts:
         return "no host is known to be a replica of another\n"
     lines = []
-    for keeper in dict.fromkeys(verdict["keeper"] for verdict in verdicts):
-        lines.append(keeper)
-        for verdict in verdicts:
-            if verdict["keeper"] == keeper:
-                place = f"/{verdict['copy_prefix']} = /{verdict['keeper_prefix']}"
-                lines.append(
-                    f"  {verdict['copy']}  score {verdict['score']:.3f} by {verdict['by']}, {place}, "
-                    f"{verdict['aligned_pages']} pages compared, {verdict['saved']} URLs not fetched"
-                )
-                evidence = ", ".join(f"{name} {value:.3g}" for name, value in verdict["evidence"].items())
-                if evidence:
-                    lines.append(f"    {evidence}")
+    keeper_of = {verdict["copy"]: verdict["keeper"] for verdict in verdicts}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for verdict in verdicts:
+        kept = verdict["keeper"]
+        while kept in keeper_of:
+            kept = keeper_of[kept]
+        groups.setdefault(kept, []).append(verdict)
+    for kept, copies in groups.items():
+        lines.append(kept)
+        for verdict in copies:
+            place = f"/{verdict['copy_prefix']} = /{verdict['keeper_prefix']}"
+            of_whom = f" of {verdict['keeper']}" if verdict["keeper"] != kept else ""
+            lines.append(
+                f"  {verdict['copy']}{of_whom}  score {verdict['score']:.3f} by {verdict['by']}, {place}, "
+                f"{verdict['aligned_pages']} pages compared, {verdict['saved']} URLs not fetched"
+            )
+            evidence = ", ".join(f"{name} {value:.3g}" for name, value in verdict["evidence"].items())
+            if evidence:
+                lines.append(f"    {evidence}")
     return "\n".join(lines) + "\n"
 
 
