@@ -111,7 +111,7 @@ class Replicas:
             return Findings(), []
         neighbours = Neighbours.of(page)
         findings = self._detector.observe(page, neighbours)
-        mark = self._detector.candidates.hosts[page.host].pages.get(normal_path(path_of(page.url)))
+        mark = self._detector.candidates.host(page.host).pages.get(normal_path(path_of(page.url)))
         if mark is not None:
             self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
         for verdict in findings.verdicts:
@@ -139,6 +139,17 @@ class Replicas:
             return novelty
         is_same = self._detector.is_copied(page)
         return None if is_same is None else Novelty.NEAR_DUPLICATE if is_same else Novelty.NOVEL
+
+    def twin_url(self, page: Page) -> str | None:
+        """Return the URL on the kept host that stands for *page* of a copy."""
+        return self._canonical_url(page.url, self._detector.verdicts[page.host])
+
+    def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
+        """Take note that a page of a blocked *copy* was held against the kept host's; return the verdict taken back."""
+        withdrawn = self._detector.reviewed(copy, is_same=is_same)
+        for verdict in withdrawn:
+            self._db.verdicts.end(verdict.copy, "withdrawn")
+        return withdrawn
 
     # Verdicts
 

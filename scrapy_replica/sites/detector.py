@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -228,7 +227,7 @@ class Detector:
     def _decide(self, pair: Pair, comparison: Comparison, findings: Findings) -> bool:
         score = self.judge.score(comparison)
         pair.score = score
-        if score < self.judge.threshold_for(len(comparison.aligned), _coverage(comparison)):
+        if score < self.judge.threshold_for(len(comparison.aligned), comparison.coverage):
             return False
         clash = self._clash(comparison)
         if clash is not None:
@@ -314,37 +313,34 @@ class Detector:
             return pair.score >= _CONTRADICTION * self.judge.threshold
         if pair.n_near:
             return True
-        mine, theirs = (side.view(prefix)[1] for side, prefix in _sides(comparison))
+        mine = comparison.first.view(comparison.prefixes[0])[1]
+        theirs = comparison.second.view(comparison.prefixes[1])[1]
         n_common = len(mine & theirs)
         return n_common >= 3 and n_common >= 0.3 * min(len(mine), len(theirs))
 
     def _review(self, verdict: Verdict, path: str, mark: PageMark, findings: Findings) -> None:
         """Hold a page of a blocked copy against its keeper's; withdraw the verdict when most turn out to be others."""
         rest = relative(path, verdict.copy_prefix)
-        kept = self.candidates.hosts[verdict.keeper]
+        kept = self.candidates.host(verdict.keeper)
         twin = kept.view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
         if rest is not None and twin is None:
             return  # the keeper has not been asked for it
-        review = self._reviews.setdefault(verdict.copy, _Review())
-        if twin is not None and is_same_page(mark, twin):
-            review.same += 1
-        else:
-            review.other += 1
-        if review.other >= _MIN_OTHERS and review.other > review.same:
-            self.withdraw(verdict.copy)
-            findings.withdrawn.append(verdict)
+        findings.withdrawn += self.reviewed(verdict.copy, is_same=twin is not None and is_same_page(mark, twin))
+
+    def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
+        """Count a page of *copy* that was held against its keeper's; returns the verdict if this takes it back."""
+        verdict = self.verdicts.get(copy)
+        if verdict is None:
+            return []
+        review = self._reviews.setdefault(copy, _Review())
+        review.same += is_same
+        review.other += not is_same
+        if review.other < _MIN_OTHERS or review.other <= review.same:
+            return []
+        self.withdraw(copy)
+        return [verdict]
 
     def withdraw(self, copy: str) -> None:
         """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
         self.keep_apart(copy, self.verdicts[copy].keeper)
         self.expire(copy)
-
-
-def _coverage(pair: Comparison) -> float:
-    (my_pages, my_paths), (their_pages, their_paths) = (side.view(prefix) for side, prefix in _sides(pair))
-    known = len(my_paths & their_paths)
-    return min(len(my_pages.keys() & their_pages.keys()) / known, 1.0) if known else 0.0
-
-
-def _sides(pair: Comparison) -> Iterable[tuple[HostEvidence, str]]:
-    return zip((pair.first, pair.second), pair.prefixes, strict=True)
