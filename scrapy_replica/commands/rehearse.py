@@ -72,7 +72,7 @@ def novelty_figures(run: Run, settings: Settings) -> dict[str, int | float]:
     archive = open_archive(settings.getlist("REPLICA_ARCHIVE"))
     decompression = build_from_crawler(HttpCompressionMiddleware, run.crawler)
     crawl = Crawl(
-        Config(mode=Mode.OBSERVE, near_distance=config.near_distance, min_words=config.min_words),
+        Config(mode=Mode.OBSERVE, hosts=False, near_distance=config.near_distance, min_words=config.min_words),
         SqliteCrawlDB(None),
         BreadthFirst(),
         fingerprint=UrlFingerprints(RequestFingerprinter()).of_url,

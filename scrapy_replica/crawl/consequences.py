@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.replicas import ProbeUrl
+from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.watched import WatchedRule
 from scrapy_replica.crawldb.schema import DEMOTED, PRIORITY_STEP
 from scrapy_replica.crawldb.sqlite import NewUrl, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision, Reason
 from scrapy_replica.pages.links import host_of
-from scrapy_replica.records import Novelty
+from scrapy_replica.records import Novelty, Verdict
 
 if TYPE_CHECKING:
     from scrapy_replica.crawl.crawl import Crawl
@@ -29,11 +31,16 @@ class Consequences:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl, self._db, self._counts = crawl, crawl.db, crawl.counts
+        self._samples = Samples(crawl.replicas, crawl.db, crawl.fingerprint)
 
-    def of_page(self, observation: Observation) -> bool:
-        """Carry out what the page brought to light; tell whether the page is one that a DUST rule would have saved."""
+    def of_page(self, observation: Observation) -> None:
+        """Carry out what the page brought to light, and settle what it is a sample of."""
         self._of_hosts(observation)
-        return self._of_rules(observation)
+        if self._of_rules(observation):
+            return  # the pair tells, not the page alone
+        settled, withdrawn = self._samples.fetched(observation.page, observation.url_id, observation.novelty)
+        self._counts["sample/fetched"] += settled
+        self._take_back(withdrawn)
 
     # Hosts
 
@@ -42,12 +49,15 @@ class Consequences:
         for verdict in findings.verdicts:
             self._counts["host/blocked"] += 1
             self._reconsider(verdict.copy)
-        for verdict in findings.withdrawn:
-            self._counts["host/withdrawn"] += 1
-            self._db.restore(verdict.copy, HOST_REASONS)
+        self._take_back(findings.withdrawn)
         self._counts["host/conflicts"] += len(findings.conflicts)
         for probe in probes:
             self._counts["host/probes"] += self._probe(probe, observation)
+
+    def _take_back(self, verdicts: Sequence[Verdict]) -> None:
+        for verdict in verdicts:
+            self._counts["host/withdrawn"] += 1
+            self._db.restore(verdict.copy, HOST_REASONS)
 
     def _probe(self, probe: ProbeUrl, observation: Observation) -> bool:
         crawl = self._crawl
@@ -83,6 +93,7 @@ class Consequences:
     # Rules
 
     def _of_rules(self, observation: Observation) -> bool:
+        """Return whether the page is one that a DUST rule would have saved."""
         findings = self._crawl.dust.observe(observation.page, observation.url_id, observation.twin)
         for url_id, is_same in findings.settled:
             outcome = Novelty.EXACT_DUPLICATE if is_same else Novelty.NOVEL
@@ -116,6 +127,7 @@ class Consequences:
 
     def of_failure(self, url_id: int, status: int | None) -> None:
         """Take note that a URL brought no page: what was dropped in its favour comes back if there is none."""
+        self._take_back(self._samples.failed(url_id))
         if status in GONE:
             form = self._crawl.dust.gone(self._db.url_of(url_id))
             if form is not None:

@@ -81,6 +81,7 @@ class Crawl:
         self._pages = db.pages.count()
         self._is_warming_up = self.strategy.warms_up and self._pages < self.config.warmup_pages
         self.db.order_by_discovery(self._is_warming_up)
+        self.obey()
 
     def _end_warmup(self) -> None:
         self._is_warming_up = False
@@ -155,20 +156,15 @@ class Crawl:
             self._pages += 1
             self._guard.count(page.url, is_novel=is_news)
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
-        is_saved = self._consequences.of_page(observation)
-        self._count(observation, is_saved=is_saved)
+        self._consequences.of_page(observation)
+        self._count(observation)
         self.strategy.visited(page, relevance)
         return observation
 
-    def _count(self, observation: Observation, *, is_saved: bool) -> None:
+    def _count(self, observation: Observation) -> None:
         self.counts["page/observed"] += 1
         self.counts[f"page/{observation.novelty.value}"] += 1
         self.counts["page/relevant"] += observation.relevance > 0.5
-        if is_saved:
-            return  # the pair tells, not the page alone
-        outcome = self.replicas.outcome(observation.page, observation.novelty)
-        if outcome is not None and self.db.ledger.settle(observation.url_id, outcome.value):
-            self.counts["sample/fetched"] += 1
 
     def url_id(self, url: str) -> int:
         """Return the id of *url*, entering it as done if it is unknown (another scheduler fetched it)."""
