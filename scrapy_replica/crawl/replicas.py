@@ -111,7 +111,7 @@ class Replicas:
             return Findings(), []
         neighbours = Neighbours.of(page)
         findings = self._detector.observe(page, neighbours)
-        mark = self._detector.candidates.hosts[page.host].pages.get(normal_path(path_of(page.url)))
+        mark = self._detector.candidates.host(page.host).pages.get(normal_path(path_of(page.url)))
         if mark is not None:
             self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
         for verdict in findings.verdicts:

@@ -321,7 +321,7 @@ class Detector:
     def _review(self, verdict: Verdict, path: str, mark: PageMark, findings: Findings) -> None:
         """Hold a page of a blocked copy against its keeper's; withdraw the verdict when most turn out to be others."""
         rest = relative(path, verdict.copy_prefix)
-        kept = self.candidates.hosts[verdict.keeper]
+        kept = self.candidates.host(verdict.keeper)
         twin = kept.view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
         if rest is not None and twin is None:
             return  # the keeper has not been asked for it
