@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import random
 import sqlite3
+import subprocess
+import sys
 
 import pytest
+import pytest_asyncio
 from web import HTML, REPLICA, crawl, job_states, page, redirect, text
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.components import extension
 from scrapy_replica.crawldb.sqlite import FILE_NAME
 
 TOP = "http://a.example/"
@@ -328,3 +333,87 @@ class TestRestart:
         assert len(again) <= 3  # the seed, and what was in flight
         assert set(fetches(first)) | set(fetches(second)) == set(range(N))
         assert all(states <= {"done", "dropped"} for states in map(set, job_states(tmp_path).values()))
+
+
+def replica(*arguments):
+    command = [sys.executable, "-m", "scrapy", "replica", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.asyncio
+class TestOrders:
+    """What a person does to the table of rules while the crawl runs."""
+
+    @pytest.fixture(autouse=True)
+    def often(self, monkeypatch):
+        monkeypatch.setattr(extension, "ORDERS_SECONDS", 0.001)
+
+    async def test_disabled_while_it_runs(self, tmp_path):
+        told = []
+
+        def web(request):
+            if not told and (tmp_path / FILE_NAME).exists():
+                db = sqlite3.connect(tmp_path / FILE_NAME, timeout=0)
+                # The crawl may be writing, and this is its own thread: then the next request tries again.
+                with contextlib.suppress(sqlite3.OperationalError), db:
+                    if db.execute("UPDATE rules SET state = 'disabled' WHERE state = 'acting'").rowcount:
+                        told.append(request.url)
+                db.close()
+            return sort_orders(request)
+
+        result = await run(web, {"JOBDIR": str(tmp_path)})
+        assert told
+        assert [row[2] for row in rules(tmp_path)] == ["disabled"]
+        assert sum("zorder" in url for url in result.urls) >= 3 * N - 3
+        assert result.unfinished == {}
+
+    async def test_imported_acts_at_once_and_is_watched(self, tmp_path):
+        await run(sort_orders, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 5})
+        file = tmp_path / "rules.json"
+        include = {"include": ["a.example"]}
+        file.write_text(
+            json.dumps([{"order": 0, "urlPattern": include, "processor": "queryRemoval", "args": ["zorder"]}])
+        )
+        done = replica("rules", "import", file, "--job", tmp_path)
+        assert "1 rules put in force" in done.stderr
+        result = await run(sort_orders, {"JOBDIR": str(tmp_path)})
+        assert sum("zorder" in url for url in result.urls) == 0
+        assert {number_of(url) for url in result.urls} >= set(range(10, N))
+
+
+@pytest.mark.asyncio
+class TestCommands:
+    @pytest_asyncio.fixture
+    async def job(self, tmp_path):
+        await run(sort_orders, {"JOBDIR": str(tmp_path / "job")})
+        return tmp_path / "job"
+
+    async def test_list(self, job):
+        told = replica("rules", "list", "--job", job)
+        assert "a.example: drop zorder" in told.stdout
+        assert "acting, learnt by combined" in told.stdout
+        found = json.loads(replica("rules", "list", "--job", job, "--json").stdout)
+        assert found["figures"]["in_force"] == 1
+        assert found["figures"]["urls_saved"] > N
+        assert found["rules"][0]["right"] >= 3
+
+    async def test_export_is_read_by_the_other_tool(self, job, tmp_path):
+        canonicaliser = pytest.importorskip("duplicate_url_discarder.url_canonicalizer").UrlCanonicalizer
+        told = replica("rules", "export", "--job", job)
+        (tmp_path / "rules.json").write_text(told.stdout)
+        discarder = canonicaliser([tmp_path / "rules.json"])
+        assert discarder.process_url("http://a.example/a/7?zorder=up") == "http://a.example/a/7"
+
+    async def test_disable(self, job):
+        assert replica("rules", "disable", 1, "--job", job).returncode == 0
+        assert rules(job)[0][2] == "disabled"
+        done = replica("rules", "disable", 99, "--job", job)
+        assert done.returncode == 2
+        assert "there is no rule 99" in done.stderr
+
+    @pytest.mark.parametrize("content", ["not json", "{}", '[{"processor": "normalizer"}]'])
+    async def test_files_that_are_no_rules(self, job, tmp_path, content):
+        (tmp_path / "rules.json").write_text(content)
+        done = replica("rules", "import", tmp_path / "rules.json", "--job", job)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr

@@ -25,6 +25,14 @@ class TestTraps:
     def test_no_news_and_the_shape_of_a_trap(self, urls, kind):
         assert fed(urls).is_trap(urls[-1]) is kind
 
+    def test_old_versions_are_no_news_and_counted_by_host(self):
+        pages = [f"http://h/wiki/{page}?{view}" for page in "abc" for view in ("rev=7", "action=diff&version=2")]
+        traps = fed(pages, was_novel=True, patience=6)
+        assert traps.is_trap("http://h/wiki/d?do=revisions") is TrapKind.REVISIONS
+        assert traps.is_trap("http://h/wiki/d") is None
+        assert traps.is_trap("http://other/wiki/d?rev=3") is None
+        assert traps.is_trap("http://h/wiki/d?version=latest") is None
+
     def test_a_calendar_with_news_is_none(self):
         urls = [f"http://h/events/2024-{m:02}" for m in range(1, 13)]
         assert fed(urls, was_novel=True).is_trap(urls[-1]) is None
@@ -49,7 +57,7 @@ class TestTraps:
         assert fed([url]).is_trap(url) is None
 
     def test_ordinary_url_has_no_shape(self):
-        assert shape("http://h/wiki/Ada_Lovelace?oldid=7") is None
+        assert shape("http://h/wiki/Ada_Lovelace?section=7") is None
 
     def test_patience_must_be_positive(self):
         with pytest.raises(ValueError, match="patience"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_replica.commands import crawl, evaluate, explain, hosts, rehearse
+from scrapy_replica.commands import crawl, evaluate, explain, hosts, rehearse, rules
 
 if TYPE_CHECKING:
     from scrapy_replica.commands.command import Command
@@ -21,6 +21,7 @@ COMMANDS: tuple[Command, ...] = (
     hosts.HostsCommand(),
     hosts.BlockCommand(),
     hosts.AllowCommand(),
+    rules.RulesCommand(),
     evaluate.EvalCommand(),
 )
 

@@ -28,7 +28,10 @@ class EvalCommand(Command):
         replicas.add_argument("--train", metavar="DIR", help="learn from this folder instead of the other folds")
         replicas.add_argument("--model", metavar="FILE", help="take this judge as it is")
         replicas.set_defaults(evaluate=replica_figures)
-        for question in (replicas,):
+        dust = questions.add_parser("dust", help="DUST rules: a table like dust_urls.csv.gz")
+        dust.add_argument("file", metavar="FILE")
+        dust.set_defaults(evaluate=dust_figures)
+        for question in (replicas, dust):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
@@ -52,6 +55,13 @@ def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     judge = Judge.load(existing(opts.model)) if opts.model else Judge.load()
     truth, pages = replica_pairs.read_truth(folder), replica_pairs.read_pages(folder)
     return replica_crawl.crawl_figures(truth, pages, judge)
+
+
+def dust_figures(opts: argparse.Namespace) -> Mapping[str, float]:
+    """Return the figures of ``eval dust``."""
+    from scrapy_replica.evaluation import dust  # noqa: PLC0415 - what it needs is imported when it runs
+
+    return dust.evaluate(existing(opts.file))
 
 
 def existing(name: str) -> Path:

@@ -34,10 +34,10 @@ class Consequences:
         self._samples = Samples(crawl.replicas, crawl.db, crawl.fingerprint)
 
     def of_page(self, observation: Observation) -> None:
-        """Carry out what the page brought to light."""
+        """Carry out what the page brought to light, and settle what it is a sample of."""
         self._of_hosts(observation)
         if self._of_rules(observation):
-            return  # a DUST rule would have saved it: the pair tells, not the page alone
+            return  # the pair tells, not the page alone
         settled, withdrawn = self._samples.fetched(observation.page, observation.url_id, observation.novelty)
         self._counts["sample/fetched"] += settled
         self._take_back(withdrawn)
@@ -93,6 +93,7 @@ class Consequences:
     # Rules
 
     def _of_rules(self, observation: Observation) -> bool:
+        """Return whether the page is one that a DUST rule would have saved."""
         findings = self._crawl.dust.observe(observation.page, observation.url_id, observation.twin)
         for url_id, is_same in findings.settled:
             outcome = Novelty.EXACT_DUPLICATE if is_same else Novelty.NOVEL

@@ -10,6 +10,7 @@ from typing import TextIO
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.consequences import PROBE_SCORE, Consequences
 from scrapy_replica.crawl.dust import Dust
+from scrapy_replica.crawl.guard import Guard
 from scrapy_replica.crawl.guide import Guide
 from scrapy_replica.crawl.novelty import Duplicates
 from scrapy_replica.crawl.observation import Observation
@@ -22,7 +23,6 @@ from scrapy_replica.decision import FETCH, Action, Decision
 from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
-from scrapy_replica.urls.budgets import NoveltyBudgets
 
 PENALTY = {Action.DROP: float("inf"), Action.DEMOTE: DEMOTED}
 
@@ -67,14 +67,14 @@ class Crawl:
         self.fingerprint, self._now, self._sink = fingerprint, now, sink
         self._best_score: dict[str, float] = {}
         self._duplicates = Duplicates(db.pages, config)
-        self._budgets = NoveltyBudgets(config.trap_credit, config.host_budget, config.path_budget)
+        self._guard = Guard(config)
         for url, novelty in db.pages.novelties():
-            self._budgets.count(url, is_novel=NOVEL.get(novelty))
+            self._guard.count(url, is_novel=NOVEL.get(novelty))
         self.replicas = Replicas(config, db, now)
         self.dust = Dust(config, db, now)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
-        self._policy = Policy(config, aliases, self.replicas, self.dust.hit, self._budgets)
+        self._policy = Policy(config, aliases, self.replicas, self.dust.hit, self._guard)
         self.rewritten = self._policy.rewritten
         self._consequences = Consequences(self)
         self.obey = self._consequences.obey
@@ -143,7 +143,7 @@ class Crawl:
         self._duplicates.add(page)
         if is_new:
             self._pages += 1
-            self._budgets.count(page.url, is_novel=is_news)
+            self._guard.count(page.url, is_novel=is_news)
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
         self._consequences.of_page(observation)
         self._count(observation)

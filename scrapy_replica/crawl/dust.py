@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 PLAN_EVERY = 5
 """Pages of a host between two looks for URLs that would prove its candidates."""
 WAITING_LOOKED_AT = 500
-PROOFS, PROOF_SHARE = 16, 0.1
+PROOFS, PROOF_SHARE = 12, 0.1
 """URLs of one host fetched to prove rules: at most so many, and this share of its pages."""
 MAX_CANDIDATES = 12
 """Rules of one host under proof at a time."""
@@ -139,10 +139,11 @@ class Dust:
         if not self._rules:
             return None
         form = form_of(url)
+        misled = self._in_force.gone(form)
         for watched in self._watched(parse(form).host):
-            if watched.failed(form):
+            if watched.failed(form, is_acting=watched in misled):
                 self._keep(watched)
-        return form if self._in_force.gone(form) else None
+        return form if misled else None
 
     # Rules
 

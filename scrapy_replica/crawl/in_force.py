@@ -10,6 +10,9 @@ from scrapy_replica.crawl.watched import WatchedRule
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rulebook import RuleBook
 
+MAX_TARGETS = 100_000
+"""Canonical forms remembered until they are fetched, about 20 MB."""
+
 
 class Hit(NamedTuple):
     """Why a URL need not be fetched as it stands."""
@@ -37,6 +40,8 @@ class InForce:
         self._images: dict[str, dict[str, tuple[int, ...]]] = {}
         """Host (and port) -> canonical form of a fetched URL -> the rules that led there."""
         self._dead: set[str] = set()
+        self._targets: dict[str, list[WatchedRule]] = {}
+        """Canonical form that is to be fetched in the place of others -> the rules that led there."""
 
     def put(self, rules: list[WatchedRule]) -> None:
         """Put *rules* in force in place of those before."""
@@ -61,6 +66,8 @@ class InForce:
             return None
         if before is None and (canonical in self._dead or not all(rule.has_images for rule in rules)):
             return None
+        if before is None and len(self._targets) < MAX_TARGETS:
+            self._targets[canonical] = rules
         ids = tuple(rule.id for rule in watched)
         return Hit(ids, canonical, before is not None, all(rule.is_certain for rule in watched))
 
@@ -87,6 +94,7 @@ class InForce:
 
     def fetched(self, form: str, name: str) -> None:
         """Take note that the page at *form*, on host (and port) *name*, was fetched."""
+        self._targets.pop(form, None)
         images = self._images.get(name)
         if images is not None:
             self._enter(images, form)
@@ -95,9 +103,9 @@ class InForce:
         """Tell whether a rule changes *form*."""
         return self._book.has_rules(name) and bool(self._book.canonical(form)[1])
 
-    def gone(self, form: str) -> bool:
-        """Take note that there is no page at *form*; tell whether other URLs may have been dropped in its favour."""
-        if not self._book.has_rules(parse(form).host):
-            return False
-        self._dead.add(form)
-        return True
+    def gone(self, form: str) -> list[WatchedRule]:
+        """Take note that there is no page at *form*; return the rules that led others there."""
+        rules = self._targets.pop(form, [])
+        if rules:
+            self._dead.add(form)
+        return rules

@@ -8,13 +8,13 @@ from dataclasses import replace
 import mmh3
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.guard import Guard
 from scrapy_replica.crawl.in_force import Hit
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.replicas import Block, Replicas
 from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
 from scrapy_replica.records import Novelty
 from scrapy_replica.sites.aliases import Aliases
-from scrapy_replica.urls.budgets import NoveltyBudgets
 
 
 class Policy:
@@ -30,9 +30,9 @@ class Policy:
         aliases: Aliases,
         replicas: Replicas,
         dust: Callable[[str, str], Hit | None],
-        budgets: NoveltyBudgets,
+        guard: Guard,
     ) -> None:
-        self._config, self._aliases, self._replicas, self._budgets = config, aliases, replicas, budgets
+        self._config, self._aliases, self._replicas, self._guard = config, aliases, replicas, guard
         self._dust = dust
 
     def of_url(self, url: str, host: str, fingerprint: int | None) -> Decision:
@@ -51,9 +51,8 @@ class Policy:
             return self._blocked(block, fingerprint)
         if (hit := self._dust(url, host)) is not None:
             return self._saved(url, hit)
-        if (spent := self._budgets.spent(url)) is not None:
-            reason, prefix, is_certain = spent
-            return self._resolve(Action.DROP, reason, fingerprint, {"prefix": prefix}, is_certain=is_certain)
+        if (barred := self._guard.bars(url)) is not None:
+            return self._resolve(Action.DROP, barred[0], fingerprint, barred[1], is_certain=barred[2])
         return FETCH
 
     def of_link(self, observation: Observation, url: str, host: str, fingerprint: int | None) -> Decision:

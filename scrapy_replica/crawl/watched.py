@@ -15,12 +15,14 @@ from scrapy_replica.urls.validation import Pair, RuleWatch, pairs_to_fetch
 PROVED = 3
 """Right pairs, and no wrong one, after which a rule acts as a guess."""
 CONFIRMED = 5
-"""Right pairs after which it is certain."""
+"""Right pairs after which it is certain; what it was learnt from stands for two of them, a prior for none."""
 IMAGES_NEEDED = 2
 """Images that must have been the page of their URL before URLs are rewritten; until then the first of each group is
 fetched as it stands: a session id may not matter and yet be obligatory."""
-PAIRS_PER_RULE = 8
+PAIRS_PER_RULE = 6
 """Pairs fetched on purpose to prove one rule."""
+MOST_MISSING = -2
+"""Images asked for that do not exist, less those that do, at which no more are asked for."""
 _MAX_SEEN = 5_000
 
 
@@ -64,7 +66,7 @@ class WatchedRule:
 
     @property
     def is_certain(self) -> bool:
-        return self.is_manual or self.watch.right >= CONFIRMED
+        return self.is_manual or self.watch.right + min(self.rule.support, 2) >= CONFIRMED
 
     @property
     def has_images(self) -> bool:
@@ -121,12 +123,11 @@ class WatchedRule:
         self._close_if_wrong()
         return Settled(before.url_id if image is None and before is not None else url_id, is_same)
 
-    def failed(self, form: str) -> bool:
-        """Take note that there is no page at *form*; tell whether it was an image."""
-        if form not in self._awaited:
-            return False
-        self.images -= 1
-        return True
+    def failed(self, form: str, *, is_acting: bool) -> bool:
+        """Take note that there is no page at *form*; tell whether that says something of the rule."""
+        # A request spent on nothing weighs more than one that was well spent: a third of the images may be missing.
+        self.images -= 2 if is_acting else form in self._awaited
+        return is_acting or form in self._awaited
 
     def _close_if_wrong(self) -> None:
         # One wrong pair among few: it may act no longer, and what stopped acting never comes back.
@@ -136,12 +137,15 @@ class WatchedRule:
 
     def pairs(self, host: HostPages, waiting: Iterable[str]) -> list[str]:
         """Return forms to fetch that prove or refute the rule, within its budget."""
-        fetched = [seen.form for image, seen in self._seen.items() if image not in host.clusters][:50]
+        fetched: list[str] = []
+        if self.images > MOST_MISSING:
+            fetched = [seen.form for image, seen in self._seen.items() if image not in host.clusters][:50]
         known = host.clusters.keys() | self._seen.keys()
         found: dict[str, None] = {}
         for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, self.budget):
             self.budget -= 1
-            for form in (pair.url, pair.image):
+            is_group_enough = self.images <= MOST_MISSING and pair.image in self._seen
+            for form in (pair.url,) if is_group_enough else (pair.url, pair.image):
                 if form not in host.clusters and form not in self._awaited:
                     found[form] = None
             self._awaited.add(pair.image)
