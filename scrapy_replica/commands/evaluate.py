@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +29,20 @@ class EvalCommand(Command):
         replicas.add_argument("--train", metavar="DIR", help="learn from this folder instead of the other folds")
         replicas.add_argument("--model", metavar="FILE", help="take this judge as it is")
         replicas.set_defaults(evaluate=replica_figures)
-        for question in (replicas,):
+        visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet)")
+        add_visit_arguments(visits)
+        text = questions.add_parser("text", help="relevance models: 20 Newsgroups or WebKB (Parquet)")
+        text.add_argument("file", metavar="FILE")
+        text.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the split")
+        text.set_defaults(evaluate=text_figures)
+        for question in (replicas, visits, text):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        figures: Mapping[str, Any] = opts.evaluate(opts)
+        figures: Mapping[str, Any] | str = opts.evaluate(opts)
+        if isinstance(figures, str):
+            sys.stdout.write(figures + "\n")
+            return 0
         numbers = {name: value for name, value in figures.items() if value == value}  # noqa: PLR0124 - NaN is no number
         hidden = {"evaluate", "run", "command", "question", "json", "set", "loglevel", "logfile"}
         inputs = {k: v for k, v in vars(opts).items() if k not in hidden and v not in (None, False)}
@@ -52,6 +62,41 @@ def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     judge = Judge.load(existing(opts.model)) if opts.model else Judge.load()
     truth, pages = replica_pairs.read_truth(folder), replica_pairs.read_pages(folder)
     return replica_crawl.crawl_figures(truth, pages, judge)
+
+
+def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``eval visits`` takes."""
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--topic", required=True, help="label of the pages to find")
+    parser.add_argument("--strategies", nargs="+", metavar="NAME", help="names of REPLICA_STRATEGY, and omniscient")
+    parser.add_argument("--draws", type=int, default=3, metavar="N", help="draws of the examples (3)")
+    parser.add_argument("--cap-host", type=int, metavar="N", help="most pages of one host")
+    parser.add_argument("--cap-domain", type=int, metavar="N", help="most pages of one registered domain")
+    parser.add_argument("--plot", metavar="FILE", help="draw the curves into FILE (.png, .svg, .pdf)")
+    parser.set_defaults(evaluate=visit_figures)
+
+
+def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval visits``, or their table, and draw the plot."""
+    from scrapy_replica.evaluation import visits  # noqa: PLC0415 - extra test
+    from scrapy_replica.rehearsal.visit import Limits  # noqa: PLC0415
+
+    if opts.draws < 1:
+        raise ValueError(f"--draws is {opts.draws}: it must be at least 1")
+    names = opts.strategies or visits.STRATEGIES
+    limits = Limits(per_host=opts.cap_host, per_domain=opts.cap_domain)
+    result = visits.evaluate(existing(opts.file), opts.topic, names, opts.draws, limits=limits)
+    if opts.plot:
+        visits.plot(result, Path(opts.plot))
+    return result["figures"] if opts.json else visits.table(result)
+
+
+def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval text``, or their table."""
+    from scrapy_replica.evaluation import text  # noqa: PLC0415 - extra learn
+
+    result = text.evaluate(existing(opts.file), seed=opts.seed)
+    return result["figures"] if opts.json else text.table(result)
 
 
 def existing(name: str) -> Path:
