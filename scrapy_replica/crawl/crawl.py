@@ -325,7 +325,10 @@ class Crawl:
             if not heads or heads[0].id in asked:
                 return
             asked.update(head.id for head in heads)
+            # Probes and exempt requests were not scored by the strategy.
             heads = [head for head in heads if not head.is_exempt and abs(own_score(head)) < PROBE_SCORE / 2]
+            if not heads:
+                return
             scores = self.guide.scores_now([head.url for head in heads])
             self._is_steady = scores is None
             for head, score in zip(heads, scores or (), strict=bool(scores)):
