@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replica_sites import page, site, text_of
 
+from scrapy_replica.sites import candidates as candidates_module
 from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.evidence import MAX_PATHS, HostEvidence, PageMark, host_of, mark_of, path_of
 
@@ -86,6 +87,59 @@ class TestCandidates:
         for host in ("a.example", "b.example"):
             candidates.add_page(page(host, f"/{host}", "under construction"))
         assert candidate_names(candidates) == set()
+
+
+class TestBounds:
+    """Memory of a broad crawl: what is kept over all hosts."""
+
+    def test_lists_keep_a_sample_that_mirrors_draw_alike(self, monkeypatch):
+        monkeypatch.setattr(candidates_module, "MAX_ENTRIES", 2_000)
+        candidates = Candidates()
+        for host in range(300):
+            for number in range(20):
+                candidates.add_url(f"h{host}.example", f"/own-{host}/page-{host}-{number}.html")
+                assert candidates.n_entries <= 2_000 + 6
+        for number in range(200):
+            candidates.add_url("a.example", f"/work/chapter-{number}.html")
+            candidates.add_url("b.example", f"/mirror/work/chapter-{number}.html")
+        pair = candidates.pair("a.example", "b.example")
+        assert pair.is_candidate
+        assert pair.election.winner() == ("", "mirror")
+        assert len(candidates.host("a.example").paths) == 200
+
+    def test_a_host_of_300_000_urls(self):
+        candidates = Candidates()
+        for number in range(300_000):
+            candidates.add_url("big.example", f"/items/{number % 7}/item-{number}.html")
+        assert MAX_PATHS // 4 < len(candidates.host("big.example").paths) <= MAX_PATHS
+        assert candidates.n_entries <= 3 * MAX_PATHS
+        for number in range(3_000):
+            candidates.add_url("copy.example", f"/m/items/{number % 7}/item-{number}.html")
+        assert candidate_names(candidates) == {("big.example", "copy.example")}
+
+    def test_pairs_with_least_evidence_are_forgotten_first(self, monkeypatch):
+        monkeypatch.setattr(candidates_module, "MAX_PAIRS", 200)
+        candidates = Candidates()
+        for host in ("a.example", "b.example"):
+            for each in site(host, "w"):
+                candidates.add_page(each)
+        for number in range(60):
+            for host in range(10):
+                candidates.add_url(f"h{number}-{host}.example", f"/shared-{number}")
+            assert len(candidates.pairs) <= 200 + 100
+        assert candidate_names(candidates) == {("a.example", "b.example")}
+        assert all(
+            candidates.pairs[tuple(sorted((host, other)))] is pair
+            for host, found in candidates.partners.items()
+            for other, pair in found.items()
+        )
+
+    def test_forgetting_gives_every_place_up(self):
+        candidates = Candidates()
+        for number in range(2_500):
+            candidates.add_url("a.example", f"/x/{number}.html")
+        candidates.forget("a.example")
+        assert candidates.n_entries == 0
 
 
 class TestMarks:

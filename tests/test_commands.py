@@ -17,6 +17,8 @@ from web import job_states, page, text
 
 PAGES = 90
 SITE = "http://w.example/"
+HASTE = ("-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8")
+"""A live crawl is polite by default."""
 FIGURES = {
     *("pages", "novel", "near_duplicates", "exact_duplicates", "traps", "relevant"),
     *("relevant_at_5", "relevant_at_10", "relevant_at_25", "relevant_at_50"),
@@ -216,7 +218,7 @@ class TestCrawl:
     def test_live(self, server, tmp_path):
         seeds = f"http://127.0.0.1:{server.server_port}/"
         job, items = tmp_path / "job", tmp_path / "items.jsonl"
-        done = replica("crawl", seeds, "--max-pages", 20, "--job", job, "-o", items, "--json")
+        done = replica("crawl", seeds, "--max-pages", 20, "--job", job, "-o", items, "--json", *HASTE)
         found = figures(done)
         assert found["pages"] == 20
         assert f"ledger: {job}" in done.stderr
@@ -227,7 +229,7 @@ class TestCrawl:
 
     def test_interrupted_and_taken_up(self, server, tmp_path):
         seeds = f"http://127.0.0.1:{server.server_port}/"
-        command = [sys.executable, "-m", "scrapy", "replica", "crawl", seeds, "--job", str(tmp_path), "--json"]
+        command = [sys.executable, "-m", "scrapy", "replica", "crawl", seeds, "--job", str(tmp_path), "--json", *HASTE]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert server.is_busy.wait(60)
         os.kill(process.pid, signal.SIGINT)
@@ -237,7 +239,7 @@ class TestCrawl:
         assert "Traceback" not in err
         before = set(server.answered)
         assert "being fetched" not in {state for states in job_states(tmp_path).values() for state in states}
-        figures(replica("crawl", seeds, "--job", tmp_path, "--max-pages", 10, "--json"))
+        figures(replica("crawl", seeds, "--job", tmp_path, "--max-pages", 10, "--json", *HASTE))
         after = server.answered - before - {"/robots.txt"}
         assert len(after) >= 10
         assert {int(path[1:]) for path in after}.isdisjoint(

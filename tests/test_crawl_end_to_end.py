@@ -151,7 +151,7 @@ class TestExistingSpider:
             def parse(self, response):
                 for link in response.css("a::attr(href)").getall():
                     yield response.follow(link, lambda r: list(self.parse(r)))
-                self.scheduler = self.crawler.engine.scheduler
+                self.scheduler = self.crawler.engine._slot.scheduler
 
         result = await crawl(Finds, site(), REPLICA)
         assert len(result.urls) == 82

@@ -49,6 +49,14 @@ class TestOrder:
         db.discover(url("a", "poor", -5.0))
         assert taken(db) == ["a/poor", "a/demoted"]
 
+    def test_demoted_waits_for_hosts_that_are_not_ready(self, db):
+        db.discover(url("a", "demoted", 0.9 - DEMOTED))
+        db.discover(url("b", "slow", 0.1))
+        db.hold(db.host_id("b"))
+        assert db.take() is None
+        db.release(db.host_id("b"))
+        assert taken(db) == ["b/slow", "a/demoted"]
+
     def test_a_better_score_raises_a_waiting_url(self, db):
         db.discover(url("a", "1", 0.5))
         db.discover(url("b", "1", 0.1))

@@ -17,8 +17,9 @@ from kill_target import CONCURRENT_REQUESTS, PAGES, links_of, url_of
 from scrapy import Request, Spider
 from web import HTML, REPLICA, crawl, job_states, page
 
+from scrapy_replica.components import serialise
 from scrapy_replica.crawldb.schema import LEASED
-from scrapy_replica.crawldb.sqlite import FILE_NAME
+from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB
 
 KILLS = 20
 TARGET = Path(__file__).parent / "kill_target.py"
@@ -151,3 +152,29 @@ class TestStartRequests:
         first = await crawl(Grows, lambda r: page(seed=r.url), settings, many=2)
         second = await crawl(Grows, lambda r: page(seed=r.url), settings, many=4)
         assert [url[-1] for url in first.urls + second.urls] == ["0", "1", "2", "3"]
+
+
+class TestChangedSpider:
+    @pytest.mark.asyncio
+    async def test_a_request_whose_callback_went_away_is_told_and_the_rest_is_fetched(self, tmp_path, caplog):
+        class Before(Spider):
+            name = "changes"
+
+            def gone(self, response): ...
+
+        class After(Spider):
+            name = "changes"
+
+            def parse(self, response): ...
+
+        db = SqliteCrawlDB(tmp_path / FILE_NAME)
+        spider = Before()
+        for number, callback in enumerate((spider.gone, None)):
+            request = Request(f"http://a.example/{number}", callback=callback)
+            db.discover(NewUrl(request.url, "a.example", number, payload=serialise.dump(request, spider)))
+        db.close()
+        pages = {f"http://a.example/{number}": page(seed=number) for number in range(2)}
+        result = await crawl(After, pages, REPLICA | {"JOBDIR": str(tmp_path)})
+        assert result.urls == ["http://a.example/1"]
+        assert result.unfinished == {}
+        assert "http://a.example/0 cannot be made again" in caplog.text

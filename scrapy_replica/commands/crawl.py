@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 
+POLITE = {"ROBOTSTXT_OBEY": True, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "DOWNLOAD_DELAY": 1}
+"""What ``scrapy startproject`` writes into a new project's settings; a project's own settings and ``-s`` win."""
+
+
 class CrawlCommand(Command):
     """Crawls from seeds with the add-on and prints what came of it."""
 
@@ -28,6 +32,7 @@ class CrawlCommand(Command):
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        settings.setdict(POLITE, "command")
         apply_arguments(opts, settings)
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         run = Run(opts, settings)

@@ -84,6 +84,7 @@ def explain_host(db: sqlite3.Connection, host: str) -> dict[str, Any] | None:
         (row["id"],),
     ):
         known[f"pages {novelty}"] = count
+    known |= _verdict_on(db, row["name"])
     known["decisions"] = [
         f"{count} URLs: {action} ({reason})"
         for action, reason, count in db.execute(
@@ -92,6 +93,23 @@ def explain_host(db: sqlite3.Connection, host: str) -> dict[str, Any] | None:
             (row["id"],),
         )
     ]
+    return known
+
+
+def _verdict_on(db: sqlite3.Connection, host: str) -> dict[str, Any]:
+    """Return the last verdict on *host*, and the hosts that are copies of it."""
+    known: dict[str, Any] = {}
+    row = db.execute("SELECT * FROM verdicts WHERE copy = ? ORDER BY id DESC LIMIT 1", (host,)).fetchone()
+    if row is not None:
+        known["verdict"] = "replica" if row["ended"] is None else f"replica, {row['ended']} since"
+        known |= {"keeper": row["keeper"], "score": round(row["score"], 4), "since": _time(row["at"])}
+        known["by"] = "hand" if row["expires_at"] is None else "judge"
+        known["aligned pages"] = row["n_aligned"]
+        known["place"] = f"/{row['copy_prefix']} = /{row['keeper_prefix']}"
+        known["evidence"] = json.loads(row["evidence"])
+    copies = db.execute("SELECT copy FROM verdicts WHERE keeper = ? AND ended IS NULL ORDER BY id", (host,)).fetchall()
+    if copies:
+        known["replicas"] = [copy for (copy,) in copies]
     return known
 
 
@@ -116,9 +134,15 @@ def _decision(row: sqlite3.Row) -> str:
     return text
 
 
+def _words(value: object) -> object:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number:.3g}" for name, number in value.items()) or None
+    return ", ".join(value) if isinstance(value, list) else value
+
+
 def in_words(known: dict[str, Any]) -> str:
     """Return *known* as lines for a person."""
-    lines = [f"{key}: {value}" for key, value in known.items() if key != "decisions" and value is not None]
+    lines = [f"{key}: {_words(value)}" for key, value in known.items() if key != "decisions" and value is not None]
     decisions = known["decisions"]
     lines.append("decisions:" if decisions else "decisions: none, nothing spoke against it")
     return "\n".join([*lines, *(f"  {decision}" for decision in decisions)]) + "\n"

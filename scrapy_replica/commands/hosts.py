@@ -34,7 +34,9 @@ class HostsCommand(Command):
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
         parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
         parser.add_argument(
-            "--export", choices=sorted(EXPORTS), help="print the aliases as Nutch, HTTrack or Algolia read them"
+            "--export",
+            choices=sorted(EXPORTS),
+            help="print as Nutch, HTTrack or Algolia read them the aliases that keep the path",
         )
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
@@ -131,34 +133,46 @@ def as_text(verdicts: list[dict[str, Any]]) -> str:
     if not verdicts:
         return "no host is known to be a replica of another\n"
     lines = []
-    for keeper in dict.fromkeys(verdict["keeper"] for verdict in verdicts):
-        lines.append(keeper)
-        for verdict in verdicts:
-            if verdict["keeper"] == keeper:
-                place = f"/{verdict['copy_prefix']} = /{verdict['keeper_prefix']}"
-                lines.append(
-                    f"  {verdict['copy']}  score {verdict['score']:.3f} by {verdict['by']}, {place}, "
-                    f"{verdict['aligned_pages']} pages compared, {verdict['saved']} URLs not fetched"
-                )
-                evidence = ", ".join(f"{name} {value:.3g}" for name, value in verdict["evidence"].items())
-                if evidence:
-                    lines.append(f"    {evidence}")
+    keeper_of = {verdict["copy"]: verdict["keeper"] for verdict in verdicts}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for verdict in verdicts:
+        kept = verdict["keeper"]
+        while kept in keeper_of:
+            kept = keeper_of[kept]
+        groups.setdefault(kept, []).append(verdict)
+    for kept, copies in groups.items():
+        lines.append(kept)
+        for verdict in copies:
+            place = f"/{verdict['copy_prefix']} = /{verdict['keeper_prefix']}"
+            of_whom = f" of {verdict['keeper']}" if verdict["keeper"] != kept else ""
+            lines.append(
+                f"  {verdict['copy']}{of_whom}  score {verdict['score']:.3f} by {verdict['by']}, {place}, "
+                f"{verdict['aligned_pages']} pages compared, {verdict['saved']} URLs not fetched"
+            )
+            evidence = ", ".join(f"{name} {value:.3g}" for name, value in verdict["evidence"].items())
+            if evidence:
+                lines.append(f"    {evidence}")
     return "\n".join(lines) + "\n"
+
+
+def aliases(verdicts: list[dict[str, Any]]) -> dict[str, str]:
+    """Return copy -> kept host. An alias keeps the path, so copies whose site lies elsewhere are left out."""
+    return {v["copy"]: v["keeper"] for v in verdicts if v["copy_prefix"] == v["keeper_prefix"]}
 
 
 def nutch(verdicts: list[dict[str, Any]]) -> str:
     """Return lines of Nutch's ``host-urlnormalizer.txt``, which ``REPLICA_ALIASES`` reads, too."""
-    return "".join(f"{verdict['copy']} {verdict['keeper']}\n" for verdict in verdicts)
+    return "".join(f"{copy} {keeper}\n" for copy, keeper in aliases(verdicts).items())
 
 
 def httrack(verdicts: list[dict[str, Any]]) -> str:
     """Return HTTrack's ``--host-alias`` options."""
-    return "".join(f"--host-alias {verdict['copy']}={verdict['keeper']}\n" for verdict in verdicts)
+    return "".join(f"--host-alias {copy}={keeper}\n" for copy, keeper in aliases(verdicts).items())
 
 
 def algolia(verdicts: list[dict[str, Any]]) -> str:
     """Return the ``hostnameAliases`` of an Algolia crawler."""
-    return json.dumps({"hostnameAliases": {v["copy"]: v["keeper"] for v in verdicts}}, indent=2) + "\n"
+    return json.dumps({"hostnameAliases": aliases(verdicts)}, indent=2) + "\n"
 
 
 EXPORTS = {"algolia": algolia, "httrack": httrack, "nutch": nutch}

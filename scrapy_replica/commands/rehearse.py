@@ -72,7 +72,11 @@ def novelty_figures(run: Run, settings: Settings) -> dict[str, int | float]:
     decompression = build_from_crawler(HttpCompressionMiddleware, run.crawler)
     crawl = Crawl(
         Config(
-            mode=Mode.OBSERVE, strategy="breadth-first", near_distance=config.near_distance, min_words=config.min_words
+            mode=Mode.OBSERVE,
+            strategy="breadth-first",
+            hosts=False,
+            near_distance=config.near_distance,
+            min_words=config.min_words,
         ),
         SqliteCrawlDB(None),
         fingerprint=UrlFingerprints(RequestFingerprinter()).of_url,

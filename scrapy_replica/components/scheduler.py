@@ -167,12 +167,15 @@ class ReplicaScheduler(BaseScheduler):
     def next_request(self) -> Request | None:
         self._acknowledge()
         wait = self._politeness.wake()
-        taken = self._crawl.take()
-        if taken is None:
-            self._db.commit()
-            self._set_timer(wait)
-            return None
-        request = self._request(taken)
+        while (taken := self._crawl.take()) is not None:
+            request = self._request(taken)
+            if request is not None:
+                return self._lease(request, taken)
+        self._db.commit()
+        self._set_timer(wait)
+        return None
+
+    def _lease(self, request: Request, taken: Waiting) -> Request:
         self._leases[request] = Lease(taken.id, taken.host_id)
         self._downloading[request] = taken.host_id
         self._extension.url_ids[request] = taken.id
@@ -180,11 +183,17 @@ class ReplicaScheduler(BaseScheduler):
         self._count("dequeued", 1)
         return request
 
-    def _request(self, taken: Waiting) -> Request:
+    def _request(self, taken: Waiting) -> Request | None:
         if taken.payload is not None and taken.payload.startswith(LIVE):
             request = self._live.pop(taken.payload)
             return request if request.url == taken.url else request.replace(url=taken.url)
-        return serialise.load(taken.payload, taken.url, taken.depth, self._spider)
+        try:
+            return serialise.load(taken.payload, taken.url, taken.depth, self._spider)
+        except Exception as error:
+            logger.exception("The request of %s cannot be made again; did its callback go away?", taken.url)
+            self._crawl.failed(taken.id, None, type(error).__name__)
+            self._db.finish(taken.id)
+            return None
 
     def _set_timer(self, wait: float | None) -> None:
         if self._timer is not None:

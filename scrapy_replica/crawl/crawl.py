@@ -13,12 +13,13 @@ from scrapy_replica.crawl.novelty import Duplicates
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.replicas import ProbeUrl, Replicas
+from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.schema import DEMOTED, PRIORITY_STEP
 from scrapy_replica.crawldb.sqlite import NewUrl, SqliteCrawlDB, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision, Reason
 from scrapy_replica.pages.links import host_of
-from scrapy_replica.records import Link, Novelty, Page
+from scrapy_replica.records import Link, Novelty, Page, Verdict
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.urls.budgets import NoveltyBudgets
 
@@ -75,6 +76,7 @@ class Crawl:
         for url, novelty in db.pages.novelties():
             self._budgets.count(url, is_novel=NOVEL.get(novelty))
         self.replicas = Replicas(config, db, now)
+        self._samples = Samples(self.replicas, db, fingerprint)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._policy = Policy(config, aliases, self.replicas, self._budgets)
@@ -83,6 +85,7 @@ class Crawl:
         self._unshown: set[int] = set()
         self._is_steady = False
         self.db.order_by_discovery(self.guide.is_warming_up)
+        self.obey()
 
     def _end_warmup(self) -> None:
         self.db.order_by_discovery(False)
@@ -152,9 +155,9 @@ class Crawl:
         self.counts["page/observed"] += 1
         self.counts[f"page/{observation.novelty.value}"] += 1
         self.counts["page/relevant"] += observation.relevance > 0.5
-        outcome = self.replicas.outcome(observation.page, observation.novelty)
-        if outcome is not None and self.db.ledger.settle(observation.url_id, outcome.value):
-            self.counts["sample/fetched"] += 1
+        settled, withdrawn = self._samples.fetched(observation.page, observation.url_id, observation.novelty)
+        self.counts["sample/fetched"] += settled
+        self._take_back(withdrawn)
 
     # Hosts
 
@@ -163,12 +166,15 @@ class Crawl:
         for verdict in findings.verdicts:
             self.counts["host/blocked"] += 1
             self._reconsider(verdict.copy)
-        for verdict in findings.withdrawn:
-            self.counts["host/withdrawn"] += 1
-            self.db.restore(verdict.copy, HOST_REASONS)
+        self._take_back(findings.withdrawn)
         self.counts["host/conflicts"] += len(findings.conflicts)
         for probe in probes:
             self._probe(probe, observation)
+
+    def _take_back(self, verdicts: Sequence[Verdict]) -> None:
+        for verdict in verdicts:
+            self.counts["host/withdrawn"] += 1
+            self.db.restore(verdict.copy, HOST_REASONS)
 
     def _probe(self, probe: ProbeUrl, observation: Observation) -> None:
         fingerprint = self._fingerprint(probe.url)
@@ -221,6 +227,7 @@ class Crawl:
         if not self.db.pages.has_page(url_id):
             self.db.pages.enter(Fetched(url_id, self._now(), status, error))
             self.db.ledger.settle(url_id, "failed")
+            self._take_back(self._samples.failed(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1
 
     # Links

@@ -18,8 +18,9 @@ from scrapy_replica.sites.probes import Probe, moved
 
 logger = logging.getLogger(__name__)
 
-RECALIBRATE_EVERY = 500
-"""Pages between two looks at the pairs of this crawl that are obvious, which train the judge and set its threshold."""
+RECALIBRATE_AT = 500
+"""Pages after which the pairs of this crawl that are obvious train the judge and set its threshold; and after twice as
+many, and so on."""
 LAST_ORDER = "last order"
 DAY_SECONDS = 86_400.0
 
@@ -54,6 +55,7 @@ class Replicas:
         self._manual: set[str] = set()
         self._origins: dict[str, str] = {}
         self._pages = 0
+        self._recalibrate_at = RECALIBRATE_AT
         if config.hosts:
             self._rebuild()
         for verdict, is_manual in db.verdicts.holding():
@@ -107,17 +109,19 @@ class Replicas:
         """Take note of a fetched page; return what it brought to light and the pages to ask for."""
         if not self._config.hosts:
             return Findings(), []
-        findings = self._detector.observe(page)
-        mark = self._detector.candidates.hosts[page.host].pages.get(normal_path(path_of(page.url)))
+        neighbours = Neighbours.of(page)
+        findings = self._detector.observe(page, neighbours)
+        mark = self._detector.candidates.host(page.host).pages.get(normal_path(path_of(page.url)))
         if mark is not None:
-            self._db.pages.set_mark(url_id, mark.pack(), Neighbours.of(page).to_json())
+            self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
         for verdict in findings.verdicts:
             self._keep(verdict, is_manual=False)
         for verdict in findings.withdrawn:
             self._db.verdicts.end(verdict.copy, "withdrawn")
         self._pages += 1
-        if self._pages % RECALIBRATE_EVERY == 0:
+        if self._pages == self._recalibrate_at:
             self._detector.recalibrate(self._config.max_fpr)
+            self._recalibrate_at *= 2
         urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
         return findings, [url for url in urls if url is not None]
 
@@ -135,6 +139,17 @@ class Replicas:
             return novelty
         is_same = self._detector.is_copied(page)
         return None if is_same is None else Novelty.NEAR_DUPLICATE if is_same else Novelty.NOVEL
+
+    def twin_url(self, page: Page) -> str | None:
+        """Return the URL on the kept host that stands for *page* of a copy."""
+        return self._canonical_url(page.url, self._detector.verdicts[page.host])
+
+    def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
+        """Take note that a page of a blocked *copy* was held against the kept host's; return the verdict taken back."""
+        withdrawn = self._detector.reviewed(copy, is_same=is_same)
+        for verdict in withdrawn:
+            self._db.verdicts.end(verdict.copy, "withdrawn")
+        return withdrawn
 
     # Verdicts
 

@@ -92,7 +92,6 @@ class Rehearsal:
         url = self._by_path[probe.host].get(probe.normal)
         if probe.host in self._detector.verdicts or url is None or url in self.fetched[probe.host]:
             self.n_failed_probes += 1
-            self._detector.failed(probe)
         else:
             self._fetch(probe.host, url)
 

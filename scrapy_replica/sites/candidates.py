@@ -7,16 +7,21 @@ mirrors that finds 49 of 49 pairs, where equal paths and signatures find 32.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import MAX_HOSTS, Election, normal_path, suffixes, unshared
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, mark_of, path_of
+from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, mark_of, path_of, sample_hash
 from scrapy_replica.sites.neighbours import Neighbours
 
 MIN_SUFFIXES = 2
 MAX_DISTANCE_BITS = 6
+MAX_ENTRIES = 1_000_000
+"""Places in the lists of path suffixes, over all hosts. Beyond, the lists keep half the paths, a sample by the hash of
+the last segment that mirrors draw alike. 294 bytes each, where every list holds one host."""
+MAX_PAIRS = 200_000
+"""Pairs that share something; beyond, the half with less evidence is forgotten. 575 bytes each."""
 _MASK = 0xFFFF
 _SHIFTS = (0, 16, 32, 48)
 
@@ -39,6 +44,8 @@ class Pair:
     score: float = math.nan
     """What the judge said last."""
     n_probes: int = 0
+    next_look: tuple[int, int] = (0, 0)
+    """Fetched pages of either host from which probes are thought of again."""
 
     @property
     def is_candidate(self) -> bool:
@@ -52,13 +59,18 @@ class Candidates:
     """The evidence of all hosts, and the pairs it makes; grows page by page.
 
     State lives in memory only: ``add_url`` and ``add_mark`` in any order rebuild it from the stored paths and marks.
-    A list of more than 100 hosts gives no further evidence and keeps nothing.
+    A list of more than 100 hosts gives no further evidence and keeps nothing. Lists and pairs are bounded over all
+    hosts, paths and pages for each host.
     """
 
     def __init__(self) -> None:
         self.hosts: dict[str, HostEvidence] = {}
         self.pairs: dict[tuple[str, str], Pair] = {}
-        self.partners: dict[str, set[str]] = {}
+        self.partners: dict[str, dict[str, Pair]] = {}
+        """Host -> other host -> their pair; in order of discovery, so that a run can be repeated."""
+        self.n_entries = 0
+        """Places taken in the lists of path suffixes."""
+        self._sample_below = 2**32
         self._suffixes: dict[str, dict[str, str] | None] = {}
         self._texts: dict[int, dict[str, str] | None] = {}
         self._blocks: tuple[dict[int, list[int]], ...] = ({}, {}, {}, {})
@@ -74,10 +86,10 @@ class Candidates:
         """Take note of a known URL of *host*, fetched or not: *path* with its query, as it stands in the URL."""
         self._add_path(self.host(host), normal_path(path), path)
 
-    def add_page(self, page: Page) -> PageMark:
-        """Take note of a fetched *page*, its redirects, alternates and neighbours; returns the mark to be stored."""
+    def add_page(self, page: Page, neighbours: Neighbours | None = None) -> PageMark:
+        """Take note of a fetched *page*; returns the mark to be stored. *neighbours* spare making them again."""
         mark = mark_of(page)
-        self.add_neighbours(page.host, Neighbours.of(page))
+        self.add_neighbours(page.host, neighbours or Neighbours.of(page))
         self.add_mark(page.host, path_of(page.url), mark)
         return mark
 
@@ -103,27 +115,69 @@ class Candidates:
             self._add_text(evidence, normal, mark.simhash)
 
     def _add_path(self, host: HostEvidence, normal: str, raw: str) -> None:
+        former = host.paths
         if not host.add_path(normal, raw):
             return
+        if host.paths is not former:
+            self._unlist(host.name, former.keys() - host.paths.keys())
+        if normal not in host.paths or (self._sample_below < 2**32 and sample_hash(normal) >= self._sample_below):
+            return
         for prefix, suffix in suffixes(normal):
-            sharers = self._suffixes.get(suffix)
-            if sharers is None:
-                if suffix not in self._suffixes:
-                    self._suffixes[suffix] = {host.name: prefix}
-                continue
-            if host.name in sharers:
-                continue
-            n_hosts = len(sharers) + 1
-            if n_hosts > MAX_HOSTS:
-                self._suffixes[suffix] = None
-                continue
-            for name, other_prefix in sharers.items():
-                pair = self.pair(host.name, name)
-                pair.n_suffixes += 1
-                pair.election.add(
-                    (prefix, other_prefix) if pair.first == host.name else (other_prefix, prefix), n_hosts
-                )
-            sharers[host.name] = prefix
+            self._list(host, prefix, suffix)
+        if self.n_entries > MAX_ENTRIES:
+            self._thin()
+        if len(self.pairs) > MAX_PAIRS:
+            self._forget_weak_pairs()
+
+    def _list(self, host: HostEvidence, prefix: str, suffix: str) -> None:
+        sharers = self._suffixes.get(suffix)
+        if sharers is None:
+            if suffix not in self._suffixes:
+                self._suffixes[suffix] = {host.name: prefix}
+                self.n_entries += 1
+            return
+        if host.name in sharers:
+            return
+        n_hosts = len(sharers) + 1
+        if n_hosts > MAX_HOSTS:
+            self._suffixes[suffix] = None
+            self.n_entries -= MAX_HOSTS - 1
+            return
+        for name, other_prefix in sharers.items():
+            pair = self.pair(host.name, name)
+            pair.n_suffixes += 1
+            pair.election.add((prefix, other_prefix) if pair.first == host.name else (other_prefix, prefix), n_hosts)
+        sharers[host.name] = prefix
+        self.n_entries += 1
+
+    def _thin(self) -> None:
+        while self.n_entries > MAX_ENTRIES // 2 and self._sample_below > 1:
+            self._sample_below //= 2
+            self._suffixes = {
+                suffix: sharers
+                for suffix, sharers in self._suffixes.items()
+                if sample_hash(suffix) < self._sample_below
+            }
+            self.n_entries = sum(1 if sharers is None else len(sharers) for sharers in self._suffixes.values())
+
+    def _unlist(self, host: str, paths: Iterable[str]) -> None:
+        for path in paths:
+            for _, suffix in suffixes(path):
+                sharers = self._suffixes.get(suffix)
+                if sharers is not None and sharers.pop(host, None) is not None:
+                    self.n_entries -= 1
+                    if not sharers:
+                        del self._suffixes[suffix]
+
+    def _forget_weak_pairs(self) -> None:
+        ranked = sorted(self.pairs.values(), key=lambda pair: (pair.n_near, pair.n_suffixes))
+        for pair in ranked[: len(ranked) - MAX_PAIRS // 2]:
+            self._forget_pair(pair.first, pair.second)
+
+    def _forget_pair(self, one: str, two: str) -> None:
+        self.pairs.pop((one, two) if one < two else (two, one), None)
+        self.partners.get(one, {}).pop(two, None)
+        self.partners.get(two, {}).pop(one, None)
 
     def _add_text(self, host: HostEvidence, normal: str, simhash: int) -> None:
         sharers = self._texts.get(simhash)
@@ -149,6 +203,8 @@ class Candidates:
                 continue
             pair = self.pair(host.name, name)
             pair.n_near += 1
+            if pair.n_near == 1:
+                pair.next_look = (0, 0)
             # paths that every site has are in no list; where the texts meet, they align all the same
             prefixes = unshared(normal, other_path)
             if prefixes is not None:
@@ -174,16 +230,13 @@ class Candidates:
         found = self.pairs.get(names)
         if found is None:
             found = self.pairs[names] = Pair(*names)
-            self.partners.setdefault(one, set()).add(two)
-            self.partners.setdefault(two, set()).add(one)
+            self.partners.setdefault(one, {})[two] = found
+            self.partners.setdefault(two, {})[one] = found
         return found
 
-    def pairs_of(self, host: str) -> Iterator[Pair]:
-        """Yield the candidate pairs of *host*."""
-        for name in self.partners.get(host, ()):
-            pair = self.pair(host, name)
-            if pair.is_candidate:
-                yield pair
+    def pairs_of(self, host: str) -> list[Pair]:
+        """Return the candidate pairs of *host*, first found first."""
+        return [pair for pair in self.partners.get(host, {}).values() if pair.n_near or pair.n_suffixes >= MIN_SUFFIXES]
 
     def readmit(self, host: str) -> None:
         """Take a forgotten *host* in again: its known paths count as before, of its pages nothing is known."""
@@ -195,14 +248,11 @@ class Candidates:
     def forget(self, host: str) -> None:
         """Take *host* out of all pairs: a blocked copy; its evidence stays, its places in the lists are given up."""
         evidence = self.hosts.get(host)
-        for name in self.partners.pop(host, set()):
-            self.pairs.pop((host, name) if host < name else (name, host), None)
-            self.partners.get(name, set()).discard(host)
+        for name in list(self.partners.pop(host, {})):
+            self._forget_pair(host, name)
         if evidence is None:
             return
-        for path in evidence.paths:
-            for _, suffix in suffixes(path):
-                (self._suffixes.get(suffix) or {}).pop(host, None)
+        self._unlist(host, evidence.paths)
         for mark in evidence.pages.values():
             if mark.simhash is not None:
                 (self._texts.get(mark.simhash) or {}).pop(host, None)

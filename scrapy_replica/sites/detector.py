@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from scrapy_replica.records import Page, Verdict
-from scrapy_replica.sites.alignment import normal_path, relative
+from scrapy_replica.sites.alignment import joined, normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, Pair
-from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
+from scrapy_replica.sites.evidence import HostEvidence, PageMark, is_same_page, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.groups import Conflict, keeper
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
+from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, choose, moved
-from scrapy_replica.sites.sketch import jaccards
 
 _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
@@ -80,7 +79,7 @@ class Detector:
         if host not in self.verdicts:
             self.candidates.add_url(host, path)
 
-    def observe(self, page: Page) -> Findings:
+    def observe(self, page: Page, neighbours: Neighbours | None = None) -> Findings:
         """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`known`."""
         self.first_seen.setdefault(page.host, len(self.first_seen))
         path = normal_path(path_of(page.url))
@@ -89,15 +88,13 @@ class Detector:
         if page.host in self.verdicts:
             self._review(self.verdicts[page.host], path, mark_of(page), findings)
             return findings
-        self.candidates.add_page(page)
-        for pair in sorted(self.candidates.pairs_of(page.host), key=lambda pair: (pair.first, pair.second)):
-            self._consider(pair, page.host, path, findings)
+        self.candidates.add_page(page, neighbours)
+        for pair in self.candidates.pairs_of(page.host):
+            if self._may_judge(pair):
+                self._consider(pair, page.host, path, findings)
             if page.host in self.verdicts:
                 break
         return findings
-
-    def failed(self, probe: Probe) -> None:
-        """Take note that *probe* brought no page; it is not asked for again."""
 
     def restore(self, verdict: Verdict) -> None:
         """Take a verdict stored earlier, after the evidence was rebuilt."""
@@ -159,10 +156,10 @@ class Detector:
     def recalibrate(self, max_fpr: float) -> None:
         """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
 
-        Starts from the judge the crawl began with, so that no pair is counted twice. Linear in the pairs: a few
-        times a crawl.
+        Starts from the judge the crawl began with, so that no pair is counted twice. Up to 4,000 pairs, 64 us each.
         """
         pairs = list(self.candidates.pairs.values())
+        pairs = pairs[:: 1 + len(pairs) // 4000]
         if not pairs:
             return
         comparisons = [self.compare(pair) for pair in pairs]
@@ -178,36 +175,51 @@ class Detector:
 
     def _consider(self, pair: Pair, host: str, path: str, findings: Findings) -> None:
         """Judge *pair* if the page at *path* of *host* made its evidence grow enough; else ask for probes."""
-        if pair.first in self.verdicts or pair.second in self.verdicts:
-            return  # a page of the copy was on its way when it was blocked
-        if self._own & {pair.first, pair.second} or frozenset((pair.first, pair.second)) in self._allowed:
-            return
         if self._count_common(pair, host, path):
-            pair.judged_at = pair.n_common
+            pair.judged_at, pair.next_look = pair.n_common, (0, 0)
             comparison = self.compare(pair)
             if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, findings):
                 return
         if pair.n_probes < self._max_probes_of_pair and not self._is_hopeless(pair):
-            self._probe(pair, self.compare(pair), findings)
+            self._look_for_probes(pair, findings)
+
+    def _may_judge(self, pair: Pair) -> bool:
+        first, second = pair.first, pair.second
+        if first in self.verdicts or second in self.verdicts:
+            return False  # a page of the copy was on its way when it was blocked
+        if self._own and (first in self._own or second in self._own):
+            return False
+        return not self._allowed or frozenset((first, second)) not in self._allowed
 
     def _count_common(self, pair: Pair, host: str, path: str) -> bool:
         """Keep count of the pages fetched on both; tell whether they have grown enough to judge.
 
         A quarter more than at the last time is enough, for a pair without hope twice as many.
         """
-        prefixes = pair.election.winner()
-        sides = [self.candidates.hosts[name] for name in (pair.first, pair.second)]
+        prefixes, hosts = pair.election.winner(), self.candidates.hosts
         if pair.prefixes != prefixes:
-            mine, theirs = (side.view(prefix)[0] for side, prefix in zip(sides, prefixes, strict=True))
+            mine, theirs = hosts[pair.first].view(prefixes[0])[0], hosts[pair.second].view(prefixes[1])[0]
             pair.prefixes, pair.n_common, pair.judged_at = prefixes, len(mine.keys() & theirs.keys()), -1
         else:
-            place = int(host == pair.first)
-            rest = relative(path, prefixes[1 - place])
-            if rest is None or rest not in sides[place].view(prefixes[place])[0]:
+            is_first = host == pair.first
+            rest = relative(path, prefixes[0] if is_first else prefixes[1])
+            other, prefix = (pair.second, prefixes[1]) if is_first else (pair.first, prefixes[0])
+            if rest is None or joined(prefix, rest) not in hosts[other].pages:
                 return False
             pair.n_common += 1
         growth = pair.judged_at if self._is_hopeless(pair) else pair.judged_at // 4
         return pair.n_common >= max(MIN_ALIGNED, pair.judged_at + max(1, growth))
+
+    def _look_for_probes(self, pair: Pair, findings: Findings) -> None:
+        """Ask for probes; where there is nothing to ask for, again when either host has a quarter more pages."""
+        hosts = self.candidates.hosts
+        n_first, n_second = hosts[pair.first].n_pages, hosts[pair.second].n_pages
+        if n_first < pair.next_look[0] and n_second < pair.next_look[1]:
+            return
+        n_before = len(findings.probes)
+        self._probe(pair, self.compare(pair), findings)
+        if len(findings.probes) == n_before:
+            pair.next_look = n_first + n_first // 4 + 1, n_second + n_second // 4 + 1
 
     def _is_hopeless(self, pair: Pair) -> bool:
         return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
@@ -215,7 +227,7 @@ class Detector:
     def _decide(self, pair: Pair, comparison: Comparison, findings: Findings) -> bool:
         score = self.judge.score(comparison)
         pair.score = score
-        if score < self.judge.threshold_for(len(comparison.aligned), _coverage(comparison)):
+        if score < self.judge.threshold_for(len(comparison.aligned), comparison.coverage):
             return False
         clash = self._clash(comparison)
         if clash is not None:
@@ -301,48 +313,34 @@ class Detector:
             return pair.score >= _CONTRADICTION * self.judge.threshold
         if pair.n_near:
             return True
-        mine, theirs = (side.view(prefix)[1] for side, prefix in _sides(comparison))
+        mine = comparison.first.view(comparison.prefixes[0])[1]
+        theirs = comparison.second.view(comparison.prefixes[1])[1]
         n_common = len(mine & theirs)
         return n_common >= 3 and n_common >= 0.3 * min(len(mine), len(theirs))
 
     def _review(self, verdict: Verdict, path: str, mark: PageMark, findings: Findings) -> None:
         """Hold a page of a blocked copy against its keeper's; withdraw the verdict when most turn out to be others."""
         rest = relative(path, verdict.copy_prefix)
-        kept = self.candidates.hosts[verdict.keeper]
+        kept = self.candidates.host(verdict.keeper)
         twin = kept.view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
         if rest is not None and twin is None:
             return  # the keeper has not been asked for it
-        review = self._reviews.setdefault(verdict.copy, _Review())
-        if twin is not None and is_same_page(mark, twin):
-            review.same += 1
-        else:
-            review.other += 1
-        if review.other >= _MIN_OTHERS and review.other > review.same:
-            self.withdraw(verdict.copy)
-            findings.withdrawn.append(verdict)
+        findings.withdrawn += self.reviewed(verdict.copy, is_same=twin is not None and is_same_page(mark, twin))
+
+    def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
+        """Count a page of *copy* that was held against its keeper's; returns the verdict if this takes it back."""
+        verdict = self.verdicts.get(copy)
+        if verdict is None:
+            return []
+        review = self._reviews.setdefault(copy, _Review())
+        review.same += is_same
+        review.other += not is_same
+        if review.other < _MIN_OTHERS or review.other <= review.same:
+            return []
+        self.withdraw(copy)
+        return [verdict]
 
     def withdraw(self, copy: str) -> None:
         """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
         self.keep_apart(copy, self.verdicts[copy].keeper)
         self.expire(copy)
-
-
-def is_same_page(a: PageMark, b: PageMark) -> bool:
-    """Tell whether two marks are of one page, small edits allowed."""
-    if a.signature and a.signature == b.signature:
-        return True
-    if a.simhash is None or b.simhash is None:
-        return False
-    if (a.simhash ^ b.simhash).bit_count() <= 10:
-        return True
-    return a.sketch is not None and b.sketch is not None and float(jaccards([a.sketch], [b.sketch])[0]) >= 0.5
-
-
-def _coverage(pair: Comparison) -> float:
-    (my_pages, my_paths), (their_pages, their_paths) = (side.view(prefix) for side, prefix in _sides(pair))
-    known = len(my_paths & their_paths)
-    return min(len(my_pages.keys() & their_pages.keys()) / known, 1.0) if known else 0.0
-
-
-def _sides(pair: Comparison) -> Iterable[tuple[HostEvidence, str]]:
-    return zip((pair.first, pair.second), pair.prefixes, strict=True)

@@ -14,7 +14,7 @@ import mmh3
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.language import guess_language
-from scrapy_replica.sites.sketch import BINS, sketch
+from scrapy_replica.sites.sketch import BINS, jaccards, sketch
 
 MIN_WORDS = 20
 """Pages of fewer words are not compared."""
@@ -85,6 +85,17 @@ def mark_of(page: Page) -> PageMark:
         language=language,
         sketch=sketch(page.text),
     )
+
+
+def is_same_page(a: PageMark, b: PageMark) -> bool:
+    """Tell whether two marks are of one page, small edits allowed."""
+    if a.signature and a.signature == b.signature:
+        return True
+    if a.simhash is None or b.simhash is None:
+        return False
+    if (a.simhash ^ b.simhash).bit_count() <= 10:
+        return True
+    return a.sketch is not None and b.sketch is not None and float(jaccards([a.sketch], [b.sketch])[0]) >= 0.5
 
 
 def _hash32(text: str) -> int:
@@ -201,6 +212,7 @@ __all__ = [
     "HostEvidence",
     "PageMark",
     "host_of",
+    "is_same_page",
     "mark_of",
     "normal_path",
     "origin_of",

@@ -15,11 +15,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark
 from scrapy_replica.sites.sketch import jaccards
 
 MAX_ALIGNED = 100
 """Aligned pages looked at; more do not change a share."""
+SAME_TEXT_BITS = 6
+"""Distance of simhashes up to which two pages of one host hold one text."""
 _PRIOR = 0.3
 _LANGUAGE_PRIOR = 0.7
 _VERSION = re.compile(r"(?<![\d.])(?:v?\d+(?:\.\d+)+|(?:19|20)\d\d|v\d+)(?!\.?\d)")
@@ -30,7 +34,7 @@ class Comparison:
     """Two hosts laid side by side under one alignment.
 
     *aligned* are the marks of pages at equal relative paths, both of at least 20 words, each text counted once: a
-    host that answers everything with one page has one aligned page.
+    host that answers everything with one page, were it to quote the path, has one aligned page.
     """
 
     first: HostEvidence
@@ -54,7 +58,21 @@ class Comparison:
             found.append((a, b))
             if len(found) == MAX_ALIGNED:
                 break
-        return found
+        if len(found) < 2:
+            return found
+        own = np.array([[a.simhash for a, _ in found], [b.simhash for _, b in found]], dtype=np.uint64)
+        is_near = (np.bitwise_count(own[:, :, None] ^ own[:, None]) <= SAME_TEXT_BITS).any(axis=0)
+        if np.count_nonzero(is_near) == len(found):
+            return found
+        is_repeat = np.tril(is_near, -1).any(axis=1).tolist()
+        return [pair for pair, repeats in zip(found, is_repeat, strict=True) if not repeats]
+
+    @property
+    def coverage(self) -> float:
+        """Share of the paths known on both hosts that were fetched on both, 0..1."""
+        mine, theirs = self.first.view(self.prefixes[0]), self.second.view(self.prefixes[1])
+        known = len(mine[1] & theirs[1])
+        return min(len(mine[0].keys() & theirs[0].keys()) / known, 1.0) if known else 0.0
 
     @cached_property
     def jaccards(self) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 _WORDS = {
     "en": "the of and to in is that for it as with was on are by this be from or which you not have at but we can",
@@ -43,7 +44,7 @@ _SCRIPTS = (
     ("fa", re.compile("[\ufb50-\ufdff]")),
 )
 _SAMPLE_CHARACTERS = 1200
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"\w+")
 
 
 def guess_language(text: str) -> str | None:
@@ -63,11 +64,10 @@ def guess_language(text: str) -> str | None:
 
 def _by_function_words(sample: str) -> str | None:
     votes: dict[str, float] = {}
-    for word in _WORD.findall(sample.lower()):
-        languages = _LANGUAGES_OF.get(word)
-        if languages is not None:
-            for language in languages:
-                votes[language] = votes.get(language, 0.0) + 1 / len(languages)
+    for word, count in Counter(filter(_LANGUAGES_OF.__contains__, _WORD.findall(sample.lower()))).items():
+        languages = _LANGUAGES_OF[word]
+        for language in languages:
+            votes[language] = votes.get(language, 0.0) + count / len(languages)
     if not votes:
         return None
     best = max(votes, key=lambda language: (votes[language], language))

@@ -6,7 +6,7 @@ import json
 from typing import NamedTuple
 
 from scrapy_replica.records import Page
-from scrapy_replica.sites.evidence import host_of
+from scrapy_replica.sites.evidence import host_of, origin_of
 
 MAX_OUT_HOSTS = 50
 
@@ -25,11 +25,13 @@ class Neighbours(NamedTuple):
     @classmethod
     def of(cls, page: Page) -> Neighbours:
         """Return the neighbours of *page*."""
+        own = origin_of(page.url) + "/"
+        hosts = {host_of(link.url) for link in page.links if not link.url.startswith(own)}
         return cls(
             tuple(dict.fromkeys(host for url in page.redirected_from if (host := host_of(url)) != page.host)),
             host_of(page.canonical) if page.canonical else None,
             tuple(sorted({host_of(url) for _, url in page.alternates})),
-            tuple(sorted({host_of(link.url) for link in page.links} - {page.host})[:MAX_OUT_HOSTS]),
+            tuple(sorted(hosts - {page.host})[:MAX_OUT_HOSTS]),
             page.ip,
             page.url.startswith("https:"),
         )
