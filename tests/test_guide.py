@@ -270,7 +270,7 @@ class TestPresentScores:
 
     async def test_priority_and_demotion_stay(self):
         db = SqliteCrawlDB(None)
-        from scrapy_replica.crawl.crawl import own_score
+        from scrapy_replica.crawl.heads import own_score
         from scrapy_replica.crawldb.sqlite import NewUrl
 
         for place, score in enumerate((2e6 + 3.0, -1e9 + 0.25, 0.5)):
