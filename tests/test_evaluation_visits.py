@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scrapy.cmdline import execute
 
 from scrapy_replica.evaluation import visits
 
@@ -70,3 +71,56 @@ class TestAccuracy:
         values = visits.evaluate(shared / "focus" / "mdn_archived.parquet", "build_dev", names, draws=1)["figures"]
         assert values["link-aware.pref"] >= 0.90  # .92 measured, best-first with anchors .87
         assert values["link-aware.over.best-first-anchors.pref"] > 0.02
+
+
+def evaluate(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = 0
+    try:
+        execute(["scrapy", "replica", "eval", *arguments])
+    except SystemExit as end:
+        code = int(end.code or 0)
+    out, error = capsys.readouterr()
+    return code, out, error
+
+
+class TestCommand:
+    NAMES = ("--strategies", "breadth-first", "link-aware", "omniscient", "--draws", "2")
+
+    def test_json_has_the_figures_and_the_plot_is_drawn(
+        self, crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        plot = tmp_path / "curves.png"
+        arguments = (str(crawl), "--topic", "ml", *self.NAMES, "--json", "--plot", str(plot))
+        code, out, _ = evaluate(capsys, "visits", *arguments)
+        result = json.loads(out)
+        assert code == 0
+        assert result["figures"]["omniscient.pref"] >= result["figures"]["link-aware.pref"]
+        assert result["inputs"]["topic"] == "ml"
+        assert plot.read_bytes().startswith(b"\x89PNG")
+
+    def test_a_cap_bounds_the_visit(self, crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        code, out, _ = evaluate(capsys, "visits", str(crawl), "--topic", "ml", *self.NAMES, "--cap-host", "100")
+        assert code == 0
+        assert "pages visited, at most 100 a host" in out
+        assert "link-aware" in out
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (("--topic", "mll"), "mll"),
+            (("--topic", "ml", "--strategies", "worst-first"), "there is no strategy 'worst-first'"),
+            (("--topic", "ml", "--draws", "0"), "--draws is 0"),
+        ],
+    )
+    def test_wrong_arguments_are_one_line(
+        self, crawl: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
+    ) -> None:
+        code, out, error = evaluate(capsys, "visits", str(crawl), *arguments)
+        assert (code, out) == (2, "")
+        assert says in error
+        assert error.count("\n") == 1
+
+    def test_text_refuses_another_table(self, crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        code, _, error = evaluate(capsys, "text", str(crawl))
+        assert code == 2
+        assert "neither 20 Newsgroups nor WebKB" in error

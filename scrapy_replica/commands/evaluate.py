@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +32,20 @@ class EvalCommand(Command):
         dust = questions.add_parser("dust", help="DUST rules: a table like dust_urls.csv.gz")
         dust.add_argument("file", metavar="FILE")
         dust.set_defaults(evaluate=dust_figures)
-        for question in (replicas, dust):
+        visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet)")
+        add_visit_arguments(visits)
+        text = questions.add_parser("text", help="relevance models: 20 Newsgroups or WebKB (Parquet)")
+        text.add_argument("file", metavar="FILE")
+        text.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the split")
+        text.set_defaults(evaluate=text_figures)
+        for question in (replicas, dust, visits, text):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        figures: Mapping[str, Any] = opts.evaluate(opts)
+        figures: Mapping[str, Any] | str = opts.evaluate(opts)
+        if isinstance(figures, str):
+            sys.stdout.write(figures + "\n")
+            return 0
         numbers = {name: value for name, value in figures.items() if value == value}  # noqa: PLR0124 - NaN is no number
         hidden = {"evaluate", "run", "command", "question", "json", "set", "loglevel", "logfile"}
         inputs = {k: v for k, v in vars(opts).items() if k not in hidden and v not in (None, False)}
@@ -62,6 +72,41 @@ def dust_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     from scrapy_replica.evaluation import dust  # noqa: PLC0415 - what it needs is imported when it runs
 
     return dust.evaluate(existing(opts.file))
+
+
+def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``eval visits`` takes."""
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--topic", required=True, help="label of the pages to find")
+    parser.add_argument("--strategies", nargs="+", metavar="NAME", help="names of REPLICA_STRATEGY, and omniscient")
+    parser.add_argument("--draws", type=int, default=3, metavar="N", help="draws of the examples (3)")
+    parser.add_argument("--cap-host", type=int, metavar="N", help="most pages of one host")
+    parser.add_argument("--cap-domain", type=int, metavar="N", help="most pages of one registered domain")
+    parser.add_argument("--plot", metavar="FILE", help="draw the curves into FILE (.png, .svg, .pdf)")
+    parser.set_defaults(evaluate=visit_figures)
+
+
+def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval visits``, or their table, and draw the plot."""
+    from scrapy_replica.evaluation import visits  # noqa: PLC0415 - extra test
+    from scrapy_replica.rehearsal.visit import Limits  # noqa: PLC0415
+
+    if opts.draws < 1:
+        raise ValueError(f"--draws is {opts.draws}: it must be at least 1")
+    names = opts.strategies or visits.STRATEGIES
+    limits = Limits(per_host=opts.cap_host, per_domain=opts.cap_domain)
+    result = visits.evaluate(existing(opts.file), opts.topic, names, opts.draws, limits=limits)
+    if opts.plot:
+        visits.plot(result, Path(opts.plot))
+    return result["figures"] if opts.json else visits.table(result)
+
+
+def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval text``, or their table."""
+    from scrapy_replica.evaluation import text  # noqa: PLC0415 - extra learn
+
+    result = text.evaluate(existing(opts.file), seed=opts.seed)
+    return result["figures"] if opts.json else text.table(result)
 
 
 def existing(name: str) -> Path:

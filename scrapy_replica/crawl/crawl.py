@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.consequences import PROBE_SCORE, Consequences
+from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.dust import Dust
 from scrapy_replica.crawl.guard import Guard
 from scrapy_replica.crawl.guide import Guide
+from scrapy_replica.crawl.heads import Heads
 from scrapy_replica.crawl.novelty import Duplicates
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.replicas import Replicas
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.schema import DEMOTED, PRIORITY_STEP
+from scrapy_replica.crawldb.schema import DEMOTED
 from scrapy_replica.crawldb.sqlite import NewUrl, SqliteCrawlDB, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
 from scrapy_replica.pages.links import host_of
@@ -29,11 +30,6 @@ PENALTY = {Action.DROP: float("inf"), Action.DEMOTE: DEMOTED}
 MAX_SEEN = 50_000
 """URLs whose best score is remembered (about 10 MB): most links of a page stand on the pages before it, too."""
 
-LOOKED_AT = 8
-"""Best waiting URLs of a host that are asked for their present scores together."""
-
-MAX_LOOKS = 16
-"""Such looks before a URL is taken; after one for each of the hosts with old high scores their first is present."""
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
@@ -81,7 +77,7 @@ class Crawl:
         self.decide, self.decide_link = self._policy.of_url, self._policy.of_link
         self._pages = db.pages.count()
         self._unshown: set[int] = set()
-        self._is_steady = False
+        self._heads = Heads(db, self.guide, self._best_score)
         self.db.order_by_discovery(self.guide.is_warming_up)
         self.obey()
 
@@ -264,27 +260,10 @@ class Crawl:
     def take(self) -> Waiting | None:
         """Lease the best waiting URL of the ready hosts that may still be fetched, as things stand by now."""
         while True:
-            self._score_heads()
+            self._heads.score()
             taken = self.db.take()
             if taken is None or taken.is_exempt or self._may_fetch(taken):
                 return taken
-
-    def _score_heads(self) -> None:
-        """Ask for the present scores of what comes next, until the first one's is present."""
-        asked: set[int] = set()
-        for _ in range(MAX_LOOKS):
-            heads = [] if self._is_steady or self.guide.is_warming_up else self.db.heads(LOOKED_AT)
-            if not heads or heads[0].id in asked:
-                return
-            asked.update(head.id for head in heads)
-            heads = [head for head in heads if not head.is_exempt and abs(own_score(head)) < PROBE_SCORE / 2]
-            scores = self.guide.scores_now([head.url for head in heads])
-            self._is_steady = scores is None
-            for head, score in zip(heads, scores or (), strict=bool(scores)):
-                if head.url in self._best_score:
-                    self._best_score[head.url] = score
-                if score != own_score(head):
-                    self.db.set_score(head, head.score - own_score(head) + score)
 
     def _may_fetch(self, taken: Waiting) -> bool:
         decision = self.decide(taken.url, taken.host, taken.fingerprint)
@@ -300,8 +279,3 @@ class Crawl:
         if decision.url is not None:
             self._consequences.enter_instead(taken, decision.url)
         return decision.action is Action.FETCH
-
-
-def own_score(waiting: Waiting) -> float:
-    """Return what the strategy gave *waiting*, without the user's priority and demotion."""
-    return waiting.score - round(waiting.score / PRIORITY_STEP) * PRIORITY_STEP

@@ -39,6 +39,12 @@ BACKGROUND = 3_000
 """Unlabelled pages; at most half of the collection."""
 SHARES = (5, 10, 25, 50)
 PLOTTED_POINTS = 200
+BOUNDS: Mapping[str, Mapping[str, Any]] = {
+    "omniscient": {"color": "black", "linestyle": "--", "linewidth": 1.5},
+    "breadth-first": {"color": "0.45", "linestyle": "-.", "linewidth": 1.5},
+    "random": {"color": "0.65", "linestyle": ":", "linewidth": 1.5},
+}
+"""What the other strategies lie between, in black and grey."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,8 @@ def evaluate(
     tenth), ``.seconds`` (processor time of a visit), and for each pair ``<a>.over.<b>.pref`` with ``.p``, the exact
     sign-flip test over the paired draws. ``curves``: strategy -> one row a draw, for :func:`plot`.
     """
+    for name in set(strategies) - {"omniscient"}:
+        make(name, 0, LinkWords(lambda _: 0.0, count_terms))
     collection = read_parquet(file, count_terms, cache)
     relevant = collection.relevant(topic)
     outcomes: dict[str, list[Outcome]] = {name: [] for name in strategies}
@@ -190,9 +198,10 @@ def table(result: Mapping[str, Any]) -> str:
     """Return the result as text, the best Pref first."""
     values, inputs = result["figures"], result["inputs"]
     names = sorted(result["curves"], key=lambda name: -values[f"{name}.pref"])
+    caps = "".join(f", at most {inputs[f'per_{of}']} a {of}" for of in ("host", "domain") if inputs[f"per_{of}"])
     head = (
-        f"{inputs['file']}, topic {inputs['topic']} ({inputs['relevant']} pages), {inputs['visited']} pages visited, "
-        f"{inputs['labelled']} examples, {inputs['background']} unlabelled, {inputs['draws']} draws"
+        f"{inputs['file']}, topic {inputs['topic']} ({inputs['relevant']} pages), {inputs['visited']} pages visited"
+        f"{caps}, {inputs['labelled']} examples, {inputs['background']} unlabelled, {inputs['draws']} draws"
     )
     shares = " ".join(f"{share:>4} %" for share in SHARES)
     lines = [head, f"{'strategy':<20} {'Pref':>6} {'min':>6} {'max':>6} {shares} {'F1':>6} {'s':>5}"]
@@ -215,23 +224,24 @@ def plot(result: Mapping[str, Any], file: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt  # noqa: PLC0415 - after the backend is chosen
 
-    figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(10, 6.5), layout="constrained")
     at = np.linspace(0, 100, PLOTTED_POINTS + 1)
     values = result["figures"]
     for name in sorted(result["curves"], key=lambda name: -values[f"{name}.pref"]):
         rows = 100 * np.array(result["curves"][name])
-        style: dict[str, Any] = {"color": "black", "linestyle": "--"} if name == "omniscient" else {}
-        (line,) = axes.plot(at, rows.mean(axis=0), label=f"{name}  Pref {values[f'{name}.pref']:.3f}", **style)
-        axes.fill_between(at, rows.min(axis=0), rows.max(axis=0), color=line.get_color(), alpha=0.15, linewidth=0)
+        style = BOUNDS.get(name, {"linewidth": 2.0})
+        (line,) = axes.plot(at, rows.mean(axis=0), label=f"{name}  {values[f'{name}.pref']:.3f}", **style)
+        axes.fill_between(at, rows.min(axis=0), rows.max(axis=0), color=line.get_color(), alpha=0.12, linewidth=0)
     inputs = result["inputs"]
     axes.set(
         xlabel=f"pages visited, % of {inputs['visited']:,}",
         ylabel="relevant pages found, %",
-        title=f"{inputs['file']}: {inputs['topic']}, {inputs['draws']} draws (line: mean, band: smallest to largest)",
+        title=f"{inputs['file']}: {inputs['topic']}, {inputs['relevant']:,} relevant pages; {inputs['draws']} draws "
+        "(line: mean, band: smallest to largest)",
         xlim=(0, 100),
         ylim=(0, 101),
     )
     axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower right", title="Pref")
     figure.savefig(file, dpi=120)
     plt.close(figure)

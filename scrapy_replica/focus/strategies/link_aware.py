@@ -117,7 +117,7 @@ class LinkAware(Strategy):
         return moved
 
     def scores_now(self, urls: Sequence[str]) -> FloatArray | None:
-        return self._score(np.array([self._table.ids.numbers.get(url, 0) for url in urls]))
+        return self._score(np.array([self._table.ids.numbers.get(url, 0) for url in urls], dtype=np.int64))
 
     def _rescore(self, rows: IntArray) -> None:
         """Move up those whose score has risen; one that has fallen is noticed when it is about to be fetched."""

@@ -1,0 +1,351 @@
+"""Strategies in the live crawl: warm-up, resumption, present scores, odd topics."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import random
+import sqlite3
+
+import numpy as np
+import pytest
+from web import REPLICA, crawl, page, text
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.guide import Guide
+from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.focus import strategies
+from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.relevance import Relevance
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.records import Link, Page
+
+TOP = "http://a.example/"
+PAGES = 80
+NEEDS_TOPIC = sorted(name for name, strategy in strategies.STRATEGIES.items() if strategy.needs_topic)
+
+
+def is_topical(number):
+    return number % 8 == 3
+
+
+def web(pages=PAGES, topical=is_topical):
+    """Pages that link to seven others; those on topic, which link to each other as well, lie in a directory."""
+    urls = [TOP] + [f"{TOP}{'markov' if topical(n) else 'misc'}/{n}" for n in range(1, pages)]
+    found = {}
+    for number, url in enumerate(urls):
+        links = [urls[(3 * number + step) % pages] for step in range(1, 7)] + [urls[(number + 8) % pages]]
+        words = "markov chain hidden model " * 15 if number and topical(number) else ""
+        found[url] = page(links, seed=number).replace("<p>", f"<p>{words}", 1)
+    return found
+
+
+@pytest.fixture
+def topic(tmp_path):
+    path = tmp_path / "topic.jsonl"
+    rows = [{"text": "markov chain hidden model " * 10 + text(("example", n))} for n in range(8)]
+    rows += [{"text": text(("other", n)), "label": "unlabelled"} for n in range(250)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def settings(strategy, topic, **more):
+    return {
+        **REPLICA,
+        "REPLICA_STRATEGY": strategy,
+        "REPLICA_TOPIC": str(topic),
+        "REPLICA_WARMUP_PAGES": 10,
+        "REPLICA_TRAP_CREDIT": 0,
+        "REPLICA_PROBES": 0,
+        "CONCURRENT_REQUESTS": 1,
+        **more,
+    }
+
+
+def first_found(result):
+    """Mean place of the pages on topic in the order of the crawl, 0..1."""
+    return np.mean([place for place, url in enumerate(result.urls) if "/markov/" in url]) / len(result.urls)
+
+
+@pytest.mark.asyncio
+class TestEveryName:
+    @pytest.mark.parametrize("name", sorted(strategies.STRATEGIES))
+    async def test_fetches_all_and_resumes_in_the_same_order(self, name, topic, tmp_path):
+        whole = await crawl(TopicSpider, web(), settings(name, topic), seeds=TOP)
+        assert sorted(whole.urls) == sorted(web())
+        assert whole.unfinished == {}
+        assert "replica/page/error" not in whole.stats
+        kept = settings(name, topic, JOBDIR=str(tmp_path / "job"))
+        first = await crawl(TopicSpider, web(), {**kept, "CLOSESPIDER_PAGECOUNT": 30}, seeds=TOP)
+        second = await crawl(TopicSpider, web(), kept, seeds=TOP)
+        assert 30 <= len(first.urls) < PAGES
+        assert first.urls + second.urls == whole.urls
+
+    @pytest.mark.parametrize("name", ["best-first", "best-first-anchors", "hmm-dynamic", "link-aware", "auto"])
+    async def test_finds_the_topic_early(self, name, topic):
+        plain = await crawl(TopicSpider, web(), settings("breadth-first", topic), seeds=TOP)
+        focused = await crawl(TopicSpider, web(), settings(name, topic), seeds=TOP)
+        assert first_found(focused) < first_found(plain) - 0.1
+
+    @pytest.mark.parametrize("name", NEEDS_TOPIC)
+    async def test_one_that_needs_a_topic_says_so(self, name):
+        with pytest.raises(ConfigError, match=rf"REPLICA_STRATEGY is {name}, which needs a topic: set REPLICA_TOPIC"):
+            Guide(Config(strategy=name), SqliteCrawlDB(None))
+
+    async def test_without_topic_breadth_first(self):
+        auto = await crawl(TopicSpider, web(), {**REPLICA, "CONCURRENT_REQUESTS": 1}, seeds=TOP)
+        plain = {**REPLICA, "CONCURRENT_REQUESTS": 1, "REPLICA_STRATEGY": "breadth-first"}
+        assert auto.urls == (await crawl(TopicSpider, web(), plain, seeds=TOP)).urls
+
+    async def test_unknown_name(self):
+        with pytest.raises(ConfigError, match="there is no strategy 'best'"):
+            Guide(Config(strategy="best"), SqliteCrawlDB(None))
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """A strategy that notes what it is shown, one list for each object."""
+
+    class Recorded(Strategy):
+        name = "recorded"
+        needs_topic = False
+        objects = []  # noqa: RUF012
+
+        def __init__(self):
+            self.shown = []
+            self.objects.append(self.shown)
+
+        def visited(self, page, relevance):
+            self.shown.append((page.url, relevance, dict(page.terms)))
+
+        def scores(self, page, links):
+            assert page.url == pages_of(self.shown)[-1]
+            self.shown.append([(link.url, link.text) for link in links])
+            return np.zeros(len(links))
+
+    monkeypatch.setitem(strategies.STRATEGIES, "recorded", Recorded)
+    return Recorded.objects
+
+
+def pages_of(shown):
+    return [row[0] for row in shown if isinstance(row, tuple)]
+
+
+@pytest.mark.asyncio
+class TestWarmUp:
+    async def test_a_fresh_strategy_is_shown_each_page_once(self, recorded, topic):
+        result = await crawl(TopicSpider, web(), settings("recorded", topic), seeds=TOP)
+        early, late = recorded
+        assert pages_of(early) == result.urls[: len(pages_of(early))]
+        assert 10 <= len(pages_of(early)) <= 12
+        assert pages_of(late) == result.urls
+
+    async def test_the_pages_have_the_relevance_of_the_new_model(self, recorded, topic):
+        await crawl(TopicSpider, web(), settings("recorded", topic), seeds=TOP)
+        early, late = recorded
+        old = [row[1] for row in early if isinstance(row, tuple)]
+        new = [row[1] for row in late if isinstance(row, tuple)][: len(old)]
+        assert old != new
+        for (url, relevance, _), before in zip((row for row in late if isinstance(row, tuple)), old, strict=False):
+            assert (relevance > 0.5) == (before > 0.5) == ("/markov/" in url)
+
+    async def test_without_topic_the_same_strategy_goes_on(self, recorded):
+        result = await crawl(TopicSpider, web(), {**REPLICA, "REPLICA_STRATEGY": "recorded"}, seeds=TOP)
+        assert [sorted(pages_of(shown)) for shown in recorded] == [sorted(result.urls)]
+
+    async def test_stopped_in_the_warm_up(self, recorded, topic, tmp_path):
+        kept = settings("recorded", topic, JOBDIR=str(tmp_path / "job"), REPLICA_WARMUP_PAGES=20)
+        first = await crawl(TopicSpider, web(), {**kept, "CLOSESPIDER_PAGECOUNT": 5}, seeds=TOP)
+        second = await crawl(TopicSpider, web(), kept, seeds=TOP)
+        assert len(recorded) == 3
+        assert pages_of(recorded[-1]) == first.urls + second.urls
+        assert len({row[1] for row in recorded[-1] if isinstance(row, tuple) and row[0] == TOP}) == 1
+
+
+def random_page(number):
+    lots = random.Random(number)
+    links = [
+        Link(f"http://h{lots.randint(0, 3)}.example/{lots.randint(0, 400)}", f"to {place}", place) for place in range(9)
+    ]
+    terms = {"markov": 3, "chain": 2} if number % 5 == 0 else {f"word{lots.randint(0, 30)}": 1, "odd \udc80": 2}
+    return Page(f"http://h0.example/{number}", "h0.example", terms=terms, links=tuple(links))
+
+
+def left_behind(folder):
+    """What a killed process leaves, as another file."""
+    old, new = sqlite3.connect(folder / "a.sqlite"), sqlite3.connect(folder / "b.sqlite")
+    with contextlib.closing(old), contextlib.closing(new):
+        old.backup(new)
+
+
+class TestResumed:
+    @pytest.mark.parametrize("name", sorted(strategies.STRATEGIES))
+    def test_a_killed_crawl_goes_on_with_the_same_scores(self, name, tmp_path):
+        """What was committed is all that a killed process leaves; later pages are not told of."""
+        config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
+        db = SqliteCrawlDB(tmp_path / "a.sqlite")
+        guide = Guide(config, db)
+        guide.relevance.learn(lambda _: fitted())
+        undisturbed_db = SqliteCrawlDB(None)
+        undisturbed = Guide(config, undisturbed_db)
+        undisturbed.relevance.learn(lambda _: fitted())
+        for number in range(90):
+            shown = random_page(number)
+            for each in (guide, undisturbed) if number < 60 else (guide,):
+                each.scores(shown, 0.9 if number % 5 == 0 else 0.1, shown.links)
+            if number == 59:
+                db.commit()
+                left_behind(tmp_path)
+        again = Guide(config, SqliteCrawlDB(tmp_path / "b.sqlite"))
+        after = random_page(1000)
+        assert again.scores(after, 0.7, after.links) == undisturbed.scores(after, 0.7, after.links)
+        urls = [link.url for link in random_page(7).links]
+        assert again.scores_now(urls) == undisturbed.scores_now(urls)
+        db.close()
+
+    def test_more_links_of_the_page_shown_last(self, recorded, tmp_path):
+        db = SqliteCrawlDB(tmp_path / "a.sqlite")
+        guide = Guide(Config(strategy="recorded", warmup_pages=0), db)
+        one, other = random_page(1), random_page(2)
+        for shown, links in ((one, one.links[:4]), (one, one.links[4:]), (other, ()), (one, one.links[:1])):
+            guide.scores(shown, 0.5, links)
+        db.commit()
+        left_behind(tmp_path)
+        Guide(Config(strategy="recorded", warmup_pages=0), SqliteCrawlDB(tmp_path / "b.sqlite"))
+        assert recorded[0] == recorded[1]
+        assert len(pages_of(recorded[0])) == 3
+        db.close()
+
+
+def fitted():
+    model = Relevance()
+    model.fit([{"markov": 2, "chain": 1}], Background.from_documents([{"word1": 1}, {"word2": 2}]))
+    return model
+
+
+@pytest.mark.asyncio
+class TestPresentScores:
+    @pytest.mark.parametrize("hosts", [1, 4])
+    async def test_order_of_present_scores(self, hosts, monkeypatch):
+        """Every page changes what the waiting URLs are worth; the best by present scores is taken, over all hosts."""
+
+        class Changing(Strategy):
+            name = "changing"
+            needs_topic = False
+
+            def __init__(self):
+                self.worth = {}
+
+            def visited(self, page, relevance):
+                self.worth = {url: worth * 0.9 for url, worth in self.worth.items()}
+
+            def scores(self, page, links):
+                for link in links:
+                    self.worth.setdefault(link.url, float(int(link.url.rpartition("/")[2]) * 37 % 101))
+                return np.array([self.worth[link.url] for link in links])
+
+            def scores_now(self, urls):
+                return np.array([self.worth.get(url, 0.0) for url in urls])
+
+        monkeypatch.setitem(strategies.STRATEGIES, "changing", Changing)
+        urls = [f"http://h{n % hosts}.example/{n}" for n in range(60)]
+        linked = {url: [urls[(5 * n + 7 * k * k + n * k + 1) % 60] for k in range(6)] for n, url in enumerate(urls)}
+        expected, worth, done = [urls[0]], {}, {urls[0]}
+        while True:
+            worth = {url: value * 0.9 for url, value in worth.items()}
+            for link in linked[expected[-1]]:
+                worth.setdefault(link, float(int(link.rpartition("/")[2]) * 37 % 101))
+            waiting = [url for url in worth if url not in done]
+            if not waiting:
+                break
+            done.add(max(waiting, key=worth.__getitem__))
+            expected.append(max(waiting, key=worth.__getitem__))
+        more = {**REPLICA, "REPLICA_STRATEGY": "changing", "REPLICA_WARMUP_PAGES": 0, "CONCURRENT_REQUESTS": 1}
+        html = {url: page(links, seed=url) for url, links in linked.items()}
+        result = await crawl(TopicSpider, html, more, seeds=urls[0])
+        assert len(expected) > 40
+        assert result.urls == expected
+
+    async def test_priority_and_demotion_stay(self):
+        db = SqliteCrawlDB(None)
+        from scrapy_replica.crawl.heads import own_score
+        from scrapy_replica.crawldb.sqlite import NewUrl
+
+        for place, score in enumerate((2e6 + 3.0, -1e9 + 0.25, 0.5)):
+            db.discover(NewUrl(f"http://a.example/{place}", "a.example", place + 1, score))
+        heads = db.heads(8)
+        assert [round(own_score(head), 6) for head in heads] == [3.0, 0.5, 0.25]
+        for head in heads:
+            db.set_score(head, head.score - own_score(head) - 1.5)
+        assert [round(head.score) for head in db.heads(8)] == [round(2e6 - 1.5), -2, round(-1e9 - 1.5)]
+
+
+FOCUSED = ["best-first", "best-first-anchors", "hmm-dynamic", "link-aware"]
+
+
+@pytest.mark.asyncio
+class TestOddTopics:
+    async def finishes(self, name, topic, pages, **more):
+        result = await crawl(TopicSpider, pages, settings(name, topic, **more), seeds=TOP)
+        assert sorted(result.urls) == sorted(pages)
+        assert result.unfinished == {}
+        assert "replica/page/error" not in result.stats
+        return result
+
+    async def test_no_positive_example(self, tmp_path):
+        path = tmp_path / "topic.jsonl"
+        path.write_text('{"text": "markov chain", "label": "unlabelled"}')
+        with pytest.raises(ValueError, match="no positive example"):
+            await crawl(TopicSpider, web(), settings("link-aware", path), seeds=TOP)
+
+    async def test_examples_without_a_word_stop_the_crawl(self, tmp_path, caplog):
+        path = tmp_path / "topic.jsonl"
+        path.write_text('{"text": "1 2 3 4 . . ."}')
+        with caplog.at_level(logging.ERROR):
+            result = await crawl(TopicSpider, web(), settings("link-aware", path), seeds=TOP)
+        assert result.stats["finish_reason"] == "no_topic"
+        assert "no positive example with any text" in caplog.text
+
+    @pytest.mark.parametrize("name", FOCUSED)
+    async def test_one_example(self, name, tmp_path):
+        path = tmp_path / "topic.jsonl"
+        path.write_text('{"text": "hidden markov chain model"}')
+        plain = await crawl(TopicSpider, web(), settings("breadth-first", path), seeds=TOP)
+        assert first_found(await self.finishes(name, path, web())) < first_found(plain)
+
+    @pytest.mark.parametrize("name", FOCUSED)
+    async def test_examples_in_another_language_find_nothing_and_crawl_on(self, name, tmp_path):
+        path = tmp_path / "topic.jsonl"
+        path.write_text("\n".join(json.dumps({"text": f"скрытая марковская модель цепь {n}"}) for n in range(6)))
+        result = await self.finishes(name, path, web())
+        assert result.stats["replica/page/relevant"] == 0
+
+    @pytest.mark.parametrize("name", FOCUSED)
+    @pytest.mark.parametrize("share", ["all", "none"])
+    async def test_all_or_no_pages_relevant(self, name, share, topic):
+        await self.finishes(name, topic, web(topical=lambda _: share == "all"))
+
+    @pytest.mark.parametrize("name", FOCUSED)
+    async def test_pages_without_links_and_self_links(self, name, topic):
+        pages = {TOP: page([TOP, "/self", "/end"], seed=0), f"{TOP}end": page(seed=1)}
+        pages[f"{TOP}self"] = page(["/self"] * 5, seed=2)
+        await self.finishes(name, topic, pages)
+
+    @pytest.mark.parametrize("name", FOCUSED)
+    async def test_a_model_that_returns_nan_is_no_relevance(self, name, topic, monkeypatch):
+        monkeypatch.setattr(Relevance, "relevance", lambda self, terms: float("nan"))
+        result = await self.finishes(name, topic, web())
+        assert {item["relevance"] for item in result.items} == {0.0}
+
+    @pytest.mark.parametrize("name", FOCUSED)
+    async def test_one_giant_host(self, name, topic):
+        pages = web(240)
+        for n, url in enumerate(list(pages)[1:4]):
+            pages[f"http://h{n}.example/"] = page([url], seed=("other", n))
+        pages[TOP] = page([*list(pages)[1:9], *(f"http://h{n}.example/" for n in range(3))], seed=0)
+        pages = {url: body for url, body in pages.items() if url != "unreached"}
+        result = await crawl(TopicSpider, pages, settings(name, topic), seeds=TOP)
+        assert result.unfinished == {}
+        assert len(set(result.urls)) == len(result.urls) >= 230
