@@ -176,11 +176,25 @@ class Dust:
     def _propose(self, name: str, form: str) -> bool:
         """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
         host = self._hosts[name]
-        rules = [replace(r, host=name) for n in argument_names(form) if n in self._priors for r in self._priors[n]]
+        rules = self._priors_of(form, name)
         if host.is_due():
             forms, clusters = host.lesson()
             rules += combined.learn(forms, clusters)
         return sum(self._candidate(rule, name) for rule in rules) > 0
+
+    def _priors_of(self, form: str, name: str) -> list[Rule]:
+        """Return the priors that fit *form*; arguments of one kind that come together (``C`` and ``O``) go together."""
+        kinds: dict[str, list[Rule]] = {}
+        for argument in dict.fromkeys(argument_names(form)):
+            for rule in self._priors.get(argument, ()):
+                kinds.setdefault(rule.learnt_from, []).append(rule)
+        found = []
+        for rules in kinds.values():
+            steps = dict.fromkeys(step for rule in rules for step in rule.transformation)
+            is_plain = all(not rule.context for rule in rules)
+            joint = [replace(rules[0], transformation=tuple(sorted(steps)))] if is_plain and len(rules) > 1 else rules
+            found += [replace(rule, host=name) for rule in joint]
+        return found
 
     def _candidate(self, rule: Rule, name: str) -> bool:
         if rule.key in self._rules:

@@ -15,7 +15,7 @@ ROUNDS = 3
 BUDGET = 0.015
 """Share of wrong removals to expect that is accepted at an error of 0."""
 _MAX_EXPECTED = 0.05
-_BATCH_FORMS = 100_000  # evidence held at a time; 60 MB measured for 40,000 forms
+_BATCH_FORMS = 100_000  # evidence held at a time
 
 
 def learn(urls: Sequence[str], clusters: Sequence[Hashable], epsilon: float = 0.0, support: int = 3) -> list[Rule]:
