@@ -277,8 +277,7 @@ class TestPresentScores:
             db.discover(NewUrl(f"http://a.example/{place}", "a.example", place + 1, score))
         heads = db.heads(8)
         assert [round(own_score(head), 6) for head in heads] == [3.0, 0.5, 0.25]
-        for head in heads:
-            db.set_score(head, head.score - own_score(head) - 1.5)
+        db.set_scores(heads[0].host_id, {head.id: head.score - own_score(head) - 1.5 for head in heads})
         assert [round(head.score) for head in db.heads(8)] == [round(2e6 - 1.5), -2, round(-1e9 - 1.5)]
 
 

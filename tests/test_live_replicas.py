@@ -22,7 +22,6 @@ from scrapy_replica.crawldb.schema import DROPPED, QUEUED
 from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB
 from scrapy_replica.crawldb.verdicts import VerdictTable
 from scrapy_replica.decision import FETCH
-from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
 from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.sites.aliases import Aliases
 
@@ -232,7 +231,6 @@ class TestTurning:
         crawl = Crawl(
             Config(explore=0, rewrite=False, verdict_days=30),
             SqliteCrawlDB(None),
-            BreadthFirst(),
             fingerprint=hash,
             now=lambda: now[0],
             aliases=Aliases({}),

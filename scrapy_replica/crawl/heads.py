@@ -42,11 +42,15 @@ class Heads:
             return
         scores = self._guide.scores_now([head.url for head in heads])
         self._is_steady = scores is None
-        for head, score in zip(heads, scores or (), strict=bool(scores)):
+        if scores is None:
+            return
+        moved: dict[int, float] = {}
+        for head, score in zip(heads, scores, strict=True):
             if head.url in self._best_score:
                 self._best_score[head.url] = score
             if score != own_score(head):
-                self._db.set_score(head, head.score - own_score(head) + score)
+                moved[head.id] = head.score - own_score(head) + score
+        self._db.set_scores(heads[0].host_id, moved)
 
 
 def own_score(waiting: Waiting) -> float:

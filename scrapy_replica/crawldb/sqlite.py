@@ -197,10 +197,11 @@ class SqliteCrawlDB:
         )
         return [Waiting(url_id, host, self._names[host], *row) for url_id, *row in rows]
 
-    def set_score(self, waiting: Waiting, score: float) -> None:
-        """Give a waiting URL another score, priority and demotion included."""
-        self._write("UPDATE urls SET score = ? WHERE id = ?", (score, waiting.id))
-        self._frontier.refresh(waiting.host_id)
+    def set_scores(self, host: int, scores: Mapping[int, float]) -> None:
+        """Give waiting URLs of *host* other *scores* (id -> score), priority and demotion included."""
+        for url_id, score in scores.items():
+            self._write("UPDATE urls SET score = ? WHERE id = ?", (score, url_id))
+        self._frontier.refresh(host)
 
     def forget_waiting(self, prefix: bytes) -> list[str]:
         """Delete the waiting URLs whose payload begins with *prefix* and return them; a link may find them anew."""

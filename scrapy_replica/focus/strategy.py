@@ -35,7 +35,7 @@ class Strategy(ABC):
     """Scores depend on earlier pages, so these are kept in the crawl database and shown again on resumption."""
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: B027 - most strategies need not listen
-        """Take note of a fetched *page* of the given *relevance* (0..1); called once a page, before its scores."""
+        """Take note of a fetched *page* of the given *relevance* (0..1); called once a fetch, before its scores."""
 
     @abstractmethod
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:
