@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 1
 """Number of this layout; a database of another number is refused."""
 
 APPLICATION_ID = 0x5245504C  # "REPL"
