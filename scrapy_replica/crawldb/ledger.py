@@ -40,7 +40,7 @@ class Ledger:
     def settle(self, url_id: int, outcome: str) -> bool:
         """Write what fetching a URL showed that was to be dropped; ``False`` if it was not to be dropped."""
         changed = self._write(
-            "UPDATE decisions SET outcome = ? WHERE url = ? AND wanted = 'drop' AND action != 'drop'"
+            "UPDATE decisions SET outcome = ? WHERE url = ? AND wanted = 'drop' AND action = 'fetch'"
             " AND outcome IS NULL",
             (outcome, url_id),
         ).rowcount
