@@ -1,0 +1,1 @@
+"""How well each part does, beside its peers, on labelled data: one module per question."""

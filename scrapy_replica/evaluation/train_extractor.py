@@ -1,0 +1,187 @@
+"""Trains the extractor of main text: ``python -m scrapy_replica.evaluation.train_extractor DIR [--held-out SET ...]``.
+
+DIR holds ``<set>/html/<id>.html`` and ``<set>/gold/<id>.txt``. Needs the extra ``learn`` (scikit-learn).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from lxml import etree
+from rapidfuzz.distance import LCSseq
+
+from scrapy_replica.pages.block_features import Columns, features
+from scrapy_replica.pages.blocks import Blocks, read_blocks
+from scrapy_replica.pages.extractor import MODEL_FILE, Extractor, probability, second_look
+from scrapy_replica.pages.trees import SPLITS, BoostedTrees
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float32]
+
+_WORD = re.compile(r"\w+")
+MAX_WORDS = 40_000
+"""Pages with more words are aligned up to there: the alignment takes words^2 / 8 bytes."""
+MIN_ALIGNED = 3
+"""Shorter aligned stretches are chance."""
+FIRST = {"max_iter": 120, "learning_rate": 0.09, "l2_regularization": 20.0, "min_samples_leaf": 60, "max_features": 0.3}
+SECOND = {"max_iter": 70, "learning_rate": 0.09, "l2_regularization": 30.0, "min_samples_leaf": 80, "max_features": 0.3}
+
+
+@dataclass(slots=True)
+class Example:
+    """A page with truth: its group (pages of one origin are left out together), columns, rows and labels per run."""
+
+    group: str
+    columns: Columns
+    rows: FloatArray
+    shares: FloatArray
+    """Share of each run's words that the gold text has, in order, 0..1."""
+
+
+def group_of(folder: str) -> str:
+    """Return the name under which sets of one origin are left out together: what stands before the first hyphen."""
+    return folder.partition("-")[0]
+
+
+def parse(html: bytes) -> etree._Element:
+    """Parse a page as Scrapy would, UTF-8 where it is that and windows-1252 else; an empty page is an empty tree."""
+    try:
+        html.decode("utf-8-sig")
+        encoding = "utf-8"
+    except UnicodeDecodeError:
+        encoding = "cp1252"
+    parser = etree.HTMLParser(encoding=encoding, huge_tree=True)
+    root: etree._Element | None = etree.fromstring(html, parser) if html.strip() else None
+    return etree.Element("html") if root is None else root
+
+
+def gold_shares(blocks: Blocks, gold: str) -> FloatArray:
+    """Align the words of *blocks* with *gold* (longest common subsequence); return the share found per run, (n,)."""
+    per_run = [_WORD.findall(text.lower()) for text in blocks.texts]
+    found_words = [word for words in per_run for word in words][:MAX_WORDS]
+    gold_words = _WORD.findall(gold.lower())[:MAX_WORDS]
+    found = np.zeros(sum(map(len, per_run)) + 1)
+    for tag, start, end, _, _ in LCSseq.opcodes(found_words, gold_words):
+        if tag == "equal" and end - start >= min(MIN_ALIGNED, len(gold_words)):
+            found[start:end] = 1
+    ends = np.cumsum([len(words) for words in per_run])
+    sums = np.concatenate([[0], np.cumsum(found)])
+    lengths = np.maximum(np.diff(ends, prepend=0), 1)
+    return (np.diff(sums[ends], prepend=0) / lengths).astype(np.float32)
+
+
+def read_examples(folder: Path) -> Iterator[Example]:
+    """Read every page of *folder* that has text and a gold text."""
+    for gold in sorted(folder.glob("*/gold/*.txt")):
+        blocks = read_blocks(parse((gold.parents[1] / "html" / f"{gold.stem}.html").read_bytes()))
+        if blocks.texts:
+            columns = Columns(blocks)
+            shares = gold_shares(blocks, gold.read_text(encoding="utf-8", errors="replace"))
+            yield Example(group_of(gold.parents[1].name), columns, features(blocks, columns), shares)
+
+
+def train(examples: Sequence[Example], groups: Sequence[str]) -> Extractor:
+    """Train both ensembles on the examples of *groups*.
+
+    The second learns from first scores given by a model that never saw the page's group; with a single group it is
+    left out.
+    """
+    own = [example for example in examples if example.group in groups]
+    first = _fit([example.rows for example in own], own, FIRST)
+    if len(groups) < 2:
+        return Extractor(first)
+    both = []
+    judges = {g: train(examples, [o for o in groups if o != g]).first for g in groups}
+    for example in own:
+        scores = probability(judges[example.group].log_odds(example.rows))
+        both.append(np.concatenate([example.rows, second_look(example.columns, scores)]))
+    return Extractor(first, _fit(both, own, SECOND))
+
+
+def _fit(rows: Sequence[FloatArray], examples: Sequence[Example], options: dict[str, Any]) -> BoostedTrees:
+    try:
+        from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        message = "training needs scikit-learn: pip install scrapy-replica[learn]"
+        raise ImportError(message) from error
+    samples = np.concatenate([row.T for row in rows])
+    shares = np.concatenate([example.shares for example in examples])
+    weights = np.concatenate([example.columns.words / example.columns.words.sum() for example in examples])
+    weights *= len(weights) / weights.sum()
+    # A run half of whose words are gold is half a positive and half a negative example.
+    keep_positive, keep_negative = shares > 0.02, shares < 0.98
+    model = HistGradientBoostingClassifier(max_leaf_nodes=SPLITS + 1, early_stopping=False, random_state=0, **options)
+    model.fit(
+        np.concatenate([samples[keep_positive], samples[keep_negative]]),
+        np.repeat([1, 0], [keep_positive.sum(), keep_negative.sum()]),
+        sample_weight=np.concatenate([(weights * shares)[keep_positive], (weights * (1 - shares))[keep_negative]]),
+    )
+    return _exported(model)
+
+
+def _exported(model: Any) -> BoostedTrees:
+    trees = [predictor.nodes for (predictor,) in model._predictors]  # noqa: SLF001 - scikit-learn has no public way
+    count = len(trees)
+    splits = np.zeros((count, SPLITS), np.uint8)
+    thresholds = np.full((count, SPLITS), np.inf, np.float32)
+    paths = np.zeros((count, SPLITS + 1), np.uint16)
+    values = np.zeros((count, SPLITS + 1), np.float32)
+    for tree, nodes in enumerate(trees):
+        waiting = [(0, 0)]
+        n_splits = n_leaves = 0
+        while waiting:
+            place, path = waiting.pop()
+            node = nodes[place]
+            if node["is_leaf"]:
+                # A tree that is one leaf has no split: its value is that of split 0 (never passed) answering "left".
+                paths[tree, n_leaves] = path or 1 << (SPLITS - 1)
+                values[tree, n_leaves] = node["value"]
+                n_leaves += 1
+                continue
+            splits[tree, n_splits] = node["feature_idx"]
+            thresholds[tree, n_splits] = node["num_threshold"]
+            bit = 1 << (SPLITS - 1 - n_splits)
+            n_splits += 1
+            waiting += [(int(node["left"]), path | bit), (int(node["right"]), path | bit << 8)]
+    start = float(np.ravel(model._baseline_prediction)[0])  # noqa: SLF001
+    arrays = (splits, thresholds, paths, values, np.array(start))
+    names = ("features", "thresholds", "right_sets", "leaf_values", "start")
+    return BoostedTrees.from_arrays(dict(zip(names, arrays, strict=True)), "")
+
+
+def save(extractor: Extractor, path: Path, record: dict[str, object]) -> None:
+    """Write the model file: both ensembles and, as JSON text, the *record* of how they were trained."""
+    if extractor.second is None:
+        message = "a shipped extractor needs both ensembles: train on at least two groups"
+        raise ValueError(message)
+    arrays = extractor.first.to_arrays("first_") | extractor.second.to_arrays("second_")
+    np.savez_compressed(path, record=np.array(json.dumps(record, sort_keys=True)), **arrays)  # type: ignore[arg-type]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train on all sets but the held-out ones and write the model file."""
+    parser = argparse.ArgumentParser(description="train the extractor of main text")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--held-out", nargs="*", default=[], metavar="SET")
+    parser.add_argument("--output", type=Path, default=MODEL_FILE)
+    options = parser.parse_args(arguments)
+    examples = list(read_examples(options.folder))
+    held_out = {group_of(name) for name in options.held_out}
+    groups = sorted({example.group for example in examples} - held_out)
+    pages = {group: sum(example.group == group for example in examples) for group in groups}
+    record = {"pages": pages, "first": FIRST, "second": SECOND, "features": len(examples[0].rows)}
+    save(train(examples, groups), options.output, record)
+    print(f"{options.output}: {options.output.stat().st_size} bytes, {record}")  # noqa: T201 - a command
+
+
+if __name__ == "__main__":
+    main()
