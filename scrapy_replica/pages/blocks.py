@@ -223,15 +223,20 @@ class _Reader:
         """Enter a block-level element; False if it is not shown."""
         names = klass = ""
         hints = TAG_BITS.get(tag, 0)
+        is_hidden = is_streamed = False
         for key, value in element.items():
             if key in _NAMING:
                 names += " " + value
                 if key == "class":
                     klass = value
+                elif key == "id" and value.startswith("S:"):
+                    is_streamed = True  # React sends late parts of a page hidden, for a script to move into place
             elif (key == "style" and _is_hidden(value)) or key == "hidden":
-                return False
+                is_hidden = True
             elif key == "aria-hidden" and value == "true":
                 hints |= HINT_BITS["screen"]
+        if is_hidden and not is_streamed:
+            return False
         if names and tag not in {"body", "html"}:  # their classes describe the page, not a place on it
             hints |= _name_hints(names)
         parent = self.nodes[-1]
