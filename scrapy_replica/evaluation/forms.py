@@ -1,8 +1,8 @@
 """Content and noise on hidden-web pages: the decision tree, with and without the domain query, beside plain CETD.
 
 The folder holds ``councils/<vendor>-<site>/`` with ``pages/*.html``, ``truth/*.json``, ``queries.csv`` and perhaps
-``forms/*.html``. Label rule: an element is content if it is a gold record or lies inside one, noise otherwise. Needs the
-extra ``learn`` (scikit-learn).
+``forms/*.html``. Label rule: an element is content if it is a gold record or lies inside one, noise otherwise.
+Needs the extra ``learn`` (scikit-learn).
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def fit(pages: Sequence[LabelledPage], *, with_query: bool = True) -> DecisionTr
     model = DecisionTreeClassifier(**TREE)
     weights = np.concatenate([np.full(len(page.rows), 1 / len(page.rows)) for page in pages])
     labels = np.concatenate([page.is_content for page in pages])
-    model.fit(_seen(np.concatenate([page.rows for page in pages]), with_query=with_query), labels, weights * len(labels))
+    model.fit(
+        _seen(np.concatenate([page.rows for page in pages]), with_query=with_query), labels, weights * len(labels)
+    )
     tree = model.tree_
     values = tree.value[:, 0, :]
     arrays = (tree.feature, tree.threshold, tree.children_left, tree.children_right, values[:, 1] / values.sum(axis=1))

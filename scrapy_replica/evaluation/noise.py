@@ -92,9 +92,12 @@ def evaluate(folder: Path, names: Iterable[str] | None = None, *, is_leave_set_o
     together; without *is_leave_set_out* by the one that the package ships.
     """
     pages = read_pages(folder)
+    groups = sorted({group_of(page.folder) for page in pages})
     figures: dict[str, float] = {}
     for name, extract in extractors(names).items():
-        chosen = _leave_set_out(folder, pages) if name == "learned" and is_leave_set_out else defaultdict(lambda: extract)  # noqa: B023
+        chosen = dict.fromkeys(groups, extract)
+        if name == "learned" and is_leave_set_out:
+            chosen = _leave_set_out(folder, groups)
         scores = defaultdict(list)
         for page in pages:
             scores[page.folder].append(score(chosen[group_of(page.folder)], page))
@@ -120,9 +123,8 @@ def summary(name: str, scores: Mapping[str, Sequence[Score]]) -> dict[str, float
     return figures
 
 
-def _leave_set_out(folder: Path, pages: Sequence[GoldPage]) -> dict[str, Extract]:
+def _leave_set_out(folder: Path, groups: Sequence[str]) -> dict[str, Extract]:
     examples = list(read_examples(folder))
-    groups = sorted({group_of(page.folder) for page in pages})
     if len(groups) < 2:
         message = f"{folder} holds one set only: nothing is left to train on"
         raise ValueError(message)
@@ -197,13 +199,14 @@ _PEERS: dict[str, tuple[str, Callable[[Any], Extract]]] = {
 
 
 _STYLE = (
-    "body{font:14px/1.4 sans-serif}table{width:100%;table-layout:fixed}td{vertical-align:top;padding:8px;overflow-wrap:anywhere}"
+    "body{font:14px/1.4 sans-serif}table{width:100%;table-layout:fixed}"
+    "td{vertical-align:top;padding:8px;overflow-wrap:anywhere}"
     "p{margin:2px;color:#999}p.kept{color:#000;background:#dfd}"
 )
 
 
 def side_by_side(pages: Sequence[GoldPage], output: Path) -> None:
-    """Write *pages* as one HTML file: all blocks with those marked that CETD and the extractor keep, and the gold text."""
+    """Write *pages* as one HTML file: all blocks, those marked that each extractor keeps, beside the gold text."""
     rows = "".join(f"<tr><th colspan=3>{page.folder}/{page.name}</th></tr><tr>{_cells(page)}</tr>" for page in pages)
     head = "<tr><th>learned</th><th>CETD</th><th>gold</th></tr>"
     page = f"<!doctype html><meta charset=utf-8><style>{_STYLE}</style><table>{head}{rows}</table>"
@@ -213,7 +216,7 @@ def side_by_side(pages: Sequence[GoldPage], output: Path) -> None:
 def _cells(page: GoldPage) -> str:
     root = parse(page.html)
     blocks = read_blocks(root)
-    kept = extractor.kept_runs(blocks, extractor.shipped()) if blocks.texts else []
+    kept: Any = extractor.kept_runs(blocks, extractor.shipped()) if blocks.texts else []
     dense = set(noise.main_text(root).split("\n"))
     learned = _marked(zip(blocks.texts, kept, strict=True))
     cetd = _marked((text, text in dense) for text in blocks.texts)

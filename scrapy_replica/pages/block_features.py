@@ -103,7 +103,9 @@ def _shape(blocks: Blocks, columns: Columns) -> list[FloatArray]:
     starts = np.array([_start_class(text[0]) for text in texts], np.float32)
     stops = np.array([text.count(". ") + text.count("? ") for text in texts], np.float32)
     commas = np.array([text.count(",") for text in texts], np.float32)
-    odd = np.array([text.count("|") + text.count("»") + text.count("©") + text.count(">") for text in texts], np.float32)
+    odd = np.array(
+        [text.count("|") + text.count("»") + text.count("©") + text.count(">") for text in texts], np.float32
+    )
     tag_class = np.array([_TAG_CLASSES.get(tag, 0) for tag in blocks.tags], np.float32)[columns.run_nodes]
     links = np.array(blocks.links, np.float32)
     return [
@@ -157,7 +159,7 @@ def _page(columns: Columns) -> list[FloatArray]:
     return [
         np.arange(n, dtype=np.float32),
         np.arange(n, 0, -1, dtype=np.float32),
-        before / words,
+        (before / words).astype(np.float32),
         good_before / good,
         (good - good_before - columns.good) / good,
         *(np.full(n, value, np.float32) for value in page),

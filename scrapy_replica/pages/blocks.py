@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 _INLINE, _LINK, _BREAK, _SKIPPED, _BLOCK = range(5)
 _KINDS = {
     **dict.fromkeys(
-        "abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q rp rt ruby s samp small "
-        "span strike strong sub sup time tt u var wbr".split(),
+        "abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q rp rt ruby s samp "
+        "small span strike strong sub sup time tt u var wbr".split(),
         _INLINE,
     ),
     "a": _LINK,
@@ -33,7 +33,8 @@ HINTS = {
     "side": r"side|rail|aside|column-?(left|right)|left-?col|right-?col|widget|gadget",
     "foot": r"foot|bottom|copyright|legal|colophon",
     "head": r"head(er)?\b|masthead|banner|topbar|logo|branding|site-?title",
-    "related": r"relat|recommend|also|popular|trending|latest|recent|similar|suggest|read-?more|most-|teaser|outbrain|taboola",
+    "related": r"relat|recommend|also|popular|trending|latest|recent|similar|suggest|read-?more|most-|teaser|"
+    r"outbrain|taboola",
     "share": r"shar(e|ing)|social|facebook|twitter|follow|like",
     "advert": r"\bad(s|vert|box|slot|unit|-|_)|advert|sponsor|promo|doubleclick|commercial|affiliat|deal",
     "meta": r"meta|byline|author|date|time|posted|published|tag(s|ged)|categor|credit|source|bio\b",
@@ -50,7 +51,9 @@ HINT_BITS = {name: 1 << place for place, name in enumerate(HINTS)}
 _HINT_PATTERNS = [(HINT_BITS[name], re.compile(pattern)) for name, pattern in HINTS.items()]
 _TAG_PLACES = {
     tag: place + len(HINTS)
-    for place, tag in enumerate("nav footer header aside article main form table ul ol blockquote figure pre dl".split())
+    for place, tag in enumerate(
+        "nav footer header aside article main form table ul ol blockquote figure pre dl".split()
+    )
 }
 TAG_BITS = {tag: 1 << place for tag, place in _TAG_PLACES.items()}
 N_BITS = len(HINTS) + len(TAG_BITS)
@@ -224,7 +227,8 @@ class _Reader:
         names = klass = ""
         hints = TAG_BITS.get(tag, 0)
         is_hidden = is_streamed = False
-        for key, value in element.items():
+        items: Any = element.items()  # always str; the stubs allow bytes
+        for key, value in items:
             if key in _NAMING:
                 names += " " + value
                 if key == "class":

@@ -1,4 +1,4 @@
-"""Main text of a page by learning: boosted trees judge blocks, a second look sees the first scores around each."""
+"""Main text of a page by learning: a small model judges blocks, a second look sees the first scores around each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from scrapy_replica.pages.block_features import Columns, features, same_kind, shifted, windowed
 from scrapy_replica.pages.blocks import HINT_BITS, Blocks, read_blocks
-from scrapy_replica.pages.trees import BoostedTrees
+from scrapy_replica.pages.trees import BlendedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,10 +26,10 @@ MODEL_FILE = Path(__file__).with_name("extractor.npz")
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Two small ensembles; the second may be missing."""
+    """Two small models; the second may be missing."""
 
-    first: BoostedTrees
-    second: BoostedTrees | None = None
+    first: BlendedModel
+    second: BlendedModel | None = None
 
     def probabilities(self, blocks: Blocks) -> FloatArray:
         """Return the expected share of main text of every run of *blocks*, which has at least one, shape (n,)."""
@@ -45,7 +45,7 @@ class Extractor:
 def shipped() -> Extractor:
     """Return the extractor that comes with the package, read once."""
     with np.load(MODEL_FILE, allow_pickle=False) as arrays:
-        return Extractor(BoostedTrees.from_arrays(arrays, "first_"), BoostedTrees.from_arrays(arrays, "second_"))
+        return Extractor(BlendedModel.from_arrays(arrays, "first_"), BlendedModel.from_arrays(arrays, "second_"))
 
 
 def main_text(
@@ -94,7 +94,7 @@ def kept_runs(
 def best_cut(scores: FloatArray, words: FloatArray) -> NDArray[np.intp]:
     """Return the runs, best first, whose keeping maximises the expected F1 over words.
 
-    Of every prefix of the runs sorted by score: ``2 sum(p w) / (sum of kept w + sum of all p w)``. Each page gets its own
+    Of every prefix of the runs by score: ``2 sum(p w) / (sum of kept w + sum of all p w)``. Each page gets its own
     threshold, and no page comes out empty.
     """
     if not len(scores):

@@ -103,7 +103,9 @@ def _fields_in_place(root: etree._Element) -> Iterator[tuple[etree._Element, str
         if tag == "label":
             label, around = element, _text(element)
         if tag in _FIELDS:
-            is_inside = label is not None and any(above is label for _, above in zip(range(4), element.iterancestors()))
+            is_inside = label is not None and any(
+                above is label for _, above in zip(range(4), element.iterancestors(), strict=False)
+            )
             yield element, nearest, around if is_inside else ""
         previous = element.getprevious()
         loose = (element.text, previous.tail if previous is not None else None)
@@ -113,7 +115,9 @@ def _fields_in_place(root: etree._Element) -> Iterator[tuple[etree._Element, str
 
 
 def _text(element: etree._Element) -> str:
-    pieces = [text for text in (element.text, *(below.tail for below in element.iter() if below is not element)) if text]
+    pieces = [
+        text for text in (element.text, *(below.tail for below in element.iter() if below is not element)) if text
+    ]
     inner = [below.text for below in element.iter("span", "b", "strong", "em", "i") if below.text]
     return " ".join(" ".join(pieces + inner).split())[:_MAX_NEAREST_CHARS]
 

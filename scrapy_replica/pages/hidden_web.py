@@ -33,7 +33,7 @@ N_QUERY_COLUMNS = 6
 
 
 def visible_elements(root: etree._Element) -> list[etree._Element]:
-    """Return the elements that :func:`~scrapy_replica.pages.text_tree.read_text_tree` has entries for, in that order."""
+    """Return the elements that ``read_text_tree`` has entries for, in that order."""
     body = next(root.iter("body"), root)
     walker = etree.iterwalk(body, events=("start",))
     elements = []
@@ -144,7 +144,7 @@ class DecisionTree:
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> DecisionTree:
         """Read what :meth:`to_arrays` wrote."""
         kinds = (np.int32, np.float64, np.int32, np.int32, np.float64)
-        return cls(*(arrays[name].astype(kind) for name, kind in zip(cls.__slots__, kinds, strict=True)))  # type: ignore[arg-type]
+        return cls(*(arrays[name].astype(kind) for name, kind in zip(cls.__slots__, kinds, strict=True)))
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return what a model file holds."""
