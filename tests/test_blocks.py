@@ -56,13 +56,17 @@ class TestReadBlocks:
         assert etree.tostring(root) == before
 
     def test_nesting_of_any_depth(self):
-        root = element = etree.Element("div")
+        root = etree.Element("div")
+        # lxml climbs from an element that is let go to the nearest one that is held: hold all, let go from below.
+        chain = [root]
         for _ in range(100_000):
-            element = etree.SubElement(element, "div")
-        element.text = "deep"
+            chain.append(etree.SubElement(chain[-1], "div"))
+        chain[-1].text = "deep"
         blocks = read_blocks(root)
         assert blocks.texts == ["deep"]
         assert max(blocks.depths) == 100_001
+        while chain:
+            chain.pop()
 
 
 class TestCountWords:

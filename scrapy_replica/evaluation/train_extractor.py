@@ -91,7 +91,8 @@ def gold_shares(blocks: Blocks, gold: str) -> FloatArray:
     ends = np.cumsum([len(words) for words in per_run])
     sums = np.concatenate([[0], np.cumsum(found)])
     lengths = np.maximum(np.diff(ends, prepend=0), 1)
-    return (np.diff(sums[ends], prepend=0) / lengths).astype(np.float32)
+    shares: FloatArray = (np.diff(sums[ends], prepend=0) / lengths).astype(np.float32)
+    return shares
 
 
 def read_examples(folder: Path) -> Iterator[Example]:

@@ -153,15 +153,15 @@ def _page(columns: Columns) -> list[FloatArray]:
     n = len(columns.words)
     words = columns.words.sum()
     before = np.cumsum(columns.words) - columns.words
-    good = max(columns.good.sum(), 1.0)
+    good = np.float32(max(float(columns.good.sum()), 1.0))
     good_before = np.cumsum(columns.good) - columns.good
     page = [words, n, columns.link_words.sum() / words, columns.good.sum() / words, columns.words.max()]
     return [
         np.arange(n, dtype=np.float32),
         np.arange(n, 0, -1, dtype=np.float32),
         (before / words).astype(np.float32),
-        good_before / good,
-        (good - good_before - columns.good) / good,
+        (good_before / good).astype(np.float32),
+        ((good - good_before - columns.good) / good).astype(np.float32),
         *(np.full(n, value, np.float32) for value in page),
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -116,7 +116,7 @@ def second_look(columns: Columns, scores: FloatArray) -> FloatArray:
     hits = scores * words
     total = max(float(hits.sum()), 1e-6)
     below = columns.below(hits)
-    rows = [scores, *(shifted(scores, places) for places in (-3, -2, -1, 1, 2, 3))]
+    rows: list[Any] = [scores, *(shifted(scores, places) for places in (-3, -2, -1, 1, 2, 3))]
     rows += [windowed(hits, reach) / windowed(words, reach) for reach in (2, 5, 15)]
     means = below / np.maximum(columns.node_words, 1)
     expected_f1 = 2 * below / (columns.node_words + total)

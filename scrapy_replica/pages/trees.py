@@ -91,7 +91,7 @@ class BlendedModel:
 
     def log_odds(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the log odds of every column of *rows*, shape (features, n), as shape (n,)."""
-        linear: NDArray[np.float32] = self.weights @ signed_logarithms(rows) + np.float32(self.intercept)
+        linear = (self.weights @ signed_logarithms(rows)).astype(np.float32) + np.float32(self.intercept)
         log_odds: NDArray[np.float32] = (self.trees.log_odds(rows) + np.clip(linear, -6, 6)) / 2
         return log_odds
 
@@ -110,4 +110,5 @@ def _table(right_sets: NDArray[np.uint16], leaf_values: NDArray[np.float32]) -> 
     answers = np.arange(256, dtype=np.uint16)[None, None, :]
     right, left = (right_sets >> 8)[:, :, None], (right_sets & 255)[:, :, None]
     agrees = ((answers & right) == right) & ((answers & left) == 0) & ((right | left) > 0)
-    return np.einsum("tl,tla->ta", leaf_values, agrees.astype(np.float32)).ravel()
+    table: NDArray[np.float32] = np.einsum("tl,tla->ta", leaf_values, agrees.astype(np.float32)).ravel()
+    return table
