@@ -1,4 +1,4 @@
-"""Milliseconds a page, parsing included, of the learned extractor beside CETD and trafilatura; growth with page size."""
+"""Milliseconds a page, parsing included, of the extractor beside CETD and trafilatura; growth with page size."""
 
 from __future__ import annotations
 
