@@ -1,7 +1,7 @@
 """Main text against gold text: the learned extractor and CETD beside public extractors.
 
 The folder holds ``<set>/html/<id>.html`` and ``<set>/gold/<id>.txt``. Measure: longest common subsequence of the words
-(white space parts them) of found and gold text; precision, recall and F1 per page, mean per set. Peers are in the
+(runs of word characters, lower case) of found and gold text; precision, recall and F1 per page, mean per set. Peers are in the
 extra ``test``; one that is not installed is left out, and named in the log.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html as html_escape
 import logging
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_WORD = re.compile(r"\w+")
 Extract = Callable[[bytes], str]
 
 
@@ -58,9 +60,14 @@ def read_pages(folder: Path) -> list[GoldPage]:
     pages = []
     for gold in sorted(folder.glob("*/gold/*.txt")):
         html = (gold.parents[1] / "html" / f"{gold.stem}.html").read_bytes()
-        words = gold.read_text(encoding="utf-8", errors="replace").split()
+        words = words_of(gold.read_text(encoding="utf-8", errors="replace"))
         pages.append(GoldPage(gold.parents[1].name, gold.stem, html, words))
     return pages
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of *text* as they are compared: runs of word characters in lower case."""
+    return _WORD.findall(text.lower())
 
 
 def lcs_scores(found: Sequence[str], gold: Sequence[str]) -> tuple[float, float, float]:
@@ -80,7 +87,7 @@ def score(extract: Extract, page: GoldPage) -> Score:
     except Exception:  # noqa: BLE001 - whatever a peer raises is its failure on this page
         text, has_failed = "", True
     milliseconds = (time.process_time() - start) * 1000
-    return Score(*lcs_scores(text.split(), page.words), milliseconds, has_failed)
+    return Score(*lcs_scores(words_of(text), page.words), milliseconds, has_failed)
 
 
 def evaluate(folder: Path, names: Iterable[str] | None = None, *, is_leave_set_out: bool = True) -> dict[str, float]:
