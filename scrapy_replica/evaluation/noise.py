@@ -1,8 +1,8 @@
 """Main text against gold text: the learned extractor and CETD beside public extractors.
 
 The folder holds ``<set>/html/<id>.html`` and ``<set>/gold/<id>.txt``. Measure: longest common subsequence of the words
-(runs of word characters, lower case) of found and gold text; precision, recall and F1 per page, mean per set. Peers are in the
-extra ``test``; one that is not installed is left out, and named in the log.
+(runs of word characters, lower case) of found and gold text; precision, recall and F1 per page, mean per set. Peers
+are in the extra ``test``; one that is not installed is left out, and named in the log.
 """
 
 from __future__ import annotations
