@@ -69,6 +69,19 @@ class Config:
     aliases: Path | None = _setting(
         None, "File of ``mirror canonical`` host names, one pair a line (Nutch host-urlnormalizer lines, too)."
     )
+    hosts: bool = _setting(True, "Detect mirrored hosts while the crawl runs.")
+    max_fpr: float = _setting(
+        0.001, "Wanted share of pairs of different sites that are taken for replicas.", low=0, high=0.5
+    )
+    rewrite: bool = _setting(
+        True,
+        "Fetch from the kept host what a blocked copy was to be asked for, where the alignment of the two tells the "
+        "URL; ``False`` drops it.",
+    )
+    probes: int = _setting(
+        12, "Most pages to ask of one host only to tell whether it is a copy of another; 0 asks for none.", low=0
+    )
+    verdict_days: float = _setting(30.0, "Days after which a verdict ends and the copy is looked at again.", low=0)
     explore: float = _setting(
         0.02,
         "Share of the URLs that would be dropped which are fetched all the same, to measure the false-drop rate.",

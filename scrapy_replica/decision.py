@@ -32,6 +32,8 @@ class Reason(str, Enum):
     """Why a URL was demoted, dropped or rewritten; the words stand in stats, ledger and ``explain``."""
 
     MANUAL_ALIAS = "manual-alias"
+    MANUAL_BLOCK = "manual-block"
+    REPLICA_HOST = "replica-host"
     EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
     NEAR_DUPLICATE_LINKS = "near-duplicate-links"
     HOST_BUDGET = "host-budget"

@@ -24,6 +24,23 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """Two hosts serve one site: *copy* is not fetched any more, *keeper* is."""
+
+    copy: str
+    keeper: str
+    copy_prefix: str
+    """Path below which the site lies on the copy, without outer slashes; what follows is equal on both."""
+    keeper_prefix: str
+    score: float
+    """How sure the evidence is, 0..1."""
+    n_aligned: int
+    """Comparable pages the verdict rests on."""
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    """Feature -> value, unknown ones left out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """What one fetched page says. ``None`` stands where nothing is known, never 0 or an empty string."""
 

@@ -49,6 +49,14 @@ class TestOrder:
         db.discover(url("a", "poor", -5.0))
         assert taken(db) == ["a/poor", "a/demoted"]
 
+    def test_demoted_waits_for_hosts_that_are_not_ready(self, db):
+        db.discover(url("a", "demoted", 0.9 - DEMOTED))
+        db.discover(url("b", "slow", 0.1))
+        db.hold(db.host_id("b"))
+        assert db.take() is None
+        db.release(db.host_id("b"))
+        assert taken(db) == ["b/slow", "a/demoted"]
+
     def test_a_better_score_raises_a_waiting_url(self, db):
         db.discover(url("a", "1", 0.5))
         db.discover(url("b", "1", 0.1))
@@ -143,15 +151,17 @@ class TestStates:
         assert db.discover_dropped(url("a", "1")) is None
         assert taken(db) == ["a/1"]
 
-    def test_purge_drops_what_waits_of_a_host_and_says_why(self, db):
-        for path in "123":
-            db.discover(url("a", path))
-        db.discover(url("b", "1"))
-        db.finish(db.take().id)
-        decision = Decision(Action.DROP, Action.DROP, Reason.MANUAL_ALIAS, evidence={"host": "a"})
-        assert db.purge("a", decision, 1.0) == 2
+    def test_restore_brings_back_what_was_dropped_for_these_reasons(self, db):
+        for path in "12":
+            db.discover(url("a", path, 0.5))
+        for waiting, reason in zip(db.waiting_of("a"), (Reason.REPLICA_HOST, Reason.TRAP_BUDGET), strict=True):
+            db.drop_waiting(waiting)
+            db.ledger.record(waiting.id, Decision(Action.DROP, Action.DROP, reason), 1.0)
+        assert db.waiting == 0
+        assert db.take() is None
+        assert db.restore("a", ["replica-host"]) == 1
         assert db.waiting == 1
-        assert taken(db) == ["b/1"]
+        assert taken(db) == ["a/1"]
 
     def test_put_back_with_another_score(self, db):
         db.discover(url("a", "1", 0.9))
@@ -208,7 +218,7 @@ class TestFile:
 
     def test_a_foreign_file_is_refused(self, tmp_path):
         (tmp_path / FILE_NAME).write_bytes(b"this is no database, whatever its name says" * 100)
-        with pytest.raises(DatabaseError, match="is not a crawl database.*another JOBDIR"):
+        with pytest.raises(DatabaseError, match=r"is not a crawl database.*another JOBDIR"):
             SqliteCrawlDB(tmp_path / FILE_NAME)
 
     def test_a_foreign_database_is_refused(self, tmp_path):
@@ -248,5 +258,3 @@ class TestPages:
         assert db.ledger.settle(1, "novel")
         assert not db.ledger.settle(2, "novel")
         assert db.ledger.outcomes() == {"novel": 1}
-
-

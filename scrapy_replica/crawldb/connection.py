@@ -49,7 +49,7 @@ class Connection:
         # 0.1 ms a page and more.
         self.read("PRAGMA synchronous = NORMAL")
         self.read(f"PRAGMA cache_size = -{CACHE_KIB}")
-        self.read("PRAGMA wal_autocheckpoint = 4000")
+        self.read("PRAGMA wal_autocheckpoint = 10000")
         if self.read("SELECT COUNT(*) FROM sqlite_master").fetchone()[0] == 0:
             self._sqlite.executescript(f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA application_id = {APPLICATION_ID};COMMIT;")
             self.set_meta("version", str(VERSION).encode())

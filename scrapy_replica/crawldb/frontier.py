@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
+from scrapy_replica.crawldb.schema import DEMOTED
+
 Head = tuple[float, int]
 """Best waiting URL of a host: (minus score, URL id); the smallest comes first, ties in the order of discovery."""
+
+
+DEMOTED_KEY = DEMOTED / 2
 
 
 class Frontier:
@@ -22,6 +27,8 @@ class Frontier:
         self._heads: dict[int, Head] = {}
         self._held: set[int] = set()
         self._heap: list[tuple[float, int, int]] = []
+        self._undemoted: set[int] = set()
+        """Hosts, held or not, whose head is not demoted."""
 
     def offer(self, host: int, head: Head) -> None:
         """Take note that a URL of *host* waits with key *head*."""
@@ -34,6 +41,7 @@ class Frontier:
         head = self._head_of(host)
         if head is None:
             self._heads.pop(host, None)
+            self._undemoted.discard(host)
         elif head != self._heads.get(host):
             self._set(host, head)
 
@@ -41,10 +49,15 @@ class Frontier:
         """Forget all heads and take those of *hosts*; which hosts are held stays."""
         self._heads = {host: head for host in hosts if (head := self._head_of(host)) is not None}
         self._heap = [(*head, host) for host, head in self._heads.items() if host not in self._held]
+        self._undemoted = {host for host, (key, _) in self._heads.items() if key < DEMOTED_KEY}
         heapify(self._heap)
 
     def _set(self, host: int, head: Head) -> None:
         self._heads[host] = head
+        if head[0] < DEMOTED_KEY:
+            self._undemoted.add(host)
+        else:
+            self._undemoted.discard(host)
         if host not in self._held:
             heappush(self._heap, (*head, host))
 
@@ -63,11 +76,17 @@ class Frontier:
     def pop(self) -> tuple[int, int] | None:
         """Return (host, URL id) of the best URL of the ready hosts, or ``None``.
 
+        Demoted URLs wait behind everything else, also behind what waits of hosts that are not ready.
         The caller changes that URL's state and then calls :meth:`refresh`.
         """
         while self._heap:
-            key, url, host = heappop(self._heap)
-            if host not in self._held and self._heads.get(host) == (key, url):
+            key, url, host = self._heap[0]
+            is_stale = host in self._held or self._heads.get(host) != (key, url)
+            if not is_stale and key >= DEMOTED_KEY and self._undemoted:
+                return None
+            heappop(self._heap)
+            if not is_stale:
                 del self._heads[host]
+                self._undemoted.discard(host)
                 return host, url
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from scrapy_replica.crawldb.connection import Connection
-from scrapy_replica.decision import Decision
+from scrapy_replica.decision import Decision, Reason
 
 
 class Ledger:
@@ -31,6 +31,11 @@ class Ledger:
                 decision.is_sampled,
             ),
         )
+
+    def knows(self, url_id: int, reason: Reason) -> bool:
+        """Tell whether a decision for *reason* was written about a URL."""
+        sql = "SELECT 1 FROM decisions WHERE url = ? AND reason = ?"
+        return self._read(sql, (url_id, reason.value)).fetchone() is not None
 
     def settle(self, url_id: int, outcome: str) -> bool:
         """Write what fetching a URL showed that was to be dropped; ``False`` if it was not to be dropped."""

@@ -47,9 +47,27 @@ class PageTable:
         """Keep the outcome of a fetch; an earlier one of the same URL is replaced."""
         self._write(INSERT, page._replace(simhash=None if page.simhash is None else signed(page.simhash)))
 
+    def set_mark(self, url_id: int, mark: bytes, neighbours: str) -> None:
+        """Keep the traces by which the page is compared with those of other hosts."""
+        self._write("UPDATE pages SET mark = ?, neighbours = ? WHERE url = ?", (mark, neighbours, url_id))
+
+    def marks(self) -> Iterator[tuple[str, str, bytes, str]]:
+        """Yield (URL, host, mark, neighbours) of every page, in the order of fetching."""
+        yield from self._read(
+            "SELECT urls.url, hosts.name, pages.mark, pages.neighbours FROM pages JOIN urls ON urls.id = pages.url"
+            " JOIN hosts ON hosts.id = urls.host WHERE pages.mark IS NOT NULL ORDER BY pages.fetched_at"
+        )
+
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
         return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None
+
+    def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
+        """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
+        row = self._read(
+            "SELECT signature, novelty, twin FROM pages WHERE url = ? AND status = 200", (url_id,)
+        ).fetchone()
+        return None if row is None else (row[0], row[1], next(iter(self._select("url", row[2], 1)), None))
 
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
         """Return pages with that signature, first fetched first."""
@@ -59,7 +77,7 @@ class PageTable:
         """Return pages with exactly that simhash, first fetched first."""
         return self._select("simhash", signed(simhash), limit)
 
-    def _select(self, column: str, value: bytes | int, limit: int) -> list[PageRow]:
+    def _select(self, column: str, value: bytes | int | None, limit: int) -> list[PageRow]:
         rows = self._read(
             "SELECT urls.id, urls.url, hosts.name, pages.title FROM pages"
             " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"

@@ -15,6 +15,9 @@ STATE_NAMES = ("waiting", "being fetched", "done", "dropped")
 DEMOTED = 1e9
 """Taken off the score of a demoted URL, so that it waits behind everything else."""
 
+PRIORITY_STEP = 1e6
+"""Worth of one step of ``Request.priority``: more than twice any strategy's score, less than a demotion."""
+
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
 CREATE TABLE hosts (
@@ -35,7 +38,6 @@ CREATE TABLE urls (
     is_exempt INTEGER NOT NULL        -- no decision applies to it
 );
 CREATE INDEX waiting ON urls (host, score DESC, id) WHERE state = 0;
-CREATE INDEX leased ON urls (id) WHERE state = 1;
 CREATE TABLE pages (
     url INTEGER PRIMARY KEY,          -- urls.id
     status INTEGER,                   -- HTTP status; NULL where no response came
@@ -46,6 +48,8 @@ CREATE TABLE pages (
     words INTEGER,
     title TEXT,
     relevance REAL,
+    mark BLOB,                        -- traces by which pages of two hosts are compared
+    neighbours TEXT,                  -- JSON: hosts that the page redirects from, links to, and so on
     novelty TEXT,                     -- novel, exact-duplicate, near-duplicate or unknown
     twin INTEGER                      -- urls.id of the page that it repeats
 );
@@ -62,6 +66,24 @@ CREATE TABLE decisions (
     evidence TEXT NOT NULL,           -- JSON
     is_sampled INTEGER NOT NULL,
     outcome TEXT                      -- what a fetch showed all the same: novelty of the page, or failed
+);
+CREATE TABLE verdicts (
+    id INTEGER PRIMARY KEY,
+    copy TEXT NOT NULL,
+    keeper TEXT NOT NULL,
+    copy_prefix TEXT NOT NULL,        -- path below which the site lies on the copy, and on the keeper
+    keeper_prefix TEXT NOT NULL,
+    score REAL NOT NULL,
+    n_aligned INTEGER NOT NULL,       -- comparable pages
+    evidence TEXT NOT NULL,           -- JSON: feature -> value
+    at REAL NOT NULL,
+    expires_at REAL,                  -- NULL for a block by hand
+    ended TEXT                        -- why it holds no more: withdrawn, expired or allowed
+);
+CREATE TABLE orders (                 -- what a person told the crawl to do
+    id INTEGER PRIMARY KEY,
+    host TEXT NOT NULL,
+    keeper TEXT                       -- block the host as a copy of this one; NULL: allow it for good
 );
 CREATE INDEX decided ON decisions (url);
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,8 +10,8 @@ from scrapy_replica.crawldb.connection import Connection
 from scrapy_replica.crawldb.frontier import Frontier, Head
 from scrapy_replica.crawldb.ledger import Ledger
 from scrapy_replica.crawldb.pages import PageTable
-from scrapy_replica.crawldb.schema import DEMOTED, DONE, DROPPED, LEASED, QUEUED
-from scrapy_replica.decision import Decision
+from scrapy_replica.crawldb.schema import DEMOTED, DONE, DROPPED, LEASED, PRIORITY_STEP, QUEUED
+from scrapy_replica.crawldb.verdicts import VerdictTable
 
 FILE_NAME = "replica.sqlite"
 
@@ -59,6 +60,7 @@ class SqliteCrawlDB:
         self.is_persistent = path is not None
         self.pages = PageTable(connection)
         self.ledger = Ledger(connection)
+        self.verdicts = VerdictTable(connection)
         self.commit, self.close = connection.commit, connection.close
         self.meta, self.set_meta = connection.meta, connection.set_meta
         self._read, self._write = connection.read, connection.write
@@ -111,9 +113,9 @@ class SqliteCrawlDB:
             return row[0], True
         if row is None:
             row = self._write(
-                f"UPDATE urls SET state = {QUEUED}, score = ?, payload = ? WHERE fingerprint = ?"
+                f"UPDATE urls SET state = {QUEUED}, score = ?, payload = ?, is_exempt = ? WHERE fingerprint = ?"
                 f" AND state = {DROPPED} RETURNING id, host",
-                (url.score, url.payload, url.fingerprint),
+                (url.score, url.payload, url.is_exempt, url.fingerprint),
             ).fetchone()
             if row is None:
                 return None
@@ -158,25 +160,19 @@ class SqliteCrawlDB:
         return head
 
     def raise_(self, fingerprint: int, score: float) -> bool:
-        """Give a waiting URL a new *score*, higher or lower; ``False`` if it does not wait."""
+        """Give a waiting URL a new *score*, higher or lower; ``False`` if it does not wait.
+
+        Its demotion and the user's priority, which are whole steps of the score, stay.
+        """
         row = self._write(
-            "UPDATE urls SET score = ? WHERE fingerprint = ? AND state = 0 RETURNING host", (score, fingerprint)
+            f"UPDATE urls SET score = ROUND(score / {PRIORITY_STEP}) * {PRIORITY_STEP} + ?"
+            " WHERE fingerprint = ? AND state = 0 RETURNING host",
+            (score, fingerprint),
         ).fetchone()
         if row is None:
             return False
         self._frontier.refresh(row[0])
         return True
-
-    def purge(self, host: str, decision: Decision, at: float) -> int:
-        """Drop all waiting URLs of *host* for the reason that *decision* gives; return how many."""
-        host_id = self.host_id(host)
-        rows = self._read("SELECT id FROM urls WHERE state = 0 AND host = ?", (host_id,)).fetchall()
-        for (url_id,) in rows:
-            self.ledger.record(url_id, decision, at)
-            self.drop(url_id)
-        self.waiting -= len(rows)
-        self._frontier.refresh(host_id)
-        return len(rows)
 
     def forget_waiting(self, prefix: bytes) -> list[str]:
         """Delete the waiting URLs whose payload begins with *prefix* and return them; a link may find them anew."""
@@ -188,6 +184,43 @@ class SqliteCrawlDB:
             self._frontier.rebuild(list(self._names))
         return [url for (url,) in rows]
 
+    def waiting_of(self, host: str) -> list[Waiting]:
+        """Return the waiting URLs of *host*."""
+        host_id = self.host_id(host)
+        rows = self._read(
+            "SELECT id, url, fingerprint, score, depth, payload, is_exempt FROM urls WHERE state = 0 AND host = ?",
+            (host_id,),
+        )
+        return [Waiting(url_id, host_id, host, *row) for url_id, *row in rows]
+
+    def restore(self, host: str, reasons: Sequence[str]) -> int:
+        """Let the URLs of *host* wait again that were dropped for one of *reasons*; return how many."""
+        host_id = self.host_id(host)
+        places = ", ".join("?" * len(reasons))
+        rows = self._write(
+            f"UPDATE urls SET state = {QUEUED} WHERE host = ? AND state = {DROPPED}"
+            f" AND id IN (SELECT url FROM decisions WHERE reason IN ({places})) RETURNING id",
+            (host_id, *reasons),
+        ).fetchall()
+        self.waiting += len(rows)
+        self._frontier.refresh(host_id)
+        return len(rows)
+
+    # What is known
+
+    def known_urls(self) -> Iterator[tuple[str, str]]:
+        """Yield (URL, host) of every URL, in the order of discovery."""
+        yield from self._read("SELECT urls.url, hosts.name FROM urls JOIN hosts ON hosts.id = host ORDER BY urls.id")
+
+    def in_links(self) -> dict[str, int]:
+        """Return host -> number of its URLs that were first found on another host."""
+        return dict(
+            self._read(
+                "SELECT hosts.name, COUNT(*) FROM urls JOIN urls AS parents ON parents.id = urls.parent"
+                " JOIN hosts ON hosts.id = urls.host WHERE parents.host != urls.host GROUP BY urls.host"
+            )
+        )
+
     # Leases
 
     def take(self) -> Waiting | None:
@@ -197,7 +230,8 @@ class SqliteCrawlDB:
             return None
         host, url_id = found
         row = self._write(
-            f"UPDATE urls SET state = {LEASED} WHERE id = ? RETURNING url, fingerprint, score, depth, payload, is_exempt",
+            f"UPDATE urls SET state = {LEASED} WHERE id = ?"
+            " RETURNING url, fingerprint, score, depth, payload, is_exempt",
             (url_id,),
         ).fetchone()
         self._frontier.refresh(host)
@@ -217,6 +251,12 @@ class SqliteCrawlDB:
     def drop(self, url_id: int) -> None:
         """Drop a URL."""
         self._write(f"UPDATE urls SET state = {DROPPED} WHERE id = ?", (url_id,))
+
+    def drop_waiting(self, waiting: Waiting) -> None:
+        """Drop a waiting URL."""
+        self.drop(waiting.id)
+        self.waiting -= 1
+        self._frontier.refresh(waiting.host_id)
 
     def find(self, fingerprint: int) -> tuple[int, int] | None:
         """Return (id, state) of the URL of that fingerprint."""

@@ -1,1 +1,1 @@
-"""How well each part does, beside its peers, on labelled data: one module per question."""
+"""One module per question, each measuring scrapy-replica beside baselines on labelled data."""

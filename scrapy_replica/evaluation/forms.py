@@ -80,7 +80,7 @@ def _site_pages(site: Path) -> list[LabelledPage]:
     for truth in sorted(site.glob("truth/*.json")):
         root = _parse(site / "pages" / f"{truth.stem}.html")
         tree = read_text_tree(root)
-        if not tree.chars[0]:
+        if not tree.text([0]):
             continue
         elements = visible_elements(root)
         places = {element: entry for entry, element in enumerate(elements)}

@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pages = {group: sum(example.group == group for example in examples) for group in groups}
     record = {"pages": pages, "first": FIRST, "second": SECOND, "linear_c": LINEAR_C, "features": len(examples[0].rows)}
     save(train(examples, groups), options.output, record)
-    print(f"{options.output}: {options.output.stat().st_size} bytes, {record}")  # noqa: T201 - a command
+    print(f"{options.output}: {options.output.stat().st_size} bytes, {record}")
 
 
 if __name__ == "__main__":

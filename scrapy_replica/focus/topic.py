@@ -80,6 +80,23 @@ def load_topic(path: Path | str) -> Topic:
     return topic
 
 
+def load_background(path: Path | str) -> tuple[Document, ...]:
+    """Return the unlabelled documents in a folder of .txt and .html files or a JSONL file, whatever their labels.
+
+    Raises ValueError as :func:`load_topic` does, and when there is none.
+    """
+    path = Path(path)
+    if path.is_dir():
+        documents = tuple(_folder(path))
+    elif path.is_file() and _suffix(path) == ".jsonl":
+        documents = tuple(_jsonl(path))
+    else:
+        raise ValueError(f"background {path}: give a folder of .txt and .html files or a .jsonl file")
+    if not documents:
+        raise ValueError(f"background {path}: no document")
+    return documents
+
+
 def _suffix(path: Path) -> str:
     """Return the lower-case suffix below a possible ``.gz``."""
     name = path.name.lower()

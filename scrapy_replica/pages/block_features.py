@@ -113,7 +113,7 @@ def _shape(blocks: Blocks, columns: Columns) -> list[FloatArray]:
         chars / words,
         columns.link_words / words,
         links,
-        np.array(blocks.run_tags, np.float32) / words,
+        (np.array(blocks.run_tags, np.float32) / words).astype(np.float32),
         ends,
         starts,
         (tag_class == 1).astype(np.float32) + 2 * (tag_class == 4),
@@ -145,7 +145,7 @@ def _neighbours(columns: Columns, kind: FloatArray) -> list[FloatArray]:
     rows += [shifted(kind, -1), shifted(kind, 1)]
     for reach in (3, 8, 20):
         total = windowed(columns.words, reach)
-        rows += [windowed(plain, reach) / (2 * reach + 1), windowed(columns.good, reach) / total]
+        rows += [windowed(plain, reach) / np.float32(2 * reach + 1), windowed(columns.good, reach) / total]
     return rows
 
 

@@ -11,19 +11,20 @@ if TYPE_CHECKING:
     from lxml import etree
 
 _INLINE, _LINK, _BREAK, _SKIPPED, _BLOCK = range(5)
+_INLINE_TAGS = frozenset({
+    "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img", "ins",
+    "kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub",
+    "sup", "time", "tt", "u", "var", "wbr",
+})  # fmt: skip
+_SKIPPED_TAGS = frozenset({
+    "head", "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "embed", "applet", "audio",
+    "video", "canvas", "select", "datalist", "textarea", "input",
+})  # fmt: skip
 _KINDS = {
-    **dict.fromkeys(
-        "abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q rp rt ruby s samp "
-        "small span strike strong sub sup time tt u var wbr".split(),
-        _INLINE,
-    ),
+    **dict.fromkeys(_INLINE_TAGS, _INLINE),
+    **dict.fromkeys(_SKIPPED_TAGS, _SKIPPED),
     "a": _LINK,
     "br": _BREAK,
-    **dict.fromkeys(
-        "head script style template noscript svg math iframe object embed applet audio video canvas select datalist "
-        "textarea input".split(),
-        _SKIPPED,
-    ),
 }
 
 # Bits of what the tags and the class, id, role and itemprop of an element say about the text below it, one per pattern.
@@ -49,13 +50,11 @@ HINTS = {
 }
 HINT_BITS = {name: 1 << place for place, name in enumerate(HINTS)}
 _HINT_PATTERNS = [(HINT_BITS[name], re.compile(pattern)) for name, pattern in HINTS.items()]
-_TAG_PLACES = {
-    tag: place + len(HINTS)
-    for place, tag in enumerate(
-        "nav footer header aside article main form table ul ol blockquote figure pre dl".split()
-    )
-}
-TAG_BITS = {tag: 1 << place for tag, place in _TAG_PLACES.items()}
+_TELLING_TAGS = (
+    "nav", "footer", "header", "aside", "article", "main", "form", "table", "ul", "ol", "blockquote", "figure", "pre",
+    "dl",
+)  # fmt: skip
+TAG_BITS = {tag: 1 << place for place, tag in enumerate(_TELLING_TAGS, len(HINTS))}
 N_BITS = len(HINTS) + len(TAG_BITS)
 _NAMING = frozenset({"class", "id", "role", "itemprop"})
 

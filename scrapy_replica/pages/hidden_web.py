@@ -15,7 +15,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_replica.pages.forms import terms_of
-from scrapy_replica.pages.noise import composite_text_densities, density_sums
+from scrapy_replica.pages.noise import composite_text_densities, count, density_sums
 from scrapy_replica.pages.text_tree import INVISIBLE, TextTree, read_text_tree
 
 if TYPE_CHECKING:
@@ -76,10 +76,11 @@ def query_scores(parents: Sequence[int], matches: FloatArray) -> FloatArray:
 def node_features(tree: TextTree, matches: FloatArray) -> FloatArray:
     """Return one row per entry of *tree*, shape (n, f): density, place and repetition, then the query's columns."""
     parents = np.maximum(np.array(tree.parents, dtype=np.intp), 0)
-    ctd = composite_text_densities(tree)
+    counts = count(tree)
+    chars = counts.chars
+    ctd = composite_text_densities(counts)
     sums = density_sums(tree, ctd)
-    chars = np.array(tree.chars, dtype=np.float64)
-    link_share = np.array(tree.link_chars) / np.maximum(chars, 1)
+    link_share = counts.link_chars / np.maximum(chars, 1)
     tags = np.array(tree.ends, dtype=np.float64) - np.arange(len(parents))
     depth = _depths(tree.parents)
     alike, alike_chars = _siblings(tree, parents, chars)
@@ -187,7 +188,7 @@ def content_elements(tree: TextTree, shares: FloatArray) -> NDArray[np.bool_]:
 def hidden_web_text(root: etree._Element, query: Collection[str], model: DecisionTree | None = None) -> str:
     """Return the content of a page that a form returned: a line per block, empty if every element is noise."""
     tree = read_text_tree(root)
-    if not tree.chars[0]:
+    if not tree.text([0]):
         return ""
     rows = node_features(tree, own_matches(visible_elements(root), query))
     is_content = content_elements(tree, (model or shipped()).content_share(rows))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
 from w3lib.url import safe_url_string
 
+from scrapy_replica.pages.text_tree import INVISIBLE
 from scrapy_replica.records import Link
 
 MAX_TEXT_CHARACTERS = 200
@@ -42,6 +44,15 @@ def host_of(url: str) -> str:
         return ""
 
 
+@cache
+def _is_known(encoding: str) -> bool:
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
 class Base:
     """The base URL of a page: makes the page's references absolute.
 
@@ -51,7 +62,7 @@ class Base:
 
     def __init__(self, url: str, encoding: str = "utf-8") -> None:
         self._url = url
-        self._encoding = encoding
+        self._encoding = encoding if _is_known(encoding) else "utf-8"
         self._directories: dict[str, str | None] = {}
 
     def absolute(self, reference: str) -> str | None:
@@ -81,7 +92,7 @@ class Base:
             return None
         try:
             url = safe_url_string(urljoin(self._url, reference), self._encoding)
-        except (ValueError, LookupError):
+        except ValueError:
             return None
         url = url.partition("#")[0]
         return url if url.startswith(("http://", "https://")) and host_of(url) else None
@@ -130,7 +141,8 @@ def _anchor_text(link: etree._Element) -> str:
     alternative: str | None = None
     for event, element in islice(etree.iterwalk(link, events=("start", "end", "comment")), 1, _MAX_EVENTS):
         if event == "start":
-            pieces.append(element.text)
+            if element.tag not in INVISIBLE:
+                pieces.append(element.text)
             if element.tag == "img":
                 alternative = alternative or element.get("alt")
         elif element is not link:

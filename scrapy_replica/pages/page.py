@@ -19,7 +19,7 @@ _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _MAX_TITLE_CHARACTERS = 500
 
 
-def page_from_tree(  # noqa: PLR0913 -- all but the first two are marks of the response
+def page_from_tree(
     root: etree._Element,
     url: str,
     *,

@@ -6,15 +6,11 @@ import re
 from collections import Counter
 from functools import cache
 from operator import add
-from typing import TYPE_CHECKING
 
 import Stemmer
 
 from scrapy_replica.pages.simhash import UNSPACED
 from scrapy_replica.pages.stop_words import STOP_WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
@@ -28,7 +24,10 @@ _SNOWBALL = {
     "no": "norwegian", "nb": "norwegian", "nn": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian",
     "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-_CACHED_STEMS = 100_000
+_CACHED_WORDS = 100_000
+# Lower-case ASCII letters and what is not ASCII stand, everything else parts words: 5 times faster than a regular
+# expression over the text, which is left for the few words that are not ASCII.
+_PARTED = bytes(byte if byte >= 0x80 or chr(byte).islower() else 0x20 for byte in range(256))
 
 
 def terms(text: str, language: str | None = "en") -> dict[str, int]:
@@ -38,31 +37,45 @@ def terms(text: str, language: str | None = "en") -> dict[str, int]:
     639-1; None is read as English); in a language without a stemmer it is the run itself. Scripts written without
     spaces give their character bigrams, a lone character itself.
     """
-    language = language or "en"
-    text = text.lower()
-    counts = Counter(_WORD.findall(text))
-    if _UNSPACED_RUN.search(text):
-        counts = Counter(_WORD.findall(_UNSPACED_RUN.sub(" ", text)))
-        counts.update(_bigrams(text))
-    stop_words = STOP_WORDS.get(language, frozenset())
-    words = [word for word in counts if word not in stop_words and len(word) <= _MAX_WORD_CHARACTERS]
-    stems: dict[str, int] = {}
-    for word, stem in zip(words, _stemmed(words, language), strict=True):
-        stems[stem] = stems.get(stem, 0) + counts[word]
-    return stems
+    stems = _stems(language or "en")
+    counts: dict[str, int] = {}
+    for part, count in Counter(_parts(text)).items():
+        for word in (part,) if part.isascii() else _words(part):
+            stem = stems[word]
+            if stem:
+                counts[stem] = counts.get(stem, 0) + count
+    return counts
 
 
-def _bigrams(text: str) -> Iterator[str]:
-    for run in _UNSPACED_RUN.findall(text):
-        yield from map(add, run, run[1:]) if len(run) > 1 else run
+def _parts(text: str) -> list[str]:
+    return text.lower().encode("utf-8", "surrogatepass").translate(_PARTED).decode("utf-8", "surrogatepass").split()
 
 
-def _stemmed(words: list[str], language: str) -> list[str]:
-    stemmer = _stemmer(language)
-    return words if stemmer is None else stemmer.stemWords(words)
+def _words(part: str) -> list[str]:
+    words = _WORD.findall(_UNSPACED_RUN.sub(" ", part))
+    for run in _UNSPACED_RUN.findall(part):
+        words += map(add, run, run[1:]) if len(run) > 1 else run
+    return words
+
+
+class _Stems(dict[str, str]):
+    """Word -> its stem, empty for what is no term: a stop word, a lone ASCII letter, a blob. Emptied when full."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._stop_words = STOP_WORDS.get(language, frozenset())
+        name = _SNOWBALL.get(language)
+        self._stem = Stemmer.Stemmer(name, 0).stemWord if name in Stemmer.algorithms() else str
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _CACHED_WORDS:
+            self.clear()
+        is_lone = len(word) == 1 and word.isascii()
+        is_term = not is_lone and word not in self._stop_words and len(word) <= _MAX_WORD_CHARACTERS
+        self[word] = stem = self._stem(word) if is_term else ""
+        return stem
 
 
 @cache
-def _stemmer(language: str) -> Stemmer.Stemmer | None:
-    name = _SNOWBALL.get(language)
-    return Stemmer.Stemmer(name, _CACHED_STEMS) if name in Stemmer.algorithms() else None
+def _stems(language: str) -> _Stems:
+    return _Stems(language)

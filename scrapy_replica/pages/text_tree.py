@@ -15,11 +15,13 @@ BREAK = "\0"
 
 # What a browser that runs scripts never shows as text.
 INVISIBLE = frozenset({"head", "script", "style", "template", "noscript"})
-BLOCKS = frozenset(
-    "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption "
-    "figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p "
-    "pre search section select summary table tbody td textarea tfoot th thead title tr ul".split()
-)
+BLOCKS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "dir",
+    "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "frameset", "h1", "h2", "h3", "h4", "h5",
+    "h6", "header", "hgroup", "hr", "html", "legend", "li", "main", "menu", "nav", "ol", "optgroup", "option", "p",
+    "pre", "search", "section", "select", "summary", "table", "tbody", "td", "textarea", "tfoot", "th", "thead",
+    "title", "tr", "ul",
+})  # fmt: skip
 _STYLED = etree.XPath("descendant-or-self::*[@style]")
 
 
@@ -28,7 +30,7 @@ class TextTree:
     """The visible elements below ``<body>`` in document order, one entry each in parallel lists; entry 0 is the body.
 
     Elements that are not shown (script, style, template, noscript, inline ``display:none``) and comments have no entry
-    and no text. Counts are those of the subtree below the element, the element itself not counted.
+    and no text.
     """
 
     tags: list[str] = field(default_factory=list)
@@ -36,12 +38,6 @@ class TextTree:
     """Entry of the parent, -1 for the first."""
     ends: list[int] = field(default_factory=list)
     """First entry after the subtree."""
-    chars: list[int] = field(default_factory=list)
-    """Characters of text, white space folded within each text node."""
-    link_chars: list[int] = field(default_factory=list)
-    """Those of them that are inside a link."""
-    link_tags: list[int] = field(default_factory=list)
-    """Link elements."""
     runs: list[str] = field(default_factory=list)
     """Text nodes as they stand and :data:`BREAK` at the borders of blocks, in document order."""
     run_starts: list[int] = field(default_factory=list)
@@ -61,13 +57,13 @@ class TextTree:
 
 
 def read_text_tree(root: etree._Element) -> TextTree:
-    """Read the :class:`TextTree` of *root*, a whole document or a part; a page without ``<body>`` is read from the root.
+    """Read the :class:`TextTree` of *root*, a whole document or a part; without ``<body>`` it is read from the root.
 
     Linear in the size of the tree, without recursion; the tree is not changed.
     """
     body = next(root.iter("body"), root)
-    hidden = {element for element in _STYLED(body) if _is_hidden(element.get("style", ""))}
-    return _walk(body, hidden)
+    styled: list[etree._Element] = _STYLED(body)  # type: ignore[assignment]  # an expression may give other types
+    return _walk(body, {element for element in styled if _is_hidden(element.get("style", ""))})
 
 
 def _is_hidden(style: str) -> bool:
@@ -77,55 +73,33 @@ def _is_hidden(style: str) -> bool:
 
 def _walk(body: etree._Element, hidden: set[etree._Element]) -> TextTree:
     tree = TextTree()
-    tags, parents, ends, runs = tree.tags, tree.parents, tree.ends, tree.runs
-    chars, link_chars, link_tags = tree.chars, tree.link_chars, tree.link_tags
-    run_starts, run_ends = tree.run_starts, tree.run_ends
-    n_chars = n_link_chars = n_links = open_links = 0
+    tags, runs = tree.tags, tree.runs
     path: list[int] = []  # entries from the body to the current element, -1 for one that is not shown
     walker = etree.iterwalk(body, events=("start", "end", "comment", "pi"))
     for event, element in walker:
         if event == "start":
             tag = element.tag
-            if tag in INVISIBLE or element in hidden:
+            if tag in INVISIBLE or (hidden and element in hidden):
                 path.append(-1)
-                walker.skip_subtree()
+                walker.skip_subtree()  # its end is reported all the same
                 continue
-            entry = len(tags)
-            parents.append(path[-1] if path else -1)
-            path.append(entry)
+            tree.parents.append(path[-1] if path else -1)
+            path.append(len(tags))
+            tags.append(tag)
+            tree.ends.append(0)
             if tag in BLOCKS:
                 runs.append(BREAK)
-            if tag == "a":
-                open_links += 1
-                n_links += 1
-            tags.append(tag)
-            ends.append(0)
-            run_starts.append(len(runs))
-            run_ends.append(0)
-            # The totals so far; what is found below is the difference at the end.
-            chars.append(n_chars)
-            link_chars.append(n_link_chars)
-            link_tags.append(n_links)
+            tree.run_starts.append(len(runs))
+            tree.run_ends.append(0)
             text = element.text
         else:
-            if event == "end":
-                entry = path.pop()
-                if entry >= 0:
-                    ends[entry] = len(tags)
-                    run_ends[entry] = len(runs)
-                    chars[entry] = n_chars - chars[entry]
-                    link_chars[entry] = n_link_chars - link_chars[entry]
-                    link_tags[entry] = n_links - link_tags[entry]
-                    tag = tags[entry]
-                    if tag in BLOCKS:
-                        runs.append(BREAK)
-                    if tag == "a":
-                        open_links -= 1
+            entry = path.pop() if event == "end" else -1
+            if entry >= 0:
+                tree.ends[entry] = len(tags)
+                tree.run_ends[entry] = len(runs)
+                if tags[entry] in BLOCKS:
+                    runs.append(BREAK)
             text = element.tail if path else None
         if text:
             runs.append(text)
-            count = len(" ".join(text.split()))
-            n_chars += count
-            if open_links:
-                n_link_chars += count
     return tree

@@ -12,6 +12,10 @@ EARNINGS = 4
 PATIENCE = 5
 """A prefix that was fetched this many times what it earned is a trap beyond doubt, so that no trap is endless."""
 
+UNTOLD_COST = 0.1
+"""Fetches that a page costs of which cannot be told whether it is new: short ones are no proof of a trap, but endless
+calendars are short as well. With the default credit a prefix of these alone is demoted after 200 pages."""
+
 MAX_PREFIXES = 200_000
 """Prefixes counted at most (about 40 MB); beyond, those met least are forgotten."""
 
@@ -51,13 +55,14 @@ class NoveltyBudgets:
         self._credit = credit
         self._host_budget = host_budget
         self._path_budget = path_budget
-        self._fetched: dict[str, int] = {}
+        self._fetched: dict[str, float] = {}
         self._novel: dict[str, int] = {}
 
-    def count(self, url: str, *, is_novel: bool) -> None:
-        """Take note that *url* was fetched."""
+    def count(self, url: str, *, is_novel: bool | None) -> None:
+        """Take note that *url* was fetched; *is_novel* is ``None`` where the page is too short to tell."""
+        cost = UNTOLD_COST if is_novel is None else 1.0
         for key in path_prefixes(url):
-            self._fetched[key] = self._fetched.get(key, 0) + 1
+            self._fetched[key] = self._fetched.get(key, 0.0) + cost
             if is_novel:
                 self._novel[key] = self._novel.get(key, 0) + 1
         if len(self._fetched) > MAX_PREFIXES:

@@ -1,0 +1,60 @@
+# The package's commands for people; each makes its own virtual environment in .venv, without root.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PAGES ?= 1000
+WARC ?=
+TOPIC ?=
+
+.PHONY: help demo test lint bench docs clean
+
+help:
+	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
+	@echo "make demo WARC=FILE   rehearse on FILE; TOPIC=FOLDER gives examples of the topic, PAGES=N ends it"
+	@echo "make test             run the tests"
+	@echo "make lint             style, types and import contracts"
+	@echo "make bench            run the benchmarks (ratios to peers, some minutes)"
+	@echo "make docs             build the documentation in docs/_build/html"
+	@echo "make clean            delete everything that the others made"
+
+# pip 23, which Python 3.11 brings along, gives up on the requirements of the test extra.
+$(STAMPS)/venv:
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("Python 3.10 or later is needed: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	mkdir -p $(STAMPS)
+	touch $@
+
+$(STAMPS)/demo: $(STAMPS)/venv setup.cfg
+	$(BIN)/python -m pip install --quiet --editable '.[warc]'
+	touch $@
+
+$(STAMPS)/test: $(STAMPS)/venv setup.cfg
+	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
+	touch $@ $(STAMPS)/demo
+
+demo: $(STAMPS)/demo
+	$(BIN)/python examples/demo.py --pages $(PAGES) $(if $(WARC),--warc '$(WARC)') $(if $(TOPIC),--topic '$(TOPIC)')
+
+test: $(STAMPS)/test
+	$(BIN)/python -m pytest tests --ignore=tests/benchmarks
+
+lint: $(STAMPS)/test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMPS)/test
+	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py'
+
+docs: $(STAMPS)/test
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) demo docs/_build build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+		.import_linter_cache .tox
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,22 @@
+"""Sphinx configuration; the settings page is made from ``Config`` by ``_ext/replica_settings.py``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "scrapy-replica"
+copyright = "the scrapy-replica contributors"  # noqa: A001 - Sphinx's own name
+release = version = version_of("scrapy-replica")
+
+extensions = ["replica_settings"]
+exclude_patterns = ["_build"]
+nitpicky = True
+default_role = "any"
+
+html_theme = "furo"
+html_title = f"scrapy-replica {release}"
+html_show_sourcelink = False

@@ -1,0 +1,211 @@
+"""The demo behind ``make demo``: one crawl with the add-on and one without, side by side.
+
+Without arguments the crawls go over :mod:`pydoc_web`, a web of real text on this machine, whose mirrors, aliases, traps
+and topic are known. With ``--warc`` they are rehearsals on that file. All files lie in ``demo/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pydoc_web import PydocWeb
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydoc_web import Truth
+
+FOLDER = Path("demo")
+SHARES = (10, 25, 50, 100)
+"""Percent of the pages after which the pages on topic are counted."""
+SCRAPY = (sys.executable, "-m", "scrapy")
+FIRST_RECORDS = 2000
+"""Records of a WARC file in which front pages are looked for."""
+MANY_SEEDS = 100
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="crawl with the add-on and without, and compare")
+    parser.add_argument("--pages", type=int, default=1000, help="pages of each crawl")
+    parser.add_argument("--warc", help="a WARC file to rehearse on instead of the demo's web")
+    parser.add_argument("--topic", help="examples of the topic for --warc; see REPLICA_TOPIC")
+    options = parser.parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    shutil.rmtree(FOLDER / "job", ignore_errors=True)
+    if options.warc:
+        return rehearse(options.warc, options.topic, options.pages)
+    return crawl(options.pages)
+
+
+# The demo's web
+
+
+def crawl(pages: int) -> int:
+    """Crawl the demo's web twice and compare; return the exit code."""
+    begun = time.monotonic()
+    say("making the web: pydoc's pages of this Python installation ...")
+    with PydocWeb(cache=FOLDER / "cache") as web:
+        web.write_topic(FOLDER / "topic")
+        (FOLDER / "seeds.txt").write_text("\n".join(web.seeds) + "\n", encoding="utf-8")
+        environment = {**os.environ, "http_proxy": web.proxy_url, "no_proxy": ""}
+        say(f"{sum(map(len, web.pages.values()))} texts on {len(web.hosts)} hosts, served at {web.proxy_url}")
+        with_addon, without = FOLDER / "pages.jsonl", FOLDER / "plain.jsonl"
+        for file in (with_addon, without):
+            file.unlink(missing_ok=True)
+        say(f"plain Scrapy, {pages} pages ...")
+        run(plain_command(pages, without), environment)
+        say(f"Scrapy with the add-on, {pages} pages ...")
+        figures = json.loads(run(addon_command(pages, with_addon), environment))["figures"]
+        columns = [summary([web.truth(url) for url in urls_of(file)[:pages]]) for file in (without, with_addon)]
+    print_table(("", "plain Scrapy", "with the add-on"), zip(columns[0], *(c.values() for c in columns), strict=True))
+    print_decisions(figures)
+    print_ledger()
+    print(f"\nThe whole demo took {time.monotonic() - begun:.0f} s.")
+    return 0
+
+
+def plain_command(pages: int, output: Path) -> list[str]:
+    spider = Path(__file__).with_name("plain_spider.py")
+    options = ["-a", f"seeds={FOLDER / 'seeds.txt'}", "-s", f"CLOSESPIDER_PAGECOUNT={pages}", "-L", "ERROR"]
+    return [*SCRAPY, "runspider", str(spider), *options, "-o", str(output)]
+
+
+def addon_command(pages: int, output: Path) -> list[str]:
+    """What a user types: ``scrapy replica crawl SEEDS --topic FOLDER --job DIR``."""
+    options = ["--topic", str(FOLDER / "topic"), "--job", str(FOLDER / "job"), "--max-pages", str(pages)]
+    command = [*SCRAPY, "replica", "crawl", str(FOLDER / "seeds.txt"), *options, "-o", str(output)]
+    # The command is polite to strangers (1 request a second to a host); this web is our own.
+    command += ["-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8"]
+    say("  " + " ".join(["scrapy", *command[len(SCRAPY) :]]))
+    return [*command, "--json", "-L", "ERROR"]
+
+
+def urls_of(items: Path) -> list[str]:
+    with items.open(encoding="utf-8") as lines:
+        return [json.loads(line)["url"] for line in lines]
+
+
+def summary(truths: Sequence[Truth]) -> dict[str, int]:
+    """Return the figures of a crawl from what its pages really are, each page counted once whatever its URL."""
+    pages = [truth.page for truth in truths if not truth.is_trap]
+    rows = {
+        "pages fetched": len(truths),
+        "  different pages": len(set(pages)),
+        "  copies of those": len(pages) - len(set(pages)),
+        "  pages of the calendar trap": len(truths) - len(pages),
+    }
+    for share in SHARES:
+        first = truths[: len(truths) * share // 100]
+        on_topic = {truth.page for truth in first if truth.is_networking}
+        rows[f"different pages on networking at {share} %"] = len(on_topic)
+    return rows
+
+
+# A WARC file
+
+
+def rehearse(warc: str, topic: str | None, pages: int) -> int:
+    """Rehearse on *warc* twice and compare; return the exit code."""
+    seeds = front_pages(warc)
+    (FOLDER / "seeds.txt").write_text("\n".join(seeds) + "\n", encoding="utf-8")
+    say(f"{len(seeds)} front pages of {warc} are the seeds, e.g. {seeds[0]}")
+    order = ["--topic", topic] if topic else ["--strategy", "breadth-first"]
+    columns: list[dict[str, float]] = []
+    for name, options in (("plain", ["--plain"]), ("pages", ["--job", str(FOLDER / "job")])):
+        output = FOLDER / f"{name}.jsonl"
+        output.unlink(missing_ok=True)
+        command = ["replica", "rehearse", warc, "--seeds", str(FOLDER / "seeds.txt"), *order, *options]
+        command += ["--max-pages", str(pages), "-o", str(output)]
+        say("  " + " ".join(["scrapy", *command]))
+        columns.append(json.loads(run([*SCRAPY, *command, "--json", "-L", "ERROR"], dict(os.environ)))["figures"])
+    names = ("pages", "novel", "near_duplicates", "exact_duplicates", "cpu_ms_per_page", "wall_s", "max_rss_mb")
+    rows = [(name, *(column[name] for column in columns)) for name in names]
+    print_table(("", "plain Scrapy", "with the add-on"), rows)
+    print_decisions(columns[1])
+    print_ledger()
+    return 0
+
+
+def front_pages(warc: str) -> list[str]:
+    """Return the front page of each host near the beginning of *warc*, or else its first page."""
+    from scrapy_replica.rehearsal.archive import open_archive  # noqa: PLC0415 - wanted with --warc only
+
+    first: dict[str, str] = {}
+    for record in itertools.islice(open_archive([warc]).records(), FIRST_RECORDS):
+        parts = urlsplit(record.url)
+        if record.status == 200 and (parts.netloc not in first or parts.path in {"", "/"}):
+            first[parts.netloc] = record.url
+    if not first:
+        sys.exit(f"{warc}: no page with status 200 among its first {FIRST_RECORDS} records")
+    return list(first.values())[:MANY_SEEDS]
+
+
+# Both
+
+
+def run(command: Sequence[str], environment: dict[str, str]) -> str:
+    """Run *command*, its progress on standard error, and return its standard output."""
+    result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
+    if result.returncode:
+        sys.exit(f"failed with exit code {result.returncode}: {' '.join(command)}")
+    return result.stdout
+
+
+def say(text: str) -> None:
+    """Write a line of progress, for a person only."""
+    if sys.stderr.isatty():
+        sys.stderr.write(text + "\n")
+
+
+def print_table(header: Sequence[str], rows: Any) -> None:
+    print()
+    for name, *values in (header, *rows):
+        cells = (f"{value:>17,.10g}" if isinstance(value, (int, float)) else f"{value:>17}" for value in values)
+        print(f"{name:<42}", *cells)
+
+
+def print_decisions(figures: dict[str, float]) -> None:
+    print("\nDecisions of the add-on")
+    for name, count in figures.items():
+        if name.startswith("decision."):
+            _, reason, action = name.split(".")
+            print(f"  {reason + ': ' + action:<40} {count:>17,}")
+    samples = figures["samples"]
+    if samples:
+        low, high = figures["false_drop_rate_low"], figures["false_drop_rate_high"]
+        rate = f"{figures['false_drop_rate']:.1%} of {samples} (95 % interval {low:.1%} to {high:.1%})"
+        print(f"  false drops among those that were fetched all the same: {rate}")
+    else:
+        print("  false drops: none of the dropped URLs was in the sample that is fetched all the same")
+
+
+def print_ledger() -> None:
+    """Print where the ledger lies, and what ``explain`` says of one URL in it."""
+    job = FOLDER / "job"
+    file = job / "replica.sqlite"
+    print(f"\nLedger: {file} (SQLite, table decisions)")
+    db = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+    row = db.execute(
+        "SELECT urls.url FROM decisions JOIN urls ON urls.id = decisions.url"
+        " ORDER BY decisions.action = 'drop' DESC, decisions.id DESC LIMIT 1"
+    ).fetchone()
+    db.close()
+    if row is not None:
+        command = ["replica", "explain", row[0], "--job", str(job)]
+        print(f"\n$ scrapy replica explain '{row[0]}' --job {job}")
+        print(run([*SCRAPY, *command], dict(os.environ)), end="")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

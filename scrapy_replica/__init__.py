@@ -1,0 +1,7 @@
+"""Scrapy add-on: spend the crawl's requests on pages that are new and on topic."""
+
+from scrapy_replica.addon import Addon
+from scrapy_replica.components.extension import page_of
+from scrapy_replica.components.spider import TopicSpider
+
+__all__ = ["Addon", "TopicSpider", "page_of"]

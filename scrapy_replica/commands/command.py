@@ -1,0 +1,48 @@
+"""What all commands share: how they are declared and how they print."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from abc import ABC, abstractmethod
+from importlib.metadata import version
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from scrapy.settings import Settings
+
+
+class Command(ABC):
+    """One command of ``scrapy replica``."""
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+
+    @abstractmethod
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments."""
+
+    @abstractmethod
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        """Do it and return the exit code: 0 done, 1 done and something is wrong, 2 not done.
+
+        :raises ValueError: an argument, a setting or a file is wrong: one line that says what to do.
+        """
+
+
+def print_figures(figures: Mapping[str, float], inputs: Mapping[str, object], *, as_json: bool) -> None:
+    """Print *figures* as one JSON object with inputs and versions, or as a table."""
+    if as_json:
+        versions = {name: version(name) for name in ("scrapy-replica", "scrapy", "numpy")}
+        versions["python"] = platform.python_version()
+        result = {"figures": figures, "inputs": {k: str(v) for k, v in inputs.items()}, "versions": versions}
+        sys.stdout.write(json.dumps(result) + "\n")
+        return
+    width = max(map(len, figures), default=0)
+    for name, value in figures.items():
+        text = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
+        sys.stdout.write(f"{name:<{width}}  {text:>12}\n")

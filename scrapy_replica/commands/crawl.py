@@ -1,0 +1,45 @@
+"""``scrapy replica crawl``: a focused crawl of the live web."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_replica.addon import Addon
+from scrapy_replica.commands.command import Command, print_figures
+from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_arguments, say
+from scrapy_replica.crawldb.sqlite import FILE_NAME
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import Settings
+
+
+POLITE = {"ROBOTSTXT_OBEY": True, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "DOWNLOAD_DELAY": 1}
+"""What ``scrapy startproject`` writes into a new project's settings; a project's own settings and ``-s`` win."""
+
+
+class CrawlCommand(Command):
+    """Crawls from seeds with the add-on and prints what came of it."""
+
+    name = "crawl"
+    help = "crawl the live web from SEEDS, the pages on topic first"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("seeds", metavar="SEEDS", help="URLs, or a file with one URL a line")
+        add_crawl_arguments(parser)
+        parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        settings.setdict(POLITE, "command")
+        apply_arguments(opts, settings)
+        settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
+        run = Run(opts, settings)
+        novelties = ("novel", "near-duplicate", "exact-duplicate", "unknown", "relevant")
+        counts = {n.replace("-", "_") + "_pages": run.stats.get(f"replica/page/{n}", 0) for n in novelties}
+        figures = {"pages": len(run.meter.urls), **counts, **run.figures()}
+        print_figures(figures, {"seeds": opts.seeds, "topic": opts.topic, "job": opts.job}, as_json=opts.json)
+        if opts.job:
+            say(f"ledger: {Path(opts.job) / FILE_NAME} (scrapy replica explain URL --job {opts.job})")
+        return run.exit_code

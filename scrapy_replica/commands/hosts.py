@@ -1,0 +1,178 @@
+"""``scrapy replica hosts``, ``block`` and ``allow``: verdicts on hosts, read and given by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.job import open_job
+from scrapy_replica.crawldb.verdicts import VerdictTable
+from scrapy_replica.decision import Reason
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import Settings
+
+    from scrapy_replica.crawldb.connection import Connection
+
+SAVED = (
+    "SELECT COUNT(*) FROM decisions JOIN urls ON urls.id = decisions.url JOIN hosts ON hosts.id = urls.host"
+    " WHERE hosts.name = ? AND reason IN (?, ?) AND action IN ('drop', 'rewrite')"
+)
+
+
+class HostsCommand(Command):
+    """Lists the groups of hosts that are one site."""
+
+    name = "hosts"
+    help = "list the hosts that are replicas of others, with the evidence and what was saved"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+        parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+        parser.add_argument(
+            "--export",
+            choices=sorted(EXPORTS),
+            help="print as Nutch, HTTrack or Algolia read them the aliases that keep the path",
+        )
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        job = open_job(opts.job)
+        verdicts = verdicts_of(job)
+        job.close()
+        if opts.export:
+            sys.stdout.write(EXPORTS[opts.export](verdicts))
+        elif opts.json:
+            saved = sum(v["saved"] for v in verdicts)
+            figures = {"verdicts": len(verdicts), "urls_saved": saved}
+            sys.stdout.write(json.dumps({"figures": figures, "verdicts": verdicts}) + "\n")
+        else:
+            sys.stdout.write(as_text(verdicts))
+        return 0
+
+
+class BlockCommand(Command):
+    """Blocks a host by hand; a running crawl obeys within a second."""
+
+    name = "block"
+    help = "block MIRROR as a copy of HOST, in a running or finished crawl"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("mirror", metavar="MIRROR", help="host name of the copy")
+        parser.add_argument("--as", dest="keeper", metavar="HOST", required=True, help="host that is kept")
+        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        mirror, keeper = host_name(opts.mirror), host_name(opts.keeper)
+        if mirror == keeper:
+            raise ValueError(f"{mirror} cannot be a copy of itself")
+        give_order(opts.job, mirror, keeper)
+        return 0
+
+
+class AllowCommand(Command):
+    """Takes a verdict back by hand, for good; a running crawl obeys within a second."""
+
+    name = "allow"
+    help = "never block HOST; its URLs come back"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("host", metavar="HOST", help="host name")
+        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        give_order(opts.job, host_name(opts.host), None)
+        return 0
+
+
+def host_name(text: str) -> str:
+    """Return *text* as a host name.
+
+    :raises ValueError: it is none.
+    """
+    host = text.strip().lower()
+    if not host or any(character in host for character in "/ @?#"):
+        raise ValueError(f"{text!r} is no host name; give it without scheme and path")
+    return host
+
+
+def give_order(job: str, host: str, keeper: str | None) -> None:
+    """Write an order into the crawl database of *job*."""
+    connection = open_job(job)
+    VerdictTable(connection).order(host, keeper)
+    connection.close()
+
+
+def verdicts_of(job: Connection) -> list[dict[str, Any]]:
+    """Return the verdicts that hold, one dict each."""
+    found = []
+    for verdict, is_manual in VerdictTable(job).holding():
+        reasons = (Reason.REPLICA_HOST.value, Reason.MANUAL_BLOCK.value)
+        saved = job.read(SAVED, (verdict.copy, *reasons)).fetchone()[0]
+        found.append(
+            {
+                "copy": verdict.copy,
+                "keeper": verdict.keeper,
+                "copy_prefix": verdict.copy_prefix,
+                "keeper_prefix": verdict.keeper_prefix,
+                "score": round(verdict.score, 4),
+                "by": "hand" if is_manual else "judge",
+                "aligned_pages": verdict.n_aligned,
+                "saved": saved,
+                "evidence": dict(verdict.evidence),
+            }
+        )
+    return found
+
+
+def as_text(verdicts: list[dict[str, Any]]) -> str:
+    """Return the groups, a block for each kept host."""
+    if not verdicts:
+        return "no host is known to be a replica of another\n"
+    lines = []
+    keeper_of = {verdict["copy"]: verdict["keeper"] for verdict in verdicts}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for verdict in verdicts:
+        kept = verdict["keeper"]
+        while kept in keeper_of:
+            kept = keeper_of[kept]
+        groups.setdefault(kept, []).append(verdict)
+    for kept, copies in groups.items():
+        lines.append(kept)
+        for verdict in copies:
+            place = f"/{verdict['copy_prefix']} = /{verdict['keeper_prefix']}"
+            of_whom = f" of {verdict['keeper']}" if verdict["keeper"] != kept else ""
+            lines.append(
+                f"  {verdict['copy']}{of_whom}  score {verdict['score']:.3f} by {verdict['by']}, {place}, "
+                f"{verdict['aligned_pages']} pages compared, {verdict['saved']} URLs not fetched"
+            )
+            evidence = ", ".join(f"{name} {value:.3g}" for name, value in verdict["evidence"].items())
+            if evidence:
+                lines.append(f"    {evidence}")
+    return "\n".join(lines) + "\n"
+
+
+def aliases(verdicts: list[dict[str, Any]]) -> dict[str, str]:
+    """Return copy -> kept host. An alias keeps the path, so copies whose site lies elsewhere are left out."""
+    return {v["copy"]: v["keeper"] for v in verdicts if v["copy_prefix"] == v["keeper_prefix"]}
+
+
+def nutch(verdicts: list[dict[str, Any]]) -> str:
+    """Return lines of Nutch's ``host-urlnormalizer.txt``, which ``REPLICA_ALIASES`` reads, too."""
+    return "".join(f"{copy} {keeper}\n" for copy, keeper in aliases(verdicts).items())
+
+
+def httrack(verdicts: list[dict[str, Any]]) -> str:
+    """Return HTTrack's ``--host-alias`` options."""
+    return "".join(f"--host-alias {copy}={keeper}\n" for copy, keeper in aliases(verdicts).items())
+
+
+def algolia(verdicts: list[dict[str, Any]]) -> str:
+    """Return the ``hostnameAliases`` of an Algolia crawler."""
+    return json.dumps({"hostnameAliases": aliases(verdicts)}, indent=2) + "\n"
+
+
+EXPORTS = {"algolia": algolia, "httrack": httrack, "nutch": nutch}

@@ -1,0 +1,95 @@
+"""``scrapy replica rehearse``: the same crawl from WARC files, without a network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.http import Response
+from scrapy.utils.misc import build_from_crawler
+from scrapy.utils.request import RequestFingerprinter
+from tqdm import tqdm
+
+from scrapy_replica.addon import Addon
+from scrapy_replica.commands.command import Command, print_figures
+from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_arguments
+from scrapy_replica.components.extension import page_from_response
+from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.components.handler import rehearsal_settings, response_of
+from scrapy_replica.config import Config
+from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.decision import Mode
+from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
+from scrapy_replica.rehearsal.archive import open_archive
+from scrapy_replica.rehearsal.truth import Truth
+from scrapy_replica.sites.aliases import Aliases
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import Settings
+
+
+class RehearseCommand(Command):
+    """Rehearses a crawl, with the add-on or without, and measures it against the truth."""
+
+    name = "rehearse"
+    help = "crawl WARC files instead of the web, and measure it"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("warcs", nargs="+", metavar="WARC", help="WARC files; gzip or not")
+        parser.add_argument("--seeds", required=True, help="URLs, or a file with one URL a line")
+        add_crawl_arguments(parser)
+        parser.add_argument("--truth", metavar="CSV:TOPIC", help="table of url, trap, topics; and the topic wanted")
+        parser.add_argument("--plain", action="store_true", help="the same spider without the add-on")
+        parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        apply_arguments(opts, settings)
+        truth = Truth.parse(opts.truth) if opts.truth else Truth()
+        settings.setdict(rehearsal_settings([Path(warc) for warc in opts.warcs]), "cmdline")
+        if not opts.plain:
+            settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
+        run = Run(opts, settings)
+        figures = truth.harvest(run.meter.urls, opts.max_pages) | novelty_figures(run, settings)
+        inputs = {
+            name: getattr(opts, name) for name in ("warcs", "seeds", "topic", "strategy", "mode", "truth", "plain")
+        }
+        print_figures({**figures, **run.figures()}, inputs, as_json=opts.json)
+        return run.exit_code
+
+
+def novelty_figures(run: Run, settings: Settings) -> dict[str, int | float]:
+    """Judge the pages of *run* in their order, as a crawl in ``observe`` mode does.
+
+    The same judgement for every crawl, whatever it knew while it ran, and outside of its measured time.
+    """
+    config = Config.from_settings(settings)
+    archive = open_archive(settings.getlist("REPLICA_ARCHIVE"))
+    decompression = build_from_crawler(HttpCompressionMiddleware, run.crawler)
+    crawl = Crawl(
+        Config(mode=Mode.OBSERVE, hosts=False, near_distance=config.near_distance, min_words=config.min_words),
+        SqliteCrawlDB(None),
+        BreadthFirst(),
+        fingerprint=UrlFingerprints(RequestFingerprinter()).of_url,
+        now=float,
+        aliases=Aliases({}),
+    )
+    for url in tqdm(run.meter.urls, "judging", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False):
+        record = archive.get(url)
+        if record is not None:
+            request = Request(url)
+            response = decompression.process_response(request, response_of(record, request))
+            assert isinstance(response, Response)
+            crawl.observe(page_from_response(response, config.language), crawl.url_id(url), 0)
+    counts = crawl.counts
+    crawl.close()
+    return {
+        "novel": counts["page/novel"],
+        "near_duplicates": counts["page/near-duplicate"],
+        "exact_duplicates": counts["page/exact-duplicate"],
+    }

@@ -1,0 +1,101 @@
+"""Running one crawl from a command."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.crawler import AsyncCrawlerProcess
+
+from scrapy_replica.components.meter import PageMeter
+from scrapy_replica.components.spider import TopicSpider, read_seeds
+from scrapy_replica.config import Config
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import Settings
+    from scrapy.statscollectors import StatsCollector
+
+INTERRUPTED = 128 + signal.SIGINT
+
+
+def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what every command takes that crawls."""
+    parser.add_argument("--topic", help="folder of examples, file of URLs, or JSONL; see REPLICA_TOPIC")
+    parser.add_argument("--background", help="unlabelled pages in the same formats; see REPLICA_BACKGROUND")
+    parser.add_argument("--strategy", help="order of the crawl, e.g. best-first, breadth-first, depth-first, random")
+    parser.add_argument("--mode", help="observe, demote or drop; see REPLICA_MODE")
+    parser.add_argument("--domains", default="", help="stay in these domains, separated by commas")
+    parser.add_argument("--job", metavar="DIR", help="keep the crawl here; the same command goes on where it was")
+    parser.add_argument("--max-pages", type=int, default=0, metavar="N", help="stop after N pages (status 200)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the items to FILE (.jsonl, .csv, ...)")
+
+
+def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
+    """Turn arguments into settings and check them all before anything runs.
+
+    :raises ValueError: an argument or a setting is wrong.
+    """
+    for name in ("topic", "background", "strategy", "mode"):
+        if getattr(opts, name):
+            settings.set(f"REPLICA_{name.upper()}", getattr(opts, name), "cmdline")
+    if opts.job:
+        settings.set("JOBDIR", opts.job, "cmdline")
+    if opts.output:
+        settings.set("FEEDS", {opts.output: {"format": Path(opts.output).suffix.lstrip(".") or "jsonl"}}, "cmdline")
+    if opts.max_pages < 0:
+        raise ValueError(f"--max-pages is {opts.max_pages}: it must be at least 0")
+    read_seeds(opts.seeds)
+    Config.from_settings(settings)
+
+
+class Run:
+    """One finished crawl: its meter, statistics and exit code.
+
+    :raises ValueError: a setting or file turned out wrong when the crawl was to start.
+    """
+
+    def __init__(self, opts: argparse.Namespace, settings: Settings) -> None:
+        process = AsyncCrawlerProcess(settings)
+        self.crawler = process.create_crawler(TopicSpider)
+        self.meter = PageMeter(self.crawler, opts.max_pages)
+        task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
+        process.start()
+        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+        stats: StatsCollector | None = self.crawler.stats
+        self.stats: dict[str, Any] = stats.get_stats() if stats is not None else {}
+        self.exit_code = self._exit_code()
+
+    def _exit_code(self) -> int:
+        return {"shutdown": INTERRUPTED, "no_topic": 2}.get(str(self.stats.get("finish_reason")), 0)
+
+    def figures(self) -> dict[str, float]:
+        """Return what every crawl can tell of itself."""
+        rate = {"false_drop_rate": self.stats.get("replica/sample/false_drop_rate", 0.0)}
+        for end in ("low", "high"):
+            value = self.stats.get(f"replica/sample/false_drop_rate_{end}")
+            if value is not None:
+                rate[f"false_drop_rate_{end}"] = value
+        decisions = {
+            key.removeprefix("replica/").replace("/", "."): count
+            for key, count in sorted(self.stats.items())
+            if key.startswith("replica/decision/")
+        }
+        return {
+            "wall_s": round(self.meter.seconds, 3),
+            "cpu_ms_per_page": round(1000 * self.meter.cpu_seconds / max(1, len(self.meter.urls)), 4),
+            "max_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            "samples": self.stats.get("replica/sample/settled", 0),
+            **rate,
+            **decisions,
+        }
+
+
+def say(text: str) -> None:
+    """Write a line for a person, beside the figures."""
+    sys.stderr.write(text + "\n")

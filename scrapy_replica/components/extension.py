@@ -1,0 +1,210 @@
+"""The extension that owns the crawl."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from weakref import WeakKeyDictionary, WeakSet
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.job import job_dir
+
+from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.components.topic import Examples
+from scrapy_replica.config import Config
+from scrapy_replica.crawl import Crawl, Observation
+from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.decision import Decision, wilson_interval
+from scrapy_replica.focus import strategies
+from scrapy_replica.pages.page import page_from_body, page_from_tree
+from scrapy_replica.records import Novelty, Page
+from scrapy_replica.sites.aliases import Aliases
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
+
+SCRAPY_STATS = ("scheduler/", "dupefilter/")
+"""Counts that keep the names that Scrapy's own components use."""
+
+ORDERS_SECONDS = 0.5
+"""Time between two looks at the orders that a person wrote into the crawl database."""
+
+FLUSH_EVERY = 100
+"""Pages between two flushes of the statistics."""
+
+
+class Pending(NamedTuple):
+    """What the observer knows of a request that the scheduler has not seen yet."""
+
+    score: float
+    parent: int | None
+    """Id of the page that it was found on."""
+    decision: Decision | None
+
+
+class ReplicaExtension:
+    """Owns the :class:`~scrapy_replica.crawl.Crawl` that the other components share, and its statistics.
+
+    It is built before the engine, so that everything wrong with settings and files stops the crawl at its start.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.config = Config.from_settings(crawler.settings)
+        if not self.config.enabled:
+            raise NotConfigured("REPLICA_ENABLED is False")
+        self._crawler = crawler
+        self.observed: WeakSet[Request] = WeakSet()
+        """Requests whose response was observed."""
+        self.pending: WeakKeyDictionary[Request, Pending] = WeakKeyDictionary()
+        """Requests on their way from the observer to the scheduler."""
+        self.starts: WeakSet[Request] = WeakSet()
+        """Requests of ``Spider.start()`` on their way to the scheduler."""
+        self.errors: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
+        """Name of the exception of requests that brought no response."""
+        self.has_frontier = False
+        """Our scheduler is in use; it says so itself."""
+        self.url_ids: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
+        """Ids of the URLs of the requests that the scheduler gave out."""
+        self._sink: TextIO | None = None
+        self._examples = Examples(self.config) if self.config.topic is not None else None
+        assert crawler.request_fingerprinter is not None
+        self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
+        self.crawl = self._make_crawl()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        return extension
+
+    def _make_crawl(self) -> Crawl:
+        config, crawler = self.config, self._crawler
+        folder = job_dir(crawler.settings)
+        aliases = Aliases.from_file(config.aliases) if config.aliases else Aliases({})
+        strategy = strategies.make(self._strategy_name(), config.seed)
+        if config.ledger is not None:
+            self._sink = config.ledger.open("a", encoding="utf-8")
+        db = SqliteCrawlDB(Path(folder) / FILE_NAME if folder else None)
+        return Crawl(
+            config,
+            db,
+            strategy,
+            fingerprint=self.fingerprints.of_url,
+            now=time.time,
+            aliases=aliases,
+            sink=self._sink,
+        )
+
+    def _strategy_name(self) -> str:
+        if self.config.strategy != "auto":
+            return self.config.strategy
+        return "best-first" if self.config.topic else "breadth-first"
+
+    async def spider_opened(self) -> None:
+        self.crawl.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
+        self._orders = create_looping_call(self.crawl.obey)
+        self._orders.start(ORDERS_SECONDS, now=False)
+        if self._examples is None or self.crawl.relevance.is_learnt:
+            return
+        await self._examples.fetch(self._crawler)
+        try:
+            self.crawl.relevance.learn(self._examples.model)
+        except ValueError as error:
+            logger.error("REPLICA_TOPIC: %s; the crawl stops", error)
+            assert self._crawler.engine is not None
+            self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason="no_topic"))
+
+    def spider_closed(self) -> None:
+        if self._orders.running:
+            self._orders.stop()
+        self.flush()
+        self.crawl.close()
+        if self._sink is not None:
+            self._sink.close()
+
+    # Pages
+
+    def observe(self, response: Response) -> Observation | None:
+        """Make a page of *response*, enter it, and return what was learnt; ``None`` if it is no page."""
+        crawl = self.crawl
+        url_id = self._url_id(response)
+        assert response.request is not None
+        self.observed.add(response.request)
+        if response.status != 200:
+            crawl.failed(url_id, response.status, None)
+            return None
+        page = page_from_response(response, self.config.language)
+        observation = crawl.observe(page, url_id, response.meta.get("depth", 0))
+        _observations[response] = observation
+        if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
+            self.flush()
+        return observation
+
+    def _url_id(self, response: Response) -> int:
+        request = response.request
+        assert request is not None
+        url_id = self.url_ids.get(request)
+        return self.crawl.url_id(request.url) if url_id is None else url_id
+
+    # Statistics
+
+    def flush(self) -> None:
+        """Hand the counts to Scrapy's statistics."""
+        stats = self._crawler.stats
+        assert stats is not None
+        for key, count in self.crawl.counts.items():
+            stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
+        stats.set_value("replica/frontier/waiting", self.crawl.db.waiting)
+        self._flush_false_drops()
+
+    def _flush_false_drops(self) -> None:
+        outcomes = self.crawl.db.ledger.outcomes()
+        false = outcomes.get(Novelty.NOVEL.value, 0)
+        settled = sum(outcomes.get(n.value, 0) for n in Novelty if n is not Novelty.UNKNOWN)
+        if settled:
+            low, high = wilson_interval(false, settled)
+            stats: Any = self._crawler.stats
+            stats.set_value("replica/sample/settled", settled)
+            stats.set_value("replica/sample/false_drops", false)
+            stats.set_value("replica/sample/false_drop_rate", round(false / settled, 5))
+            stats.set_value("replica/sample/false_drop_rate_low", round(low, 5))
+            stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
+
+
+def page_from_response(response: Response, language: str) -> Page:
+    """Return the page that *response* is; its terms are of *language* where it declares none."""
+    redirected_from = tuple(response.meta.get("redirect_urls", ())) if response.request is not None else ()
+    ip = str(response.ip_address) if response.ip_address is not None else None
+    if not isinstance(response, HtmlResponse):
+        return page_from_body(response.body, response.url, redirected_from=redirected_from, ip=ip)
+    return page_from_tree(
+        response.selector.root,
+        response.url,
+        encoding=response.encoding,
+        redirected_from=redirected_from,
+        ip=ip,
+        language_default=language,
+    )
+
+
+_observations: WeakKeyDictionary[Response, Observation] = WeakKeyDictionary()
+
+
+def page_of(response: Response) -> Observation | None:
+    """Return what the add-on learnt from *response*: its page, relevance and novelty. For use in callbacks.
+
+    ``None`` where the add-on is off or the response is no page.
+    """
+    return _observations.get(response)

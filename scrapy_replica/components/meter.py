@@ -1,0 +1,58 @@
+"""Counts pages as a person would, for a crawl with or without the add-on."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.utils.defer import deferred_from_coro
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+
+class PageMeter:
+    """Notes the URLs of the responses with status 200, in order, stops after *max_pages*, and shows progress.
+
+    The crawl's own processor time is measured from the opening of the spider to its close.
+    """
+
+    def __init__(self, crawler: Crawler, max_pages: int = 0) -> None:
+        self.urls: list[str] = []
+        self.seconds = self.cpu_seconds = 0.0
+        self._crawler, self._max_pages = crawler, max_pages
+        self._bar: Any = None
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._received, signals.response_received)
+        crawler.signals.connect(self._closed, signals.spider_closed)
+
+    def _opened(self) -> None:
+        self._wall, self._cpu = time.monotonic(), time.process_time()
+        if sys.stderr.isatty():
+            from tqdm import tqdm  # noqa: PLC0415 - part of an extra
+
+            self._bar = tqdm(total=self._max_pages or None, unit="page", file=sys.stderr)
+
+    def _received(self, response: Response, request: Any) -> None:
+        is_robots = request.meta.get("dont_obey_robotstxt") is True
+        if response.status != 200 or is_robots or (self._max_pages and len(self.urls) >= self._max_pages):
+            return
+        self.urls.append(response.url)
+        if self._bar is not None:
+            self._bar.update()
+        if len(self.urls) == self._max_pages:
+            deferred_from_coro(self._stop())
+
+    async def _stop(self) -> None:
+        engine = self._crawler.engine
+        if engine is not None:
+            await engine.close_spider_async(reason="max_pages")
+
+    def _closed(self) -> None:
+        self.seconds = time.monotonic() - self._wall
+        self.cpu_seconds = time.process_time() - self._cpu
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,107 @@
+"""A spider that follows every link, in the order that the add-on finds best."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy.http import HtmlResponse
+from scrapy.linkextractors import IGNORED_EXTENSIONS, LinkExtractor
+
+from scrapy_replica.components.extension import ReplicaExtension, page_of
+from scrapy_replica.config import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from scrapy.http import Response
+
+    from scrapy_replica.records import Link, Page
+
+IGNORED = frozenset(IGNORED_EXTENSIONS)
+
+
+class TopicSpider(Spider):
+    """Crawls from *seeds* and yields an item for each page.
+
+    :param seeds: URLs, separated by commas or white space, or the path of a file with one URL a line.
+    :param domains: domains to stay in, separated by commas; empty for the whole web.
+
+    Under the add-on its links become rows of the crawl database without a ``Request`` for each. Without the add-on it
+    is an ordinary spider with a ``LinkExtractor``, which follows the same links breadth-first or as Scrapy is set to.
+    """
+
+    name = "topic"
+    custom_settings = {  # noqa: RUF012 - Scrapy's own way to declare it
+        # Scrapy makes this many tasks for each response, whatever it yields: 0.3 ms a page less than with 100.
+        "CONCURRENT_ITEMS": 16,
+    }
+
+    def __init__(self, seeds: str = "", domains: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = read_seeds(seeds)
+        self.allowed_domains = [domain.strip().lower() for domain in domains.split(",") if domain.strip()]
+        self._suffixes = tuple("." + domain for domain in self.allowed_domains)
+        self._extractor = LinkExtractor(allow_domains=self.allowed_domains)
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield Request(url)
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        yield self.item(response)
+        extension = self.crawler.get_extension(ReplicaExtension)
+        is_followed = extension is not None and extension.has_frontier
+        if isinstance(response, HtmlResponse) and not is_followed:
+            for link in self._extractor.extract_links(response):
+                yield Request(link.url)
+
+    def item(self, response: Response) -> dict[str, Any]:
+        """Return the item of a page; override it to scrape more."""
+        observation = page_of(response)
+        if observation is None:
+            return {"url": response.url}
+        return {
+            "url": response.url,
+            "title": observation.page.title,
+            "language": observation.page.language,
+            "relevance": round(observation.relevance, 4),
+            "novelty": observation.novelty.value,
+        }
+
+    def links_to_follow(self, page: Page) -> Sequence[Link]:
+        """Return the links of *page* that the crawl may follow: in the domains, and not to images and the like."""
+        return [link for link in page.links if self._may_follow(link.url)]
+
+    def _may_follow(self, url: str) -> bool:
+        _, _, rest = url.partition("://")
+        authority, slash, path = rest.partition("/")
+        if self._suffixes:
+            host = authority.rpartition("@")[2].partition(":")[0]
+            if host not in self.allowed_domains and not host.endswith(self._suffixes):
+                return False
+        name = path.partition("?")[0].rpartition("/")[2] if slash else ""
+        return "." not in name or name.rpartition(".")[2].lower() not in IGNORED
+
+
+def read_seeds(seeds: str) -> list[str]:
+    """Return the URLs that *seeds* holds: URLs themselves, or a file of them.
+
+    :raises ConfigError: there is none, or the file cannot be read.
+    """
+    words = re.split(r"[\s,]+(?=\w+://)|\s+", seeds.strip())
+    if len(words) == 1 and "://" not in words[0]:
+        path = Path(words[0])
+        try:
+            data = path.read_bytes()
+            text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"seeds: {path} is neither a URL nor a readable file of URLs ({error})") from None
+        words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if any("://" not in word for word in words) or not words:
+        wrong = next((word for word in words if "://" not in word), "")
+        raise ConfigError(f"seeds: expected URLs such as https://example.org/, got {wrong or 'nothing'}")
+    return words

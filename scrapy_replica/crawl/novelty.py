@@ -1,0 +1,70 @@
+"""Whether a page is new: exact and near duplicates among the pages fetched before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scrapy_replica.config import Config
+from scrapy_replica.crawldb.pages import PageRow, PageTable
+from scrapy_replica.pages.near_duplicates import NearDuplicates
+from scrapy_replica.records import Novelty, Page
+
+
+class Duplicates:
+    """Finds the page that a page repeats; the index in memory is rebuilt from the crawl database."""
+
+    def __init__(self, pages: PageTable, config: Config) -> None:
+        self._pages, self._config = pages, config
+        self._near = NearDuplicates()
+        for simhash in pages.simhashes():
+            self._near.add(simhash)
+
+    def add(self, page: Page) -> None:
+        """Take *page* into the index."""
+        if page.simhash is not None:
+            self._near.add(page.simhash)
+
+    def is_news(self, page: Page, novelty: Novelty) -> bool | None:
+        """Tell whether *page* is worth a fetch for the budgets; ``None`` where its text is too short to tell.
+
+        A document that is no HTML is known by its bytes, and new unless they were seen.
+        """
+        if novelty is not Novelty.UNKNOWN:
+            return novelty is Novelty.NOVEL
+        if page.signature is None or self._pages.by_signature(page.signature, 1):
+            return False
+        return None if page.text else True
+
+    def judge(self, page: Page, url_id: int) -> tuple[Novelty, PageRow | None]:
+        """Say what *page* is beside the pages before it, and which one it repeats.
+
+        A page that is fetched again, because the crawl was killed meanwhile, is what it was: others that came after it
+        may repeat it by now, and of two pages that repeat each other nobody would follow the links.
+        """
+        before = self._pages.judgement(url_id)
+        if before is not None and before[0] == page.signature:
+            return Novelty(before[1]), before[2]
+        if page.signature is None or page.words < self._config.min_words:
+            return Novelty.UNKNOWN, None
+        twin = self._twin(page, url_id, self._pages.by_signature(page.signature))
+        if twin is not None:
+            return Novelty.EXACT_DUPLICATE, twin
+        if page.simhash is not None:
+            for simhash in self._near.query(page.simhash, self._config.near_distance):
+                twin = self._twin(page, url_id, self._pages.by_simhash(simhash))
+                if twin is not None:
+                    return Novelty.NEAR_DUPLICATE, twin
+        return Novelty.NOVEL, None
+
+    @staticmethod
+    def _twin(page: Page, url_id: int, candidates: Sequence[PageRow]) -> PageRow | None:
+        """Return the first candidate that *page* repeats.
+
+        Within one host equal text is weak evidence (Henzinger 2006: simhash precision .50, and worse within a site),
+        so the title must be equal as well.
+        """
+        for row in candidates:
+            is_itself = row.url_id == url_id or row.url == page.url
+            if not is_itself and (row.host != page.host or row.title == page.title):
+                return row
+        return None

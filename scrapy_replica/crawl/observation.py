@@ -1,0 +1,22 @@
+"""What was learnt from one page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy_replica.crawldb.pages import PageRow
+from scrapy_replica.records import Novelty, Page
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What was learnt from one page."""
+
+    page: Page
+    url_id: int
+    depth: int
+    relevance: float
+    """Probability that the page is on topic, 0..1; 0 without a topic."""
+    novelty: Novelty
+    twin: PageRow | None = None
+    """The page that this one repeats."""

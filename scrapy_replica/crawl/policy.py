@@ -1,0 +1,90 @@
+"""From evidence to decisions: the mode, the exploration sample, the user's aliases and budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from scrapy_replica.config import Config
+from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.replicas import Block, Replicas
+from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
+from scrapy_replica.records import Novelty
+from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.urls.budgets import NoveltyBudgets
+
+
+class Policy:
+    """Says what to do with a URL.
+
+    What the evidence asks for is done to the letter in ``drop`` mode; in ``demote`` mode what is not certain waits
+    behind everything else; in ``observe`` mode everything is fetched. A sample of what would be dropped is fetched.
+    """
+
+    def __init__(self, config: Config, aliases: Aliases, replicas: Replicas, budgets: NoveltyBudgets) -> None:
+        self._config, self._aliases, self._replicas, self._budgets = config, aliases, replicas, budgets
+
+    def of_url(self, url: str, host: str, fingerprint: int | None) -> Decision:
+        """Decide about *url* on *host*, from what is known of hosts and paths."""
+        target = self._aliases.canonical_url(url, host) if self._aliases else url
+        if target != url:
+            is_acting = self._config.mode is not Mode.OBSERVE
+            return Decision(
+                Action.REWRITE if is_acting else Action.FETCH,
+                Action.REWRITE,
+                Reason.MANUAL_ALIAS,
+                evidence={"host": host},
+                url=target if is_acting else None,
+            )
+        if (block := self._replicas.block_of(url, host)) is not None:
+            return self._blocked(block, fingerprint)
+        if (spent := self._budgets.spent(url)) is not None:
+            reason, prefix, is_certain = spent
+            return self._resolve(Action.DROP, reason, fingerprint, {"prefix": prefix}, is_certain=is_certain)
+        return FETCH
+
+    def of_link(self, observation: Observation, url: str, host: str, fingerprint: int | None) -> Decision:
+        """Decide about a link to *url* on the page of *observation*."""
+        decision = self.of_url(url, host, fingerprint)
+        if decision is not FETCH or observation.twin is None:
+            return decision
+        evidence = {"page": observation.page.url, "repeats": observation.twin.url}
+        if observation.novelty is Novelty.EXACT_DUPLICATE:
+            return self._resolve(Action.DROP, Reason.EXACT_DUPLICATE_LINKS, fingerprint, evidence, is_certain=True)
+        return self._resolve(Action.DEMOTE, Reason.NEAR_DUPLICATE_LINKS, fingerprint, evidence, is_certain=False)
+
+    def _blocked(self, block: Block, fingerprint: int | None) -> Decision:
+        reason = Reason.MANUAL_BLOCK if block.is_manual else Reason.REPLICA_HOST
+        evidence = {"keeper": block.verdict.keeper, "score": round(block.verdict.score, 4)}
+        decision = self._resolve(Action.DROP, reason, fingerprint, evidence, is_certain=True)
+        decision = replace(decision, probability=block.verdict.score)
+        if not self._config.rewrite or block.url is None or self._config.mode is Mode.OBSERVE:
+            return decision
+        action = Action.REWRITE if decision.action is Action.DROP else decision.action
+        return replace(decision, action=action, url=block.url)
+
+    def _resolve(
+        self,
+        wanted: Action,
+        reason: Reason,
+        fingerprint: int | None,
+        evidence: Mapping[str, object],
+        *,
+        is_certain: bool,
+    ) -> Decision:
+        action, is_sampled = wanted, False
+        if self._config.mode is Mode.OBSERVE:
+            action = Action.FETCH
+        elif wanted is Action.DROP and not is_certain and self._config.mode is Mode.DEMOTE:
+            action = Action.DEMOTE
+        elif wanted is Action.DROP and self._is_sampled(fingerprint):
+            action, is_sampled = Action.FETCH, True
+        probability = 1.0 if is_certain else 0.5
+        return Decision(action, wanted, reason, probability, evidence, is_sampled=is_sampled)
+
+    def _is_sampled(self, fingerprint: int | None) -> bool:
+        # By the URL, not by chance: a crawl that is repeated or resumed samples the same URLs.
+        if fingerprint is None:
+            return False
+        mixed = (fingerprint + self._config.seed) * 0x9E3779B97F4A7C15 % (1 << 64)
+        return mixed < self._config.explore * (1 << 64)

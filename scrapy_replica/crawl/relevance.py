@@ -1,0 +1,53 @@
+"""The topic that a crawl has learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.focus.bprtfidf import BPrTFIDF
+from scrapy_replica.records import Page
+
+Terms = Mapping[str, int]
+
+Fit = Callable[[list[Terms]], BPrTFIDF]
+"""Unlabelled pages -> relevance model."""
+
+KEY = "relevance model"
+
+
+class Relevance:
+    """The relevance model, kept in the crawl database. Without one nothing is relevant."""
+
+    def __init__(self, db: SqliteCrawlDB) -> None:
+        self._db = db
+        self._fit: Fit | None = None
+        self._model: BPrTFIDF | None = None
+        if (state := db.meta(KEY)) is not None:
+            self._model = BPrTFIDF()
+            self._model.load(state)
+
+    @property
+    def is_learnt(self) -> bool:
+        return self._model is not None
+
+    def learn(self, fit: Fit) -> None:
+        """Take the model that *fit* makes of the user's examples."""
+        self._fit = fit
+        self.relearn([])
+
+    def relearn(self, unlabelled: list[Terms]) -> bool:
+        """Make the model again with *unlabelled* pages of this crawl beside the background; ``False`` without topic.
+
+        These may be pages of the warm-up, which show what every page of these sites says, and never later ones: those
+        that a good crawl fetches are on topic.
+        """
+        if self._fit is None:
+            return False
+        self._model = self._fit(unlabelled)
+        self._db.set_meta(KEY, self._model.save())
+        return True
+
+    def of(self, page: Page) -> float:
+        """Return the probability that *page* is on topic, 0..1."""
+        return self._model.relevance(page.terms) if self._model is not None else 0.0

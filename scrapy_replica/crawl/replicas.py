@@ -1,0 +1,204 @@
+"""Replica hosts in a running crawl: findings become verdicts, which act, are kept and are looked at again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from scrapy_replica.config import Config
+from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.records import Novelty, Page, Verdict
+from scrapy_replica.sites.alignment import normal_path, relative
+from scrapy_replica.sites.detector import Detector, Findings
+from scrapy_replica.sites.evidence import PageMark, origin_of, path_of
+from scrapy_replica.sites.judge import Judge
+from scrapy_replica.sites.neighbours import Neighbours
+from scrapy_replica.sites.probes import Probe, moved
+
+logger = logging.getLogger(__name__)
+
+RECALIBRATE_AT = 500
+"""Pages after which the pairs of this crawl that are obvious train the judge and set its threshold; and after twice as
+many, and so on."""
+LAST_ORDER = "last order"
+DAY_SECONDS = 86_400.0
+
+
+class ProbeUrl(NamedTuple):
+    """A page to ask for, only to tell whether its host is a copy."""
+
+    url: str
+    host: str
+    is_known: bool
+
+
+class Block(NamedTuple):
+    """Why a URL of a copy is not fetched."""
+
+    verdict: Verdict
+    url: str | None
+    """The same page on the kept host; ``None`` where its origin is unknown."""
+    is_manual: bool
+
+
+class Replicas:
+    """Verdicts on hosts.
+
+    The detector works in memory; page marks, neighbours, known URLs, verdicts and orders in the crawl database make it
+    again when a crawl is resumed.
+    """
+
+    def __init__(self, config: Config, db: SqliteCrawlDB, now: Callable[[], float]) -> None:
+        self._config, self._db, self._now = config, db, now
+        self._detector = Detector(Judge.load(), max_probes_of_host=config.probes)
+        self._manual: set[str] = set()
+        self._origins: dict[str, str] = {}
+        self._pages = 0
+        self._recalibrate_at = RECALIBRATE_AT
+        if config.hosts:
+            self._rebuild()
+        for verdict, is_manual in db.verdicts.holding():
+            self._enact(verdict, is_manual=is_manual)
+        for copy, keeper in db.verdicts.withdrawn():
+            self._detector.keep_apart(copy, keeper)
+        for order in db.verdicts.orders(0):
+            if order.keeper is None:
+                self._detector.allow(order.host)
+        self._last_order = int(db.meta(LAST_ORDER) or 0)
+
+    def _rebuild(self) -> None:
+        candidates = self._detector.candidates
+        for url, host in self._db.known_urls():
+            self.known(url, host)
+        for url, host, mark, neighbours in self._db.pages.marks():
+            candidates.add_neighbours(host, Neighbours.from_json(neighbours))
+            candidates.add_mark(host, path_of(url), PageMark.unpack(mark))
+            self._detector.first_seen.setdefault(host, len(self._detector.first_seen))
+        self._detector.in_links.update(self._db.in_links())
+
+    # Decisions
+
+    def block_of(self, url: str, host: str) -> Block | None:
+        """Return why *url* on *host* is not to be fetched; ``None`` if it may be."""
+        verdict = self._detector.verdicts.get(host)
+        if verdict is None or relative(normal_path(path_of(url)), verdict.copy_prefix) is None:
+            return None
+        return Block(verdict, self._canonical_url(url, verdict), host in self._manual)
+
+    def _canonical_url(self, url: str, verdict: Verdict) -> str | None:
+        path = path_of(url)
+        known = self._detector.rewritten(verdict.copy, path)
+        keeper, target = known or (verdict.keeper, moved(path, verdict.copy_prefix, verdict.keeper_prefix))
+        origin = self._origins.get(keeper)
+        return origin + target if origin and target else None
+
+    # Evidence
+
+    def known(self, url: str, host: str) -> None:
+        """Take note of a URL that was found for the first time."""
+        if self._config.hosts:
+            self._origins.setdefault(host, origin_of(url))
+            self._detector.known(host, path_of(url))
+
+    def linked(self, host: str) -> None:
+        """Take note of a link to *host* from another host."""
+        self._detector.in_links[host] += 1
+
+    def observe(self, page: Page, url_id: int) -> tuple[Findings, list[ProbeUrl]]:
+        """Take note of a fetched page; return what it brought to light and the pages to ask for."""
+        if not self._config.hosts:
+            return Findings(), []
+        neighbours = Neighbours.of(page)
+        findings = self._detector.observe(page, neighbours)
+        mark = self._detector.candidates.host(page.host).pages.get(normal_path(path_of(page.url)))
+        if mark is not None:
+            self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
+        for verdict in findings.verdicts:
+            self._keep(verdict, is_manual=False)
+        for verdict in findings.withdrawn:
+            self._db.verdicts.end(verdict.copy, "withdrawn")
+        self._pages += 1
+        if self._pages == self._recalibrate_at:
+            self._detector.recalibrate(self._config.max_fpr)
+            self._recalibrate_at *= 2
+        urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
+        return findings, [url for url in urls if url is not None]
+
+    def _probe_url(self, probe: Probe) -> ProbeUrl | None:
+        origin = self._origins.get(probe.host)
+        return ProbeUrl(origin + probe.path, probe.host, probe.is_known) if origin else None
+
+    def outcome(self, page: Page, novelty: Novelty) -> Novelty | None:
+        """Return what fetching a page showed that was to be dropped; ``None`` if that cannot be told yet.
+
+        A page of a copy that looks new is new only if the kept host has another page in that place.
+        """
+        verdict = self._detector.verdicts.get(page.host)
+        if verdict is None or novelty is not Novelty.NOVEL:
+            return novelty
+        is_same = self._detector.is_copied(page)
+        return None if is_same is None else Novelty.NEAR_DUPLICATE if is_same else Novelty.NOVEL
+
+    def twin_url(self, page: Page) -> str | None:
+        """Return the URL on the kept host that stands for *page* of a copy."""
+        return self._canonical_url(page.url, self._detector.verdicts[page.host])
+
+    def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
+        """Take note that a page of a blocked *copy* was held against the kept host's; return the verdict taken back."""
+        withdrawn = self._detector.reviewed(copy, is_same=is_same)
+        for verdict in withdrawn:
+            self._db.verdicts.end(verdict.copy, "withdrawn")
+        return withdrawn
+
+    # Verdicts
+
+    def _enact(self, verdict: Verdict, *, is_manual: bool) -> None:
+        self._detector.restore(verdict)
+        if is_manual:
+            self._manual.add(verdict.copy)
+
+    def _keep(self, verdict: Verdict, *, is_manual: bool) -> None:
+        now = self._now()
+        expires_at = None if is_manual else now + self._config.verdict_days * DAY_SECONDS
+        self._db.verdicts.enter(verdict, now, expires_at)
+        logger.info("%s is a replica of %s (score %.3f)", verdict.copy, verdict.keeper, verdict.score)
+
+    def obey(self) -> tuple[list[str], list[str]]:
+        """Carry out the orders given since the last call and end verdicts by age; return hosts (blocked, freed)."""
+        blocked, freed = [], []
+        for copy in self._db.verdicts.expired(self._now()):
+            self._end(copy, "expired")
+            freed.append(copy)
+        for order in self._db.verdicts.orders(self._last_order):
+            freed += self._allow(order.host) if order.keeper is None else self._block(order.host, order.keeper)
+            if order.keeper is not None:
+                blocked.append(order.host)
+            self._last_order = order.id
+            self._db.set_meta(LAST_ORDER, str(order.id).encode())
+        return blocked, freed
+
+    def _allow(self, host: str) -> list[str]:
+        touched = [verdict.copy for verdict in self._detector.allow(host)]
+        for copy in touched:
+            self._db.verdicts.end(copy, "allowed")
+            self._manual.discard(copy)
+        return touched
+
+    def _block(self, copy: str, keeper: str) -> list[str]:
+        freed = []
+        if self._detector.canonical(keeper) == copy:
+            # The person knows better which of the two to keep.
+            self._end(keeper, "allowed")
+            freed.append(keeper)
+        if copy in self._detector.verdicts:
+            self._end(copy, "allowed")
+        verdict = Verdict(copy, keeper, "", "", 1.0, 0)
+        self._enact(verdict, is_manual=True)
+        self._keep(verdict, is_manual=True)
+        return freed
+
+    def _end(self, copy: str, why: str) -> None:
+        self._detector.expire(copy)
+        self._manual.discard(copy)
+        self._db.verdicts.end(copy, why)

@@ -1,0 +1,75 @@
+"""The tables of verdicts on hosts and of a person's orders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scrapy_replica.crawldb.connection import Connection
+from scrapy_replica.records import Verdict
+
+
+class Order(NamedTuple):
+    """What a person told the crawl."""
+
+    id: int
+    host: str
+    keeper: str | None
+    """Block *host* as a copy of this one; ``None``: allow it for good."""
+
+
+class VerdictTable:
+    """Verdicts, those that hold and those that ended, and orders, which are never deleted."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
+        """Write *verdict*, reached at *at* (seconds since the epoch)."""
+        self._write(
+            "INSERT INTO verdicts (copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at,"
+            " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                verdict.copy,
+                verdict.keeper,
+                verdict.copy_prefix,
+                verdict.keeper_prefix,
+                verdict.score,
+                verdict.n_aligned,
+                json.dumps(dict(verdict.evidence)),
+                at,
+                expires_at,
+            ),
+        )
+
+    def end(self, copy: str, why: str) -> None:
+        """Write that the verdict on *copy* holds no more: withdrawn, expired or allowed."""
+        self._write("UPDATE verdicts SET ended = ? WHERE copy = ? AND ended IS NULL", (why, copy))
+
+    def holding(self) -> Iterator[tuple[Verdict, bool]]:
+        """Yield the verdicts that hold, and whether a person gave them."""
+        rows = self._read(
+            "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL"
+            " FROM verdicts WHERE ended IS NULL ORDER BY id"
+        )
+        for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, is_manual in rows:
+            verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
+            yield verdict, bool(is_manual)
+
+    def withdrawn(self) -> list[tuple[str, str]]:
+        """Return (copy, keeper) of the verdicts that were taken back for good."""
+        return self._read("SELECT copy, keeper FROM verdicts WHERE ended = 'withdrawn'").fetchall()
+
+    def expired(self, now: float) -> list[str]:
+        """Return the copies whose verdict ended by its age."""
+        rows = self._read("SELECT copy FROM verdicts WHERE ended IS NULL AND expires_at < ?", (now,))
+        return [copy for (copy,) in rows]
+
+    def order(self, host: str, keeper: str | None) -> None:
+        """Tell the crawl to block *host* as a copy of *keeper*, or to allow it."""
+        self._write("INSERT INTO orders (host, keeper) VALUES (?, ?)", (host, keeper))
+
+    def orders(self, after: int) -> list[Order]:
+        """Return the orders given after the one of that id."""
+        return [Order(*row) for row in self._read("SELECT * FROM orders WHERE id > ? ORDER BY id", (after,))]

@@ -1,0 +1,180 @@
+"""A folder of replica hosts, read: pages from WARC files, labelled pairs, and every feature of every pair."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+from w3lib.encoding import html_to_unicode
+
+from scrapy_replica.pages.page import page_from_tree
+from scrapy_replica.records import Page
+from scrapy_replica.sites.baselines import normpaths
+from scrapy_replica.sites.candidates import Candidates
+from scrapy_replica.sites.evidence import host_of, path_of
+from scrapy_replica.sites.features import Comparison, features_of
+from scrapy_replica.sites.judge import RAW
+from scrapy_replica.sites.published import Collection, is_obvious_replica
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """All labelled pairs of a folder but the ambiguous ones, one row each.
+
+    Attributes:
+        hosts: Names of the pairs, in order of name.
+        relation: ``replica``, ``near_miss`` or ``unrelated``.
+        is_alias: Real second names of one host, as against copies elsewhere.
+        fold: 0..4 by family; unrelated pairs, which have none, in turn.
+        raw: Features asked by the judge; NaN where the pair is no candidate.
+        published: The five published features.
+        is_named: The names alone make an obvious replica.
+        is_candidate: By our rule.
+        is_published_candidate: A path or a signature in common.
+        n_aligned: Comparable pages.
+        normpaths: NormPaths similarity.
+    """
+
+    hosts: list[tuple[str, str]]
+    relation: NDArray[np.str_]
+    is_alias: BoolArray
+    fold: NDArray[np.int64]
+    raw: FloatArray
+    published: FloatArray
+    is_named: BoolArray
+    is_candidate: BoolArray
+    is_published_candidate: BoolArray
+    n_aligned: NDArray[np.int64]
+    normpaths: FloatArray
+
+    @property
+    def is_replica(self) -> BoolArray:
+        return np.asarray(self.relation == "replica")
+
+
+def read_truth(folder: Path) -> list[dict[str, str]]:
+    """Return the rows of ``truth.csv``, hosts of a pair in order of name."""
+    with (folder / "truth.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["host_a"], row["host_b"] = sorted((row["host_a"], row["host_b"]))
+    return rows
+
+
+def read_pages(folder: Path) -> dict[str, list[Page]]:
+    """Return the pages of every WARC file in ``folder/warc`` by host, in the order they stand there."""
+    pages: dict[str, list[Page]] = {}
+    for path in sorted((folder / "warc").glob("*.warc.gz")):
+        for page in pages_of_warc(path):
+            pages.setdefault(page.host, []).append(page)
+    return pages
+
+
+def pages_of_warc(path: Path) -> Iterator[Page]:
+    """Yield the HTML pages of a WARC file. Needs fastwarc (``pip install scrapy-replica[warc]``)."""
+    try:
+        from fastwarc.warc import ArchiveIterator, WarcRecordType  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError("reading WARC files needs fastwarc: pip install scrapy-replica[warc]") from error
+    with path.open("rb") as file:
+        for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=True):
+            url = record.headers["WARC-Target-URI"].strip("<>")
+            content_type = record.http_headers.get("Content-Type") or "text/html"
+            tree = _tree(record.reader.read(), content_type)
+            if tree is not None:
+                yield page_from_tree(tree, url, ip=record.headers.get("WARC-IP-Address"))
+
+
+def _tree(body: bytes, content_type: str) -> etree._Element | None:
+    if "html" not in content_type:
+        return None
+    text = html_to_unicode(content_type, body)[1].replace("\0", "")
+    parser = etree.HTMLParser(recover=True, encoding="utf-8")
+    return etree.fromstring(text.encode("utf-8", "replace"), parser=parser) if text.strip() else None
+
+
+def candidates_of(pages: Mapping[str, list[Page]]) -> Candidates:
+    """Return the evidence of *pages* and of the URLs they link to."""
+    candidates = Candidates()
+    for host_pages in pages.values():
+        for page in host_pages:
+            candidates.add_page(page)
+            for link in page.links:
+                host = host_of(link.url)
+                if host in pages:
+                    candidates.add_url(host, path_of(link.url))
+    return candidates
+
+
+def pair_table(truth: list[dict[str, str]], pages: Mapping[str, list[Page]], aliases: set[str]) -> PairTable:
+    """Return the features of the labelled pairs; ``ambiguous`` ones are left out."""
+    rows = [row for row in truth if row["relation"] != "ambiguous"]
+    hosts = [(row["host_a"], row["host_b"]) for row in rows]
+    candidates = candidates_of(pages)
+    collection = Collection()
+    tuples = {host: [(path_of(page.url), page.signature) for page in found] for host, found in pages.items()}
+    for host, found in pages.items():
+        collection.add(host, [path for path, _ in tuples[host]], next((page.ip for page in found if page.ip), None))
+    signatures = {host: {signature for _, signature in found if signature} for host, found in tuples.items()}
+    similarity = normpaths(tuples)
+    ours = [_features(candidates, a, b) for a, b in hosts]
+    relation = np.array([row["relation"] for row in rows])
+    return PairTable(
+        hosts=hosts,
+        relation=relation,
+        is_alias=np.array([a in aliases or b in aliases for a, b in hosts]),
+        fold=_folds([row["family"] for row in rows], relation),
+        raw=np.array([values for values, _, _ in ours]),
+        published=np.array([collection.values(a, b) for a, b in hosts]),
+        is_named=np.array([is_obvious_replica(a, b) for a, b in hosts]),
+        is_candidate=np.array([is_candidate for _, _, is_candidate in ours]),
+        is_published_candidate=np.array(
+            [bool(collection.paths[a] & collection.paths[b] or signatures[a] & signatures[b]) for a, b in hosts]
+        ),
+        n_aligned=np.array([n_aligned for _, n_aligned, _ in ours]),
+        normpaths=np.array([similarity.get(pair, 0.0) for pair in hosts]),
+    )
+
+
+def _features(candidates: Candidates, a: str, b: str) -> tuple[list[float], int, bool]:
+    pair = candidates.pairs.get((a, b))
+    if pair is None or not pair.is_candidate:
+        return [np.nan] * len(RAW), 0, False
+    comparison = Comparison(candidates.hosts[a], candidates.hosts[b], pair.election.winner())
+    return features_of(comparison, RAW), len(comparison.aligned), True
+
+
+def _folds(families: list[str], relation: NDArray[np.str_]) -> NDArray[np.int64]:
+    """Return folds that keep a family together and spread replicas evenly; unrelated pairs go round."""
+    weight: dict[str, float] = {}
+    for family, kind in zip(families, relation.tolist(), strict=True):
+        if kind != "unrelated":
+            weight[family] = weight.get(family, 0.0) + (1.0 if kind == "replica" else 0.01)
+    load = [0.0] * N_FOLDS
+    fold_of = {}
+    for family in sorted(weight, key=lambda family: (-weight[family], family)):
+        fold_of[family] = load.index(min(load))
+        load[fold_of[family]] += weight[family]
+    places = enumerate(zip(families, relation.tolist(), strict=True))
+    return np.array([place % N_FOLDS if kind == "unrelated" else fold_of[family] for place, (family, kind) in places])
+
+
+def alias_hosts(folder: Path) -> set[str]:
+    """Return the hosts that ``hosts.csv`` calls a second name of another host."""
+    with (folder / "hosts.csv").open(encoding="utf-8", newline="") as file:
+        return {row["host"] for row in csv.DictReader(file) if row["host_status"].startswith("alias")}
+
+
+def load(folder: Path) -> tuple[PairTable, dict[str, list[Page]]]:
+    """Return the pair table and the pages of a folder like ``replicas/``."""
+    pages = read_pages(folder)
+    return pair_table(read_truth(folder), pages, alias_hosts(folder)), pages

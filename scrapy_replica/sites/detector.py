@@ -1,0 +1,346 @@
+"""The detector: watches pages go by, judges pairs whose evidence has grown, asks for probes, and reports verdicts.
+
+It decides when to judge, never what to fetch: the crawl takes its findings and acts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scrapy_replica.records import Page, Verdict
+from scrapy_replica.sites.alignment import joined, normal_path, relative
+from scrapy_replica.sites.candidates import Candidates, Pair
+from scrapy_replica.sites.evidence import HostEvidence, PageMark, is_same_page, mark_of, path_of
+from scrapy_replica.sites.features import Comparison, features_of
+from scrapy_replica.sites.groups import Conflict, keeper
+from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
+from scrapy_replica.sites.neighbours import Neighbours
+from scrapy_replica.sites.probes import Probe, choose, moved
+
+_CONTRADICTION = 0.6
+"""Share of the threshold below which a well-known pair counts as two sites."""
+_WELL_KNOWN = 5
+"""Comparable pages from which two hosts can contradict each other."""
+_MAX_MEMBERS = 10
+"""Copies of a group that a new member is held against."""
+_MIN_OTHERS = 3
+"""Pages of a blocked copy that must turn out to be other pages before its verdict is withdrawn."""
+
+
+@dataclass
+class Findings:
+    """What one page brought to light."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    withdrawn: list[Verdict] = field(default_factory=list)
+    probes: list[Probe] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Review:
+    """What the pages fetched from a copy since its verdict say."""
+
+    same: int = 0
+    other: int = 0
+
+
+class Detector:
+    """Replica hosts of one crawl.
+
+    Invariant: a blocked copy is in ``verdicts`` and in no pair; its keeper is never blocked itself.
+
+    Args:
+        judge: Scores pairs.
+        max_probes_of_pair: Pages asked for to decide one pair.
+        max_probes_of_host: Pages asked for on one host, whatever the pairs.
+    """
+
+    def __init__(self, judge: Judge, *, max_probes_of_pair: int = 6, max_probes_of_host: int = 12) -> None:
+        self.judge = judge
+        self._first_judge = judge
+        self.candidates = Candidates()
+        self.verdicts: dict[str, Verdict] = {}
+        self.in_links: Counter[str] = Counter()
+        self.first_seen: dict[str, float] = {}
+        self._max_probes_of_pair = max_probes_of_pair
+        self._max_probes_of_host = max_probes_of_host
+        self._pending: dict[str, set[str]] = {}
+        self._allowed: set[frozenset[str]] = set()
+        self._own: set[str] = set()
+        self._reviews: dict[str, _Review] = {}
+
+    def known(self, host: str, path: str) -> None:
+        """Take note of a URL that is known for the first time: *path* with its query."""
+        if host not in self.verdicts:
+            self.candidates.add_url(host, path)
+
+    def observe(self, page: Page, neighbours: Neighbours | None = None) -> Findings:
+        """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`known`."""
+        self.first_seen.setdefault(page.host, len(self.first_seen))
+        path = normal_path(path_of(page.url))
+        self._pending.get(page.host, set()).discard(path)
+        findings = Findings()
+        if page.host in self.verdicts:
+            self._review(self.verdicts[page.host], path, mark_of(page), findings)
+            return findings
+        self.candidates.add_page(page, neighbours)
+        for pair in self.candidates.pairs_of(page.host):
+            if self._may_judge(pair):
+                self._consider(pair, page.host, path, findings)
+            if page.host in self.verdicts:
+                break
+        return findings
+
+    def restore(self, verdict: Verdict) -> None:
+        """Take a verdict stored earlier, after the evidence was rebuilt."""
+        self.verdicts[verdict.copy] = verdict
+        self.candidates.forget(verdict.copy)
+
+    def keep_apart(self, a: str, b: str) -> None:
+        """Never judge these two again."""
+        self._allowed.add(frozenset((a, b)))
+
+    def expire(self, copy: str) -> None:
+        """End the verdict on *copy* without prejudice: its pages are looked at anew."""
+        del self.verdicts[copy]
+        self._reviews.pop(copy, None)
+        self.candidates.readmit(copy)
+
+    def is_copied(self, page: Page) -> bool | None:
+        """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
+        verdict = self.verdicts[page.host]
+        rest = relative(normal_path(path_of(page.url)), verdict.copy_prefix)
+        twin = (
+            self.candidates.host(verdict.keeper).view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
+        )
+        return is_same_page(mark_of(page), twin) if twin is not None else None
+
+    def allow(self, host: str) -> list[Verdict]:
+        """Take *host* for a site of its own from now on; returns the verdicts this takes back."""
+        touched = [verdict for verdict in self.verdicts.values() if host in (verdict.copy, verdict.keeper)]
+        for verdict in touched:
+            self.withdraw(verdict.copy)
+        self._own.add(host)
+        return touched
+
+    def rewritten(self, host: str, path: str) -> tuple[str, str] | None:
+        """Return the host and path that stand for *path* (with its query) of the copy *host*.
+
+        None if *host* is no copy, or if the keeper is not known to have a page there.
+        """
+        copy, target = host, path if host in self.verdicts else None
+        while host in self.verdicts and target is not None:
+            verdict = self.verdicts[host]
+            host, target = verdict.keeper, moved(target, verdict.copy_prefix, verdict.keeper_prefix)
+        if target is None or host == copy:
+            return None
+        raw = self.candidates.host(host).paths.get(normal_path(target))
+        return (host, raw) if raw is not None else None
+
+    def look_again(self, copy: str, n: int) -> list[Probe]:
+        """Return up to *n* pages of a blocked *copy* to fetch again, so that its verdict is held against them."""
+        verdict = self.verdicts[copy]
+        hosts = self.candidates.hosts
+        prefixes = verdict.keeper_prefix, verdict.copy_prefix
+        found = choose(hosts[verdict.keeper], HostEvidence(copy), prefixes, n, set())
+        known = hosts[copy].paths
+        return [
+            replace(probe, path=known.get(probe.normal, probe.path), is_known=probe.normal in known) for probe in found
+        ]
+
+    def recalibrate(self, max_fpr: float) -> None:
+        """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
+
+        Starts from the judge the crawl began with, so that no pair is counted twice. Up to 4,000 pairs, 64 us each.
+        """
+        pairs = list(self.candidates.pairs.values())
+        pairs = pairs[:: 1 + len(pairs) // 4000]
+        if not pairs:
+            return
+        comparisons = [self.compare(pair) for pair in pairs]
+        raw = np.array([features_of(comparison, RAW) for comparison in comparisons])
+        n_aligned = np.array([len(comparison.aligned) for comparison in comparisons])
+        obvious = obvious_labels(raw, n_aligned, np.array([pair.is_candidate for pair in pairs]))
+        self.judge = self._first_judge.retrained(raw, obvious).with_threshold_for(raw[obvious == -1], max_fpr)
+
+    def compare(self, pair: Pair) -> Comparison:
+        """Return the two hosts of *pair* laid side by side."""
+        hosts = self.candidates.hosts
+        return Comparison(hosts[pair.first], hosts[pair.second], pair.election.winner())
+
+    def _consider(self, pair: Pair, host: str, path: str, findings: Findings) -> None:
+        """Judge *pair* if the page at *path* of *host* made its evidence grow enough; else ask for probes."""
+        if self._count_common(pair, host, path):
+            pair.judged_at, pair.next_look = pair.n_common, (0, 0)
+            comparison = self.compare(pair)
+            if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, findings):
+                return
+        if pair.n_probes < self._max_probes_of_pair and not self._is_hopeless(pair):
+            self._look_for_probes(pair, findings)
+
+    def _may_judge(self, pair: Pair) -> bool:
+        first, second = pair.first, pair.second
+        if first in self.verdicts or second in self.verdicts:
+            return False  # a page of the copy was on its way when it was blocked
+        if self._own and (first in self._own or second in self._own):
+            return False
+        return not self._allowed or frozenset((first, second)) not in self._allowed
+
+    def _count_common(self, pair: Pair, host: str, path: str) -> bool:
+        """Keep count of the pages fetched on both; tell whether they have grown enough to judge.
+
+        A quarter more than at the last time is enough, for a pair without hope twice as many.
+        """
+        prefixes, hosts = pair.election.winner(), self.candidates.hosts
+        if pair.prefixes != prefixes:
+            mine, theirs = hosts[pair.first].view(prefixes[0])[0], hosts[pair.second].view(prefixes[1])[0]
+            pair.prefixes, pair.n_common, pair.judged_at = prefixes, len(mine.keys() & theirs.keys()), -1
+        else:
+            is_first = host == pair.first
+            rest = relative(path, prefixes[0] if is_first else prefixes[1])
+            other, prefix = (pair.second, prefixes[1]) if is_first else (pair.first, prefixes[0])
+            if rest is None or joined(prefix, rest) not in hosts[other].pages:
+                return False
+            pair.n_common += 1
+        growth = pair.judged_at if self._is_hopeless(pair) else pair.judged_at // 4
+        return pair.n_common >= max(MIN_ALIGNED, pair.judged_at + max(1, growth))
+
+    def _look_for_probes(self, pair: Pair, findings: Findings) -> None:
+        """Ask for probes; where there is nothing to ask for, again when either host has a quarter more pages."""
+        hosts = self.candidates.hosts
+        n_first, n_second = hosts[pair.first].n_pages, hosts[pair.second].n_pages
+        if n_first < pair.next_look[0] and n_second < pair.next_look[1]:
+            return
+        n_before = len(findings.probes)
+        self._probe(pair, self.compare(pair), findings)
+        if len(findings.probes) == n_before:
+            pair.next_look = n_first + n_first // 4 + 1, n_second + n_second // 4 + 1
+
+    def _is_hopeless(self, pair: Pair) -> bool:
+        return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
+
+    def _decide(self, pair: Pair, comparison: Comparison, findings: Findings) -> bool:
+        score = self.judge.score(comparison)
+        pair.score = score
+        if score < self.judge.threshold_for(len(comparison.aligned), comparison.coverage):
+            return False
+        clash = self._clash(comparison)
+        if clash is not None:
+            findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
+            return False
+        self._block(comparison, score, findings)
+        return True
+
+    def _block(self, comparison: Comparison, score: float, findings: Findings) -> None:
+        first, second = comparison.first, comparison.second
+        kept = keeper((first, second), self.in_links, self.first_seen)
+        copy, prefixes = (second, comparison.prefixes) if kept == first.name else (first, comparison.prefixes[::-1])
+        values = dict(zip(RAW, features_of(comparison, RAW), strict=True))
+        verdict = Verdict(
+            copy.name,
+            kept,
+            copy_prefix=prefixes[1],
+            keeper_prefix=prefixes[0],
+            score=score,
+            n_aligned=len(comparison.aligned),
+            evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)}
+            | dict(zip(("alpha_pu", "alpha_nu"), self.judge.alpha(comparison), strict=True)),
+        )
+        self.verdicts[copy.name] = verdict
+        self.candidates.forget(copy.name)
+        findings.verdicts.append(verdict)
+
+    def group(self, host: str) -> set[str]:
+        """Return the hosts that are one site with *host* by the verdicts so far, itself included."""
+        kept = self.canonical(host)
+        return {kept, *(copy for copy in self.verdicts if self.canonical(copy) == kept)}
+
+    def canonical(self, host: str) -> str:
+        """Return the host that is fetched in place of *host*, itself if it is no copy."""
+        while host in self.verdicts:
+            host = self.verdicts[host].keeper
+        return host
+
+    def _clash(self, pair: Comparison) -> tuple[str, str] | None:
+        """Return two hosts known as two sites that a verdict on *pair* would join through the groups, or None."""
+        for mine, my_prefix in self._members(pair.first, pair.prefixes[0]):
+            for theirs, their_prefix in self._members(pair.second, pair.prefixes[1]):
+                if mine is pair.first and theirs is pair.second:
+                    continue
+                if self._are_two_sites(Comparison(mine, theirs, (my_prefix, their_prefix))):
+                    return mine.name, theirs.name
+        return None
+
+    def _members(self, kept: HostEvidence, prefix: str) -> list[tuple[HostEvidence, str]]:
+        """Return *kept* and its copies that are aligned with it at *prefix*, each with its own prefix."""
+        copies = [
+            (self.candidates.host(verdict.copy), verdict.copy_prefix)
+            for verdict in self.verdicts.values()
+            if verdict.keeper == kept.name and verdict.keeper_prefix == prefix
+        ]
+        return [(kept, prefix), *copies[:_MAX_MEMBERS]]
+
+    def _are_two_sites(self, pair: Comparison) -> bool:
+        if frozenset((pair.first.name, pair.second.name)) in self._allowed:
+            return True
+        return len(pair.aligned) >= _WELL_KNOWN and self.judge.score(pair) < _CONTRADICTION * self.judge.threshold
+
+    def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
+        """Ask the host that would be kept for pages already fetched on the other one."""
+        if not self._is_likely(pair, comparison):
+            return
+        kept = keeper((comparison.first, comparison.second), self.in_links, self.first_seen)
+        target, source = comparison.first, comparison.second
+        prefixes = comparison.prefixes[::-1]
+        if kept == source.name:
+            target, source, prefixes = source, target, prefixes[::-1]
+        pending = self._pending.setdefault(target.name, set())
+        room = min(self._max_probes_of_pair - pair.n_probes, self._max_probes_of_host - target.n_probes, 2)
+        for probe in choose(source, target, prefixes, max(0, room), pending):
+            pair.n_probes += 1
+            target.n_probes += 1
+            pending.add(probe.normal)
+            findings.probes.append(probe)
+
+    def _is_likely(self, pair: Pair, comparison: Comparison) -> bool:
+        n_aligned = len(comparison.aligned)
+        if n_aligned >= MIN_ALIGNED:
+            return pair.score >= _CONTRADICTION * self.judge.threshold
+        if pair.n_near:
+            return True
+        mine = comparison.first.view(comparison.prefixes[0])[1]
+        theirs = comparison.second.view(comparison.prefixes[1])[1]
+        n_common = len(mine & theirs)
+        return n_common >= 3 and n_common >= 0.3 * min(len(mine), len(theirs))
+
+    def _review(self, verdict: Verdict, path: str, mark: PageMark, findings: Findings) -> None:
+        """Hold a page of a blocked copy against its keeper's; withdraw the verdict when most turn out to be others."""
+        rest = relative(path, verdict.copy_prefix)
+        kept = self.candidates.host(verdict.keeper)
+        twin = kept.view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
+        if rest is not None and twin is None:
+            return  # the keeper has not been asked for it
+        findings.withdrawn += self.reviewed(verdict.copy, is_same=twin is not None and is_same_page(mark, twin))
+
+    def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
+        """Count a page of *copy* that was held against its keeper's; returns the verdict if this takes it back."""
+        verdict = self.verdicts.get(copy)
+        if verdict is None:
+            return []
+        review = self._reviews.setdefault(copy, _Review())
+        review.same += is_same
+        review.other += not is_same
+        if review.other < _MIN_OTHERS or review.other <= review.same:
+            return []
+        self.withdraw(copy)
+        return [verdict]
+
+    def withdraw(self, copy: str) -> None:
+        """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
+        self.keep_apart(copy, self.verdicts[copy].keeper)
+        self.expire(copy)

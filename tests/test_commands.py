@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from scrapy.cmdline import execute
+from web import job_states, page, text
+
+PAGES = 90
+SITE = "http://w.example/"
+HASTE = ("-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8")
+"""A live crawl is polite by default."""
+FIGURES = {
+    *("pages", "novel", "near_duplicates", "exact_duplicates", "traps", "relevant"),
+    *("relevant_at_5", "relevant_at_10", "relevant_at_25", "relevant_at_50"),
+    *("harvest", "cpu_ms_per_page", "wall_s", "max_rss_mb", "false_drop_rate"),
+}
+
+
+def record(url, html):
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html.encode()
+    head = [
+        "WARC/1.0",
+        "WARC-Type: response",
+        f"WARC-Target-URI: {url}",
+        "WARC-Date: 2024-01-15T00:00:00Z",
+        "Content-Type: application/http; msgtype=response",
+        f"Content-Length: {len(block)}",
+    ]
+    return gzip.compress("\r\n".join(head).encode() + b"\r\n\r\n" + block + b"\r\n\r\n")
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory):
+    """A WARC of 90 pages, every third about networks, a table of them, and examples of the topic."""
+    folder = tmp_path_factory.mktemp("web")
+    rows, records = ["url,trap,topics"], []
+    for n in range(PAGES):
+        about = "networks" if n % 3 == 0 else "cooking"
+        words = " ".join(f"{about[:4]}{word}" for word in text(("w", n), 80).split())
+        links = [f"/{k}" for k in (2 * n + 1, 2 * n + 2) if k < PAGES]
+        records.append(record(f"{SITE}{n}", page(links, seed=n).replace("<p>", f"<p>{words} ")))
+        rows.append(f"{SITE}{n},{int(n == 4)},{about}|all")
+    (folder / "web.warc.gz").write_bytes(b"".join(records))
+    (folder / "truth.csv").write_text("\n".join(rows) + "\n")
+    (folder / "topic").mkdir()
+    for n in range(5):
+        words = " ".join(f"netw{word}" for word in text(("t", n), 80).split())
+        (folder / "topic" / f"{n}.txt").write_text(words)
+    return folder
+
+
+def replica(*arguments, **kwargs):
+    command = [sys.executable, "-W", "error", "-m", "scrapy", "replica", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **kwargs)
+
+
+def rehearse(web, *arguments):
+    return replica("rehearse", web / "web.warc.gz", "--seeds", f"{SITE}0", *arguments)
+
+
+def figures(done):
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert {*result} == {"figures", "inputs", "versions"}
+    assert all(type(value) in {int, float} for value in result["figures"].values())
+    return result["figures"]
+
+
+class TestRehearse:
+    def test_figures_with_a_topic(self, web):
+        truth = f"{web / 'truth.csv'}:networks"
+        done = rehearse(web, "--topic", web / "topic", "--truth", truth, "--max-pages", 60, "--json")
+        found = figures(done)
+        assert found.keys() >= FIGURES
+        assert found["pages"] == 60
+        assert found["relevant"] == round(found["harvest"] * 60) <= 30
+        assert found["relevant_at_5"] <= found["relevant_at_10"] <= found["relevant_at_25"] <= found["relevant_at_50"]
+        assert found["novel"] == 60
+        assert found["max_rss_mb"] > 10
+        assert json.loads(done.stdout)["versions"]["scrapy-replica"]
+
+    @pytest.mark.parametrize("options", [(), ("--plain",), ("--strategy", "depth-first")])
+    def test_whole_web(self, web, options):
+        found = figures(rehearse(web, *options, "--json"))
+        assert (found["pages"], found["novel"], found["exact_duplicates"]) == (PAGES, PAGES, 0)
+        assert found["false_drop_rate"] == 0
+
+    def test_table_for_a_person(self, web):
+        done = rehearse(web, "--max-pages", 5)
+        lines = dict(line.split() for line in done.stdout.splitlines())
+        assert lines["pages"] == "5"
+
+    def test_job_goes_on(self, web, tmp_path):
+        job, items = tmp_path / "job", tmp_path / "items.jsonl"
+        first = figures(rehearse(web, "--job", job, "--max-pages", 30, "-o", items, "--json"))
+        second = figures(rehearse(web, "--job", job, "-o", items, "--json"))
+        assert first["pages"] == 30
+        assert PAGES - 30 >= second["pages"] >= PAGES - 30 - 16
+        found = Counter(json.loads(line)["url"] for line in items.read_text().splitlines())
+        assert found == Counter(f"{SITE}{n}" for n in range(PAGES))
+        assert figures(rehearse(web, "--job", job, "--json"))["pages"] == 0
+        assert set(map(tuple, job_states(job).values())) == {("done",)}
+
+
+class TestWrongArguments:
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["--topic", "nowhere"], "topic nowhere: no such file or folder"),
+            (["--strategy", "worst-first"], "choose one of best-first, breadth-first"),
+        ],
+    )
+    def test_refused_when_the_crawl_begins(self, web, arguments, says):
+        done = rehearse(web, *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert says in done.stderr
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["--truth", "nowhere.csv:x"], "--truth: cannot read nowhere.csv"),
+            (["--truth", "nonsense"], "--truth: expected CSV:TOPIC"),
+            (["--mode", "maybe"], "REPLICA_MODE is 'maybe'"),
+            (["--max-pages", "-1"], "--max-pages is -1"),
+            (["--max-pages", "many"], "invalid int value"),
+            (["--seeds", "nowhere.txt"], "neither a URL nor a readable file"),
+            (["-s", "REPLICA_MOD=drop"], "did you mean REPLICA_MODE"),
+            (["-s", "REPLICA_EXPLORE=2"], "it must be at most 1"),
+        ],
+    )
+    def test_one_line_and_exit_code_2(self, web, arguments, says, capsys):
+        command = ["scrapy", "replica", "rehearse", str(web / "web.warc.gz"), "--seeds", SITE, *arguments]
+        with pytest.raises(SystemExit) as end:
+            execute(command)
+        told = capsys.readouterr()
+        assert end.value.code == 2
+        assert told.out == ""
+        assert says in told.err
+        assert len([line for line in told.err.splitlines() if not line.startswith(("usage:", "  "))]) == 1
+
+    def test_no_command(self):
+        done = replica()
+        assert done.returncode == 2
+        assert "name a command: crawl, rehearse, explain" in done.stderr
+
+    def test_foreign_file(self, tmp_path):
+        (tmp_path / "x.warc").write_text("<html>")
+        done = replica("rehearse", tmp_path / "x.warc", "--seeds", SITE)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert "is no WARC file" in done.stderr
+
+    def test_job_of_another_version(self, web, tmp_path):
+        import sqlite3
+
+        rehearse(web, "--job", tmp_path, "--max-pages", 1)
+        with contextlib.closing(sqlite3.connect(tmp_path / "replica.sqlite")) as db, db:
+            db.execute("UPDATE meta SET value = ? WHERE key = 'version'", (b"999",))
+        done = rehearse(web, "--job", tmp_path)
+        assert done.returncode == 2
+        assert "has version 999, this release reads" in done.stderr
+        assert "Traceback" not in done.stderr
+
+    def test_topic_that_cannot_be_had(self, web, tmp_path):
+        """Its examples are URLs, and none of them is in the archive."""
+        (tmp_path / "urls.txt").write_text("http://nowhere.example/\n")
+        done = rehearse(web, "--topic", tmp_path / "urls.txt", "--json")
+        assert done.returncode == 2
+        assert "example http://nowhere.example/ cannot be had" in done.stderr
+        assert "REPLICA_TOPIC" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+class Slow(BaseHTTPRequestHandler):
+    """Endless pages."""
+
+    def do_GET(self):
+        number = int(self.path.strip("/") or 0) if self.path != "/robots.txt" else None
+        body = page([f"/{number + 1}", f"/{number + 2}"], seed=number).encode() if number is not None else b""
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        self.server.answered.add(self.path)
+        if len(self.server.answered) == 30:
+            self.server.is_busy.set()
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    server.daemon_threads = True
+    server.answered, server.is_busy = set(), threading.Event()
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class TestCrawl:
+    def test_live(self, server, tmp_path):
+        seeds = f"http://127.0.0.1:{server.server_port}/"
+        job, items = tmp_path / "job", tmp_path / "items.jsonl"
+        done = replica("crawl", seeds, "--max-pages", 20, "--job", job, "-o", items, "--json", *HASTE)
+        found = figures(done)
+        assert found["pages"] == 20
+        assert f"ledger: {job}" in done.stderr
+        assert len(items.read_text().splitlines()) >= 20
+        told = replica("explain", seeds, "--job", job)
+        assert "state: done" in told.stdout
+        assert "ip: 127.0.0.1" in replica("explain", "127.0.0.1", "--job", job).stdout
+
+    def test_interrupted_and_taken_up(self, server, tmp_path):
+        seeds = f"http://127.0.0.1:{server.server_port}/"
+        command = [sys.executable, "-m", "scrapy", "replica", "crawl", seeds, "--job", str(tmp_path), "--json", *HASTE]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert server.is_busy.wait(60)
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert json.loads(out)["figures"]["pages"] >= 20
+        assert "Traceback" not in err
+        before = set(server.answered)
+        assert "being fetched" not in {state for states in job_states(tmp_path).values() for state in states}
+        figures(replica("crawl", seeds, "--job", tmp_path, "--max-pages", 10, "--json", *HASTE))
+        after = server.answered - before - {"/robots.txt"}
+        assert len(after) >= 10
+        assert {int(path[1:]) for path in after}.isdisjoint(
+            int(path[1:] or 0) for path in before if path != "/robots.txt"
+        )

@@ -1,0 +1,150 @@
+"""The add-on beside other add-ons and beside what the user set."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+import pytest
+from scrapy import Spider
+from scrapy.core.scheduler import Scheduler
+from scrapy.utils.request import RequestFingerprinter
+from scrapy.utils.test import get_crawler
+from web import REPLICA, crawl, page
+
+from scrapy_replica import Addon, TopicSpider
+from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
+from scrapy_replica.components.scheduler import ReplicaScheduler
+from scrapy_replica.config import ConfigError
+
+TOP = "http://a.example/"
+
+
+class NoQuery(RequestFingerprinter):
+    """URLs that differ in their query only are one."""
+
+    def fingerprint(self, request):
+        return super().fingerprint(request.replace(url=request.url.partition("?")[0]))
+
+
+class OtherAddon:
+    def update_settings(self, settings):
+        settings.set("REQUEST_FINGERPRINTER_CLASS", NoQuery, "addon")
+
+
+QUERIES = {TOP: page(["/x?1", "/x?2", "/y"], seed=0), f"{TOP}y": page(seed=1)} | {
+    f"{TOP}x?{n}": page(seed=("x", n)) for n in (1, 2)
+}
+
+COPIES = {
+    TOP: page(["/one", "/two", "/other"], seed="top"),
+    f"{TOP}one": page(["/behind-one"], seed="same"),
+    f"{TOP}two": page(["/behind-two"], seed="same"),
+    f"{TOP}other": page(["/behind-other"], seed="other"),
+    **{f"{TOP}behind-{name}": page(seed=("behind", name)) for name in ("one", "two", "other")},
+}
+
+
+@pytest.mark.asyncio
+class TestFingerprinter:
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"ADDONS": {OtherAddon: 400, Addon: 500}},
+            {"ADDONS": {Addon: 500}, "REQUEST_FINGERPRINTER_CLASS": NoQuery},
+        ],
+        ids=["add-on", "user"],
+    )
+    async def test_the_one_set_before_is_wrapped(self, settings):
+        crawler = get_crawler(None, settings)
+        crawler._apply_settings()
+        assert isinstance(crawler.request_fingerprinter, ReplicaFingerprinter)
+        assert isinstance(crawler.request_fingerprinter.fallback, NoQuery)
+        result = await crawl(TopicSpider, QUERIES, settings, seeds=TOP)
+        assert len(result.urls) == 3
+        crawler.get_extension(ReplicaExtension).crawl.close()
+
+
+@pytest.mark.asyncio
+class TestScheduler:
+    SETTINGS = {**REPLICA, "SCHEDULER": Scheduler, "CONCURRENT_REQUESTS": 1, "REPLICA_EXPLORE": 0}  # noqa: RUF012
+
+    @pytest.mark.parametrize("mode", ["observe", "demote", "drop"])
+    async def test_the_users_stays(self, mode):
+        result = await crawl(TopicSpider, COPIES, {**self.SETTINGS, "REPLICA_MODE": mode}, seeds=TOP)
+        missed = set() if mode == "observe" else {f"{TOP}behind-two", f"{TOP}behind-one"}
+        # Scrapy's own order is another: one of the two copies is met first, and only its links are followed.
+        assert len(set(COPIES) - set(result.urls)) == len(missed) // 2
+        assert set(COPIES) - set(result.urls) <= missed
+        assert result.stats["scheduler/dequeued"] == len(result.urls)
+        assert result.stats["replica/page/exact-duplicate"] == 1
+
+    async def test_aliases_are_rewritten_at_the_gate(self, tmp_path):
+        (tmp_path / "aliases").write_text("www.a.example a.example")
+        pages = {TOP: page(["http://www.a.example/x", "/x"], seed=0), f"{TOP}x": page(seed=1)}
+        settings = {**self.SETTINGS, "REPLICA_ALIASES": str(tmp_path / "aliases")}
+        result = await crawl(TopicSpider, pages, settings, seeds=TOP)
+        assert sorted(result.urls) == sorted(pages)
+
+    async def test_budgets_are_kept_at_the_gate(self):
+        pages = {TOP: page([f"/d/{n}" for n in range(10)]), **{f"{TOP}d/{n}": page(seed=n) for n in range(10)}}
+        result = await crawl(TopicSpider, pages, {**self.SETTINGS, "REPLICA_PATH_BUDGET": 4}, seeds=TOP)
+        assert len(result.urls) == 5
+        assert result.stats["replica/decision/path-budget/drop"] == 6
+
+
+class Follows(Spider):
+    name = "follows"
+    start_urls = (TOP,)
+
+    def parse(self, response):
+        yield {"url": response.url}
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link)
+
+
+@pytest.mark.asyncio
+class TestSwitches:
+    async def test_off(self):
+        result = await crawl(Follows, COPIES, {**REPLICA, "REPLICA_ENABLED": False})
+        assert set(result.urls) == set(COPIES)
+        assert not any(key.startswith("replica/") for key in result.stats)
+
+    async def test_custom_settings(self):
+        class Own(Follows):
+            custom_settings = {"ADDONS": {Addon: 500}, "REPLICA_MODE": "drop", "REPLICA_EXPLORE": 0}  # noqa: RUF012
+
+        result = await crawl(Own, COPIES)
+        assert f"{TOP}behind-two" not in result.urls
+        assert result.stats["replica/decision/exact-duplicate-links/drop"] == 1
+
+    async def test_unknown_setting(self):
+        with pytest.raises(
+            ConfigError, match=r"^REPLICA_MOD is not a setting of scrapy-replica: did you mean REPLICA_MODE"
+        ):
+            await crawl(Follows, COPIES, {**REPLICA, "REPLICA_MOD": "drop"})
+
+    async def test_missing_topic(self, tmp_path):
+        with pytest.raises(ValueError, match="no such file or folder"):
+            await crawl(Follows, COPIES, {**REPLICA, "REPLICA_TOPIC": str(tmp_path / "none")})
+
+    async def test_job_of_another_version(self, tmp_path):
+        settings = {**REPLICA, "JOBDIR": str(tmp_path)}
+        await crawl(Follows, COPIES, settings)
+        with contextlib.closing(sqlite3.connect(tmp_path / "replica.sqlite")) as db, db:
+            db.execute("UPDATE meta SET value = ? WHERE key = 'version'", (b"0",))
+        with pytest.raises(ValueError, match=r"has version 0, this release reads \d+: finish that crawl") as error:
+            await crawl(Follows, COPIES, settings)
+        assert "\n" not in str(error.value)
+
+    async def test_job_that_is_no_crawl(self, tmp_path):
+        (tmp_path / "replica.sqlite").write_text("something else")
+        with pytest.raises(ValueError, match="is not a crawl database"):
+            await crawl(Follows, COPIES, {**REPLICA, "JOBDIR": str(tmp_path)})
+
+    async def test_scheduler_is_ours_by_default(self):
+        crawler = get_crawler(None, REPLICA)
+        crawler._apply_settings()
+        assert crawler.settings["SCHEDULER"] is ReplicaScheduler
+        crawler.get_extension(ReplicaExtension).crawl.close()

@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from typing import ClassVar
+
+import pytest
+from scrapy.settings import Settings
+from web import HTML, REPLICA, crawl, page
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.commands.explain import ExplainCommand
+from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.sites.aliases import Aliases
+
+TOP = "http://a.example/"
+EXPLAIN = [sys.executable, "-m", "scrapy", "replica", "explain"]
+
+
+def explain(what, job, *options):
+    command = [*EXPLAIN, what, "--job", str(job), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def decisions(result):
+    """(reason, action) -> count."""
+    prefix = "replica/decision/"
+    return {k.removeprefix(prefix): v for k, v in result.stats.items() if k.startswith(prefix)}
+
+
+def repeated(copy):
+    """A page, its copy, and behind each a page of its own."""
+    return {
+        TOP: page(["/one", "/two", "/other"], seed="top"),
+        f"{TOP}one": page(["/behind-one"], seed="same", words=200),
+        f"{TOP}two": copy,
+        f"{TOP}other": page(["/behind-other"], seed="other"),
+        **{f"{TOP}behind-{name}": page(seed=name) for name in ("one", "two", "other")},
+    }
+
+
+EXACT = repeated(page(["/behind-two"], seed="same", words=200))
+NEAR = repeated(page(["/behind-two"], seed="same", words=200).replace("<p>", "<p>bander "))
+
+
+async def of_mode(mode, pages, **settings):
+    settings = {**REPLICA, "REPLICA_MODE": mode, "REPLICA_EXPLORE": 0, "CONCURRENT_REQUESTS": 1, **settings}
+    return await crawl(TopicSpider, pages, settings, seeds=TOP, domains="a.example,b.example")
+
+
+@pytest.mark.asyncio
+class TestDuplicates:
+    @pytest.mark.parametrize("mode", ["demote", "drop"])
+    async def test_links_of_an_exact_duplicate_are_not_followed(self, mode):
+        result = await of_mode(mode, EXACT)
+        assert set(EXACT) - set(result.urls) == {f"{TOP}behind-two"}
+        assert decisions(result) == {"exact-duplicate-links/drop": 1}
+        assert result.states[f"{TOP}behind-two"] == ["dropped"]
+        assert result.unfinished == {}
+
+    @pytest.mark.parametrize("mode", ["demote", "drop"])
+    async def test_links_of_a_near_duplicate_wait(self, mode):
+        result = await of_mode(mode, NEAR)
+        assert result.urls[-1] == f"{TOP}behind-two"
+        assert set(result.urls) == set(NEAR)
+        assert decisions(result) == {"near-duplicate-links/demote": 1}
+
+    @pytest.mark.parametrize(("pages", "reason"), [(EXACT, "exact"), (NEAR, "near")])
+    async def test_observing_changes_nothing(self, pages, reason):
+        result = await of_mode("observe", pages)
+        plain = await crawl(TopicSpider, pages, {"CONCURRENT_REQUESTS": 1}, seeds=TOP)
+        assert set(result.urls) == set(plain.urls) == set(pages)
+        assert result.urls.index(f"{TOP}behind-two") < result.urls.index(f"{TOP}behind-other")
+        assert decisions(result) == {f"{reason}-duplicate-links/fetch": 1}
+
+    async def test_a_dropped_url_comes_back_by_a_better_page(self):
+        pages = {**EXACT, f"{TOP}behind-other": page(["/behind-two"], seed="found again")}
+        result = await of_mode("drop", pages)
+        assert set(result.urls) == set(pages)
+        assert result.states[f"{TOP}behind-two"] == ["done"]
+
+    async def test_a_demoted_url_is_demoted_no_more_when_a_better_page_links_to_it(self):
+        pages = {
+            **NEAR,
+            f"{TOP}other": page(["/behind-two"], seed="other"),
+            f"{TOP}behind-one": page(["/last"], seed="one"),
+            f"{TOP}last": page(seed="last"),
+        }
+        result = await of_mode("demote", pages)
+        assert result.urls[-1] == f"{TOP}last"
+
+    async def test_same_text_on_one_host_with_another_title_is_another_page(self):
+        pages = repeated(page(["/behind-two"], seed="same", words=200, title="second"))
+        assert decisions(await of_mode("drop", pages)) == {}
+
+    async def test_short_pages_are_never_duplicates(self):
+        pages = repeated(page(["/behind-two"], seed="short", words=10))
+        pages[f"{TOP}one"] = page(["/behind-one"], seed="short", words=10)
+        assert decisions(await of_mode("drop", pages)) == {}
+
+    async def test_page_fetched_again_is_judged_as_before(self):
+        """A killed crawl fetches pages again that others were found to repeat meanwhile."""
+        from scrapy_replica.crawl import Crawl
+
+        observe, seen = Crawl.observe, []
+
+        def twice(self, page, url_id, depth):
+            first = observe(self, page, url_id, depth)
+            if page.url.endswith("/two"):
+                again = observe(self, *seen[-1])
+                assert (again.novelty.value, again.twin) == ("novel", None)
+            elif page.url.endswith("/one"):
+                seen.append((page, url_id, depth))
+            return first
+
+        Crawl.observe = twice
+        try:
+            result = await of_mode("drop", EXACT, LOG_LEVEL="CRITICAL")
+        finally:
+            Crawl.observe = observe
+        assert "replica/page/error" not in result.stats
+        assert len(seen) == 1
+
+
+def calendar(request):
+    """A site of 30 pages, and a calendar that goes on for ever, each day a near duplicate."""
+    path = request.url.removeprefix(TOP)
+    if path.startswith("cal/"):
+        day = int(path.rpartition("/")[2])
+        days = page([f"/cal/{day + 1}", f"/cal/{day + 2}"], seed="calendar", words=300)
+        return days.replace("<p>", f"<p>day{day} ")
+    number = int(path or 0)
+    links = [f"/{n}" for n in (2 * number + 1, 2 * number + 2) if n < 30]
+    return page([*links, "/cal/0"], seed=("article", number))
+
+
+def short_calendar(request):
+    """The same with a few words a day, each day others."""
+    answer = calendar(request)
+    day = request.url.rpartition("/")[2]
+    return page([f"/cal/{int(day) + 1}"], seed=day, words=4) if "/cal/" in request.url else answer
+
+
+@pytest.mark.asyncio
+class TestTraps:
+    @pytest.mark.parametrize("web", [calendar, short_calendar])
+    @pytest.mark.parametrize("mode", ["demote", "drop"])
+    async def test_calendar_ends(self, web, mode):
+        result = await of_mode(mode, web, REPLICA_TRAP_CREDIT=5)
+        articles = [url for url in result.urls if "/cal/" not in url]
+        days = len(result.urls) - len(articles)
+        assert len(set(articles)) == len(articles) == 30
+        most = 5 if web is calendar else 50
+        assert days <= most + 6 if mode == "drop" else days <= 5 * (most + 6)
+        assert result.stats["finish_reason"] == "finished"
+        assert "trap-budget/drop" in decisions(result)
+        assert result.unfinished == {}
+
+    async def test_observing_counts_only(self):
+        result = await of_mode("observe", calendar, REPLICA_TRAP_CREDIT=5, CLOSESPIDER_PAGECOUNT=80)
+        assert len(result.urls) >= 80
+        assert {key.rpartition("/")[2] for key in decisions(result)} == {"fetch"}
+
+    async def test_host_and_path_budget(self):
+        pages = {TOP: page([f"/{d}/{n}" for n in range(10) for d in "xy"] + ["http://b.example/"], seed="top")}
+        pages |= {f"{TOP}{d}/{n}": page(seed=(d, n)) for n in range(10) for d in "xy"}
+        pages["http://b.example/"] = page(seed="b")
+        result = await of_mode("demote", pages, REPLICA_PATH_BUDGET=3)
+        assert len(result.urls) == 1 + 3 + 3 + 1
+        assert decisions(result) == {"path-budget/drop": 14}
+        result = await of_mode("demote", pages, REPLICA_HOST_BUDGET=5)
+        assert len(result.urls) == 5 + 1
+        assert decisions(result) == {"host-budget/drop": 16}
+
+
+@pytest.mark.asyncio
+class TestAliases:
+    @pytest.fixture
+    def aliased(self, tmp_path):
+        def settings(lines):
+            (tmp_path / "aliases").write_text(lines)
+            return {"REPLICA_ALIASES": str(tmp_path / "aliases")}
+
+        return settings
+
+    PAGES: ClassVar = {
+        TOP: page(["http://m.b.example/x?q=1", "http://b.example/x?q=1", "http://m.b.example:8080/y"], seed="top"),
+        "http://b.example/x?q=1": page(seed="x"),
+        "http://m.b.example/x?q=1": page(seed="x"),
+        "http://b.example:8080/y": page(seed="y"),
+        "http://m.b.example:8080/y": page(seed="y"),
+    }
+
+    @pytest.mark.parametrize(
+        "lines", ["m.b.example b.example", "*.b.example b.example", "# mine\n\nM.B.example\tb.example # x"]
+    )
+    async def test_the_canonical_host_is_fetched(self, aliased, lines):
+        result = await of_mode("demote", self.PAGES, **aliased(lines))
+        assert sorted(result.urls) == [TOP, "http://b.example/x?q=1", "http://b.example:8080/y"]
+        assert decisions(result) == {"manual-alias/rewrite": 2}
+        assert result.unfinished == {}
+
+    async def test_observing_fetches_both(self, aliased):
+        result = await of_mode("observe", self.PAGES, **aliased("m.b.example b.example"))
+        assert set(result.urls) == set(self.PAGES) - {"http://b.example:8080/y"}
+        assert decisions(result) == {"manual-alias/fetch": 2}
+
+    @pytest.mark.parametrize(
+        ("lines", "message"),
+        [
+            ("a.example b.example\nb.example a.example", "run in a circle"),
+            ("*.a.example x.b.example\n*.b.example x.a.example", "run in a circle"),
+            ("a.example", "expected 'mirror canonical'"),
+            ("http://a.example b.example", "expected 'mirror canonical'"),
+        ],
+    )
+    async def test_wrong_files_are_refused(self, tmp_path, lines, message):
+        path = tmp_path / "aliases"
+        path.write_text(lines)
+        with pytest.raises(ValueError, match=message):
+            Aliases.from_file(path)
+
+    async def test_missing_file(self, tmp_path):
+        with pytest.raises(ValueError, match="REPLICA_ALIASES: cannot read"):
+            Aliases.from_file(tmp_path / "none")
+
+
+@pytest.mark.asyncio
+class TestExploration:
+    PAGES: ClassVar = {
+        TOP: page(["/one", *(f"/two{n}" for n in range(10))], seed="top"),
+        f"{TOP}one": page(seed="same"),
+        **{f"{TOP}two{n}": page([f"/{n}/{k}" for k in range(10)], seed="same") for n in range(10)},
+        # Of ten pages that an exact duplicate links to one is new.
+        **{f"{TOP}{n}/{k}": page(seed=(n, k) if k == 0 else "same") for n in range(10) for k in range(10)},
+    }
+
+    async def test_a_sample_is_fetched_and_measured(self):
+        result = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=1, REPLICA_TRAP_CREDIT=0)
+        assert set(result.urls) == set(self.PAGES)
+        stats = {k.rpartition("/")[2]: v for k, v in result.stats.items() if k.startswith("replica/sample")}
+        assert stats["settled"] == stats["fetched"] == 100
+        assert stats["false_drops"] == 10
+        assert stats["false_drop_rate"] == 0.1
+        # Wilson's interval of 10 in 100
+        assert (stats["false_drop_rate_low"], stats["false_drop_rate_high"]) == (0.05523, 0.17437)
+
+    async def test_share_and_repetition(self):
+        first = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_TRAP_CREDIT=0)
+        second = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_TRAP_CREDIT=0)
+        assert 10 < first.stats["replica/sample/settled"] < 50
+        assert first.urls == second.urls
+
+    async def test_none(self):
+        result = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0, REPLICA_TRAP_CREDIT=0)
+        assert len(result.urls) == 12
+        assert "replica/sample/settled" not in result.stats
+
+    async def test_what_cannot_be_fetched_tells_nothing(self):
+        pages = {url: html if url.count("/") == 3 else (500, HTML, "") for url, html in self.PAGES.items()}
+        result = await of_mode("drop", pages, REPLICA_EXPLORE=1, REPLICA_TRAP_CREDIT=0, RETRY_ENABLED=False)
+        assert "replica/sample/settled" not in result.stats
+
+
+class TestLedger:
+    @pytest.fixture
+    def job(self, tmp_path):
+        import asyncio
+
+        (tmp_path / "aliases").write_text("www.b.example b.example")
+        pages = {
+            **EXACT,
+            f"{TOP}other": page(
+                ["/near", "http://www.b.example/", "/gone", *(f"/d/{n}" for n in range(5))], seed="other"
+            ),
+            f"{TOP}near": page(["/behind-near"], seed="same", words=200).replace("<p>", "<p>bander "),
+            f"{TOP}behind-near": page(seed="behind near"),
+            "http://b.example/": page(seed="b"),
+            **{f"{TOP}d/{n}": page(seed=("d", n)) for n in range(5)},
+        }
+        settings = {
+            "JOBDIR": str(tmp_path / "job"),
+            "REPLICA_LEDGER": str(tmp_path / "ledger.jsonl"),
+            "REPLICA_ALIASES": str(tmp_path / "aliases"),
+            "REPLICA_PATH_BUDGET": 3,
+        }
+        result = asyncio.run(of_mode("demote", pages, **settings))
+        assert result.unfinished == {}
+        return tmp_path
+
+    def test_lines_of_json(self, job):
+        lines = [json.loads(line) for line in (job / "ledger.jsonl").read_text().splitlines()]
+        found = {(line["url"], line["reason"], line["action"]) for line in lines}
+        assert found == {
+            (f"{TOP}behind-two", "exact-duplicate-links", "drop"),
+            (f"{TOP}behind-near", "near-duplicate-links", "demote"),
+            ("http://www.b.example/", "manual-alias", "rewrite"),
+            (f"{TOP}d/3", "path-budget", "drop"),
+            (f"{TOP}d/4", "path-budget", "drop"),
+        }
+        assert {*lines[0]} == {"at", "url", "action", "wanted", "reason", "probability", "is_sampled", "evidence"}
+
+    def test_explained(self, job, capsys):
+        job = job / "job"
+        for what, words in {
+            f"{TOP}behind-two": ("state: dropped", "drop because of exact-duplicate-links", f"repeats {TOP}one"),
+            f"{TOP}behind-near": ("state: done", "novelty: novel", "demote because of near-duplicate-links"),
+            "http://www.b.example/": ("state: dropped", "rewrite because of manual-alias"),
+            f"{TOP}d/4": ("drop because of path-budget (prefix a.example/d)",),
+            f"{TOP}two#top": ("novelty: exact-duplicate", f"repeats: {TOP}one", f"found on: {TOP}", "decisions: none"),
+            f"{TOP}gone": ("status: 404", "state: done"),
+            "a.example": ("ip: 192.0.2.1", "urls done: 11", "urls dropped: 3", "2 URLs: drop (path-budget)"),
+        }.items():
+            command, parser = ExplainCommand(), argparse.ArgumentParser()
+            command.add_arguments(parser)
+            assert command.run(parser.parse_args([what, "--job", str(job)]), Settings()) == 0
+            told = capsys.readouterr().out
+            for word in words:
+                assert word in told
+
+    def test_as_json_and_unknown(self, job):
+        job = job / "job"
+        known = json.loads(explain(f"{TOP}behind-two", job, "--json").stdout)
+        assert known["state"] == "dropped"
+        assert len(known["decisions"]) == 1
+        done = explain("http://nowhere.example/", job)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "nothing is known" in done.stderr
+
+    def test_no_job(self, tmp_path):
+        done = explain(TOP, tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert "name the JOBDIR of a crawl" in done.stderr
+
+
+def test_unknown_settings_are_refused():
+
+    with pytest.raises(ConfigError, match="did you mean REPLICA_MODE"):
+        Config.from_settings({"REPLICA_MOD": "drop"})

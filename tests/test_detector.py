@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+from replica_sites import page, site, text_of
+
+from scrapy_replica.sites.detector import Detector, is_same_page
+from scrapy_replica.sites.evidence import host_of, mark_of, path_of
+from scrapy_replica.sites.judge import Judge
+
+JUDGE = Judge.load()
+
+
+def crawl(*sites, detector=None, links=True):
+    """Hand the pages of the *sites* over in turn; blocked hosts are fetched no further. Returns all findings."""
+    detector = detector or Detector(JUDGE)
+    found = []
+    fetched = {}
+    waiting = [list(pages) for pages in sites]
+    while any(waiting):
+        for pages in waiting:
+            if not pages:
+                continue
+            if pages[0].host in detector.verdicts:
+                pages.clear()
+                continue
+            each = pages.pop(0)
+            fetched[each.host] = fetched.get(each.host, 0) + 1
+            found.append(detector.observe(each))
+            if links:
+                for link in each.links:
+                    detector.known(host_of(link.url), path_of(link.url))
+    return detector, found, fetched
+
+
+def shuffled(pages, seed):
+    return [pages[0], *random.Random(seed).sample(pages[1:], len(pages) - 1)]
+
+
+class TestVerdicts:
+    def test_a_copy_under_a_prefix_is_found_early(self):
+        detector, found, fetched = crawl(site("a.example", "w", 40), site("b.example", "w", 40, prefix="/mirror/of"))
+        verdict = next(verdict for each in found for verdict in each.verdicts)
+        assert (verdict.copy, verdict.keeper) == ("b.example", "a.example")
+        assert (verdict.copy_prefix, verdict.keeper_prefix) == ("mirror/of", "")
+        assert fetched["b.example"] <= 10
+        assert verdict.evidence["sm10"] > 0.8
+        assert detector.canonical("b.example") == "a.example"
+
+    def test_every_other_visiting_order_is_probed_into_agreement(self):
+        pages = site("a.example", "w", 60), shuffled(site("b.example", "w", 60), 1)
+        _, found, fetched = crawl(*pages)
+        assert any(each.probes for each in found)
+        probe = next(probe for each in found for probe in each.probes)
+        assert probe.is_known
+        assert sum(len(each.probes) for each in found) <= 6
+        assert fetched["b.example"] < 60
+
+    def test_several_copies_come_to_one_keeper(self):
+        detector, _, _ = crawl(*(site(f"{name}.example", "w", 30) for name in "abcd"))
+        assert {detector.canonical(f"{name}.example") for name in "abcd"} == {"a.example"}
+        assert detector.group("c.example") == {f"{name}.example" for name in "abcd"}
+
+    def test_redirects_choose_the_keeper(self):
+        first = site("a.example", "w", 30)
+        second = [
+            dataclasses.replace(each, redirected_from=("http://a.example/old",)) for each in site("b.example", "w", 30)
+        ]
+        detector, _, _ = crawl(first, second)
+        assert list(detector.verdicts) == ["a.example"]
+
+    def test_other_sites_languages_and_versions_are_left_alone(self):
+        german = [
+            "der",
+            "die",
+            "das",
+            "und",
+            "ist",
+            "nicht",
+            "ein",
+            "eine",
+            "mit",
+            "von",
+            "den",
+            "dem",
+            "zu",
+            "auf",
+            "für",
+            "sich",
+            "auch",
+            "im",
+            "werden",
+            "wird",
+        ]
+        detector, _, _ = crawl(
+            site("a.example", "w", 30, title=" 3.5"),
+            site("b.example", "v", 30),
+            site("c.example", "w", 30, words=german),
+            site("d.example", "w", 30, title=" 3.6", edit=0.02),
+        )
+        assert not detector.verdicts
+
+
+class TestCommonLayouts:
+    def test_copies_are_found_where_hundreds_of_hosts_have_the_same_paths(self):
+        others = [site(f"h{number}.example", f"v{number}", 6) for number in range(120)]
+        detector, _, _ = crawl(
+            *others, site("a.example", "w", 30, prefix="/x"), site("b.example", "w", 30, prefix="/y/z")
+        )
+        assert detector.canonical("b.example") == "a.example"
+        assert len(detector.verdicts) == 1
+
+
+class TestBadInput:
+    def test_hosts_with_one_page(self):
+        detector, _, _ = crawl(*(site(f"h{number}.example", "w", 1) for number in range(5)))
+        assert not detector.verdicts
+
+    def test_one_text_for_every_page_makes_no_group(self):
+        def parked(host):
+            text = text_of("this domain is for sale")
+            return [page(host, f"/page-{number}", text, title="For sale") for number in range(30)]
+
+        detector, _, _ = crawl(*(parked(f"h{number}.example") for number in range(20)))
+        assert not detector.verdicts
+
+    def test_soft_404_behind_different_front_pages_makes_no_group(self):
+        def shop(host):
+            pages = [page(host, f"/item-{number}", text_of("not found")) for number in range(30)]
+            return [page(host, "/", text_of(host)), page(host, "/about", text_of(host + "about")), *pages]
+
+        detector, _, _ = crawl(*(shop(f"h{number}.example") for number in range(6)))
+        assert not detector.verdicts
+
+    def test_two_unrelated_sites_on_one_template(self):
+        menu = text_of("menu", 60)
+
+        def templated(host):
+            return [
+                dataclasses.replace(page(host, f"/page-{n}", f"{menu} {text_of(f'{host}{n}', 150)}", title=f"Page {n}"))
+                for n in range(30)
+            ]
+
+        detector, _, _ = crawl(templated("a.example"), templated("b.example"))
+        assert not detector.verdicts
+
+    def test_wildcard_names_collapse_to_one_host(self):
+        detector = Detector(JUDGE)
+        for number in range(8):
+            crawl(site(f"w{number}.example", "w", 15), site("w0.example", "w", 15), detector=detector)
+        assert {detector.canonical(f"w{number}.example") for number in range(8)} == {"w0.example"}
+
+    def test_thousands_of_wildcard_names_at_once_stay_linear(self):
+        # with one page each there is nothing to judge, and lists of more than 100 hosts keep nothing
+        detector = Detector(JUDGE)
+        for number in range(1500):
+            detector.observe(site(f"w{number}.example", "w", 1)[0])
+        assert not detector.verdicts
+        assert len(detector.candidates.pairs) <= 100 * 101 / 2
+
+    @pytest.mark.parametrize("ip", [None, "2001:db8::1", "192.0.2.1"])
+    def test_addresses_are_no_evidence(self, ip):
+        pages = [[dataclasses.replace(each, ip=ip) for each in site(f"{name}.example", name, 20)] for name in "ab"]
+        assert not crawl(*pages)[0].verdicts
+
+    def test_a_site_that_turns_into_a_copy(self):
+        own = site("b.example", "own", 4)
+        turned = site("b.example", "w", 60)[4:]
+        detector, _, _ = crawl(site("a.example", "w", 60), [*own, *turned])
+        assert detector.canonical("b.example") == "a.example"
+
+    def test_a_copy_that_turns_into_its_own_site_is_let_go(self):
+        detector, _, _ = crawl(site("a.example", "w", 40), site("b.example", "w", 40))
+        assert "b.example" in detector.verdicts
+        withdrawn = []
+        for each in site("b.example", "own", 40)[:6]:
+            withdrawn += detector.observe(each).withdrawn
+        assert [verdict.copy for verdict in withdrawn] == ["b.example"]
+        assert "b.example" not in detector.verdicts
+        assert not crawl(site("b.example", "own", 40), detector=detector)[0].verdicts
+        # it may be found out as a copy of another host later
+        crawl(site("c.example", "own", 40), detector=detector)
+        assert detector.canonical("c.example") == "b.example"
+
+    def test_pages_of_a_copy_that_agree_confirm_the_verdict(self):
+        detector, _, _ = crawl(site("a.example", "w", 10), site("b.example", "w", 10))
+        for each in site("b.example", "w", 10):
+            assert not detector.observe(each).withdrawn
+        assert "b.example" in detector.verdicts
+
+
+class TestChains:
+    def test_a_verdict_that_would_join_contradicting_hosts_is_reported(self):
+        detector = Detector(JUDGE)
+        # a ~ b; c holds a's first pages and later other ones, b and c are known to differ
+        crawl(site("a.example", "w", 20), site("b.example", "w", 20), detector=detector)
+        assert detector.canonical("b.example") == "a.example"
+        detector._allowed.add(frozenset(("b.example", "c.example")))
+        _, found, _ = crawl(site("c.example", "w", 20), detector=detector)
+        conflicts = [conflict for each in found for conflict in each.conflicts]
+        assert conflicts
+        assert set(conflicts[0].contradicting) == {"b.example", "c.example"}
+        assert "c.example" not in detector.verdicts
+
+
+class TestByHandAndAfterRestart:
+    def blocked(self):
+        return crawl(site("a.example", "w", 20), site("b.example", "w", 20, prefix="/m"))[0]
+
+    def test_urls_of_a_copy_are_rewritten_where_the_keeper_has_them(self):
+        detector = self.blocked()
+        assert detector.rewritten("b.example", "/m/chapter-3.html") == ("a.example", "/chapter-3.html")
+        assert detector.rewritten("b.example", "/m/only-here.html") is None
+        assert detector.rewritten("b.example", "/elsewhere.html") is None
+        assert detector.rewritten("a.example", "/chapter-3.html") is None
+
+    def test_an_allowed_host_is_never_blocked_again(self):
+        detector = self.blocked()
+        assert [verdict.copy for verdict in detector.allow("b.example")] == ["b.example"]
+        crawl(site("b.example", "w", 20, prefix="/m"), detector=detector)
+        assert not detector.verdicts
+
+    def test_verdicts_survive_a_restart(self):
+        verdict = self.blocked().verdicts["b.example"]
+        detector = Detector(JUDGE)
+        detector.restore(verdict)
+        assert detector.canonical("b.example") == "a.example"
+        crawl(site("a.example", "w", 20), site("c.example", "w", 20), detector=detector)
+        assert set(detector.verdicts) == {"b.example", "c.example"}
+
+    def test_copies_are_looked_at_again(self):
+        probes = self.blocked().look_again("b.example", 3)
+        assert len(probes) == 3
+        assert all(probe.path.startswith("/m/") and probe.path.endswith((".html", "/")) for probe in probes)
+
+    def test_recalibration_learns_and_never_lowers_the_threshold(self):
+        detector, _, _ = crawl(*(site(f"{name}.example", name, 20) for name in "abcd"))
+        detector.recalibrate(0.001)
+        assert detector.judge.pu.cube.counts.sum() > JUDGE.pu.cube.counts.sum()
+        assert detector.judge.threshold >= JUDGE.threshold
+        crawl(site("e.example", "a", 20), detector=detector)
+        assert detector.canonical("e.example") == "a.example"
+
+
+class TestIsSamePage:
+    def test_small_edits_are_the_same_and_other_texts_are_not(self):
+        one = page("a.example", "/x", text_of(1))
+        assert is_same_page(mark_of(one), mark_of(page("b.example", "/x", text_of(1) + " and one more")))
+        assert not is_same_page(mark_of(one), mark_of(page("b.example", "/x", text_of(2))))

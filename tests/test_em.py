@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_lac import brute_alpha
+
+from scrapy_replica.sites.em import Start, alphas_and_cuts, train
+from scrapy_replica.sites.lac import Cube
+
+
+def entropy(labels):
+    n = len(labels)
+    return -sum(labels.count(x) / n * math.log(labels.count(x) / n) for x in set(labels)) if n else 0.0
+
+
+def slow_cut(examples, x):
+    """The best entropy cut as the paper words it: a list of (alpha of the projection, label), every cut tried."""
+    listed = []
+    for y, label in examples:
+        projection = {(f, item) for f, item in enumerate(y) if item == x[f]}
+        if projection:
+            listed.append((round(brute_alpha(examples, projection), 12), label))
+    labels = [label for _, label in listed]
+    best, best_entropy = math.nan, round(entropy(labels), 12)
+    for f in sorted({alpha for alpha, _ in listed}):
+        left = [label for alpha, label in listed if alpha <= f]
+        right = [label for alpha, label in listed if alpha > f]
+        value = round((len(left) * entropy(left) + len(right) * entropy(right)) / len(listed), 12)
+        if value < best_entropy:
+            best, best_entropy = f, value
+    return best
+
+
+examples_of = st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * 3), st.booleans()), min_size=1, max_size=25)
+obvious_of = st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * 3), st.integers(-1, 1)), min_size=1, max_size=40)
+
+
+def arrays(examples):
+    return np.array([x for x, _ in examples], dtype=np.int64), np.array([y for _, y in examples])
+
+
+class TestBestEntropyCut:
+    @given(examples_of)
+    @settings(max_examples=100, deadline=None)
+    def test_equals_the_slow_search_over_projections(self, examples):
+        codes, labels = arrays(examples)
+        cube = Cube.from_examples((3, 3, 3), codes, labels)
+        alpha, cut = alphas_and_cuts(cube, np.arange(len(cube.vectors)))
+        for place, x in enumerate(cube.vectors.tolist()):
+            assert abs(alpha[place] - brute_alpha(examples, set(enumerate(x)))) < 1e-9
+            expected = slow_cut(examples, x)
+            assert (np.isnan(cut[place]) and math.isnan(expected)) or abs(cut[place] - expected) < 1e-9
+
+    def test_pure_data_have_no_cut(self):
+        cube = Cube.from_examples((3,), np.array([[0], [1]]), np.array([True, True]))
+        assert np.isnan(alphas_and_cuts(cube, np.arange(2))[1]).all()
+
+
+class TestTrain:
+    @given(obvious_of, st.sampled_from(Start), st.booleans(), st.sampled_from([None, 0.5]))
+    @settings(max_examples=100, deadline=None)
+    def test_incremental_supports_equal_a_rebuild(self, examples, start, is_locked, threshold):
+        codes, obvious = arrays(examples)
+        result = train((3, 3, 3), codes, obvious, start, is_locked=is_locked, threshold=threshold)
+        rebuilt = Cube.from_examples((3, 3, 3), codes, result.is_positive)
+        assert (rebuilt.counts == result.lac.cube.counts).all()
+        assert (rebuilt.support == result.lac.cube.support).all()
+
+    @given(obvious_of, st.sampled_from(Start))
+    @settings(max_examples=100, deadline=None)
+    def test_locked_cases_keep_their_label_and_moves_are_counted(self, examples, start):
+        codes, obvious = arrays(examples)
+        result = train((3, 3, 3), codes, obvious, start)
+        assert result.is_positive[obvious == 1].all()
+        assert not result.is_positive[obvious == -1].any()
+        assert result.converged
+        assert result.moved[-1] == 0
+        assert sum(result.moved) == np.sum(result.is_positive[obvious == 0] == (start is Start.PU))
+
+    def test_free_moves_take_obvious_cases_along(self):
+        # an obvious negative among many obvious positives of the same vector
+        codes = np.array([[1, 1]] * 9 + [[2, 2]] * 9 + [[1, 1]])
+        obvious = np.array([1] * 9 + [0] * 9 + [-1])
+        assert not train((3, 3), codes, obvious, Start.PU).is_positive[-1]
+        assert train((3, 3), codes, obvious, Start.PU, is_locked=False, threshold=0.6).is_positive[-1]
+
+    def test_unlabelled_twins_of_obvious_positives_become_positive(self):
+        codes = np.array([[1, 1]] * 5 + [[1, 1]] * 3 + [[2, 2]] * 20)
+        obvious = np.array([1] * 5 + [0] * 23)
+        for threshold in (None, 0.6):
+            result = train((3, 3), codes, obvious, Start.PU, threshold=threshold)
+            assert result.is_positive.tolist() == [True] * 8 + [False] * 20
+
+    def test_unlabelled_twins_of_obvious_negatives_become_negative(self):
+        codes = np.array([[1, 1]] * 5 + [[1, 1]] * 3 + [[2, 2]] * 20)
+        obvious = np.array([-1] * 5 + [0] * 23)
+        result = train((3, 3), codes, obvious, Start.NU)
+        assert result.moved == (3, 0)
+        assert result.is_positive.tolist() == [False] * 8 + [True] * 20
+
+    def test_rounds_limit_is_reported(self):
+        codes = np.array([[1, 1]] * 5 + [[1, 1]] * 3 + [[2, 2]] * 20)
+        obvious = np.array([1] * 5 + [0] * 23)
+        assert not train((3, 3), codes, obvious, Start.PU, max_rounds=1).converged

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from replica_sites import page, site, text_of
+
+from scrapy_replica.sites.evidence import HostEvidence, mark_of, normal_path, path_of
+from scrapy_replica.sites.features import FEATURES, Comparison
+from scrapy_replica.sites.published import Collection, address_groups, is_obvious_replica
+
+
+def evidence(name, pages):
+    host = HostEvidence(name)
+    for each in pages:
+        path = normal_path(path_of(each.url))
+        host.add_path(path, path_of(each.url))
+        host.add_page(path, mark_of(each))
+    return host
+
+
+def compared(first, second, prefixes=("", "")):
+    return Comparison(evidence("a.example", first), evidence("b.example", second), prefixes)
+
+
+def value(name, *arguments, **keywords):
+    return FEATURES[name].value(compared(*arguments, **keywords))
+
+
+A = site("a.example", "w")
+
+
+class TestAligned:
+    def test_pages_at_equal_relative_paths(self):
+        assert len(compared(A, site("b.example", "w", prefix="/m"), ("", "m")).aligned) == 12
+
+    def test_one_text_for_everything_counts_once(self):
+        same = [page("a.example", each.url[16:], text_of("soft 404")) for each in A]
+        assert len(compared(same, site("b.example", "w")).aligned) == 1
+        assert len(compared(site("b.example", "w"), same).aligned) == 1
+
+    def test_short_pages_are_left_out(self):
+        assert compared([page("a.example", "/x", "too short")], [page("b.example", "/x", "too short")]).aligned == []
+
+
+class TestFeatures:
+    def test_a_copy(self):
+        copy = site("b.example", "w")
+        shares = {
+            name: value(name, A, copy) for name in ("crel", "cknown", "sm10", "bj25", "bj50", "teq", "lsame", "sigeq")
+        }
+        assert shares["crel"] == shares["cknown"] == 1.0
+        # 12 of 12, shrunk towards the prior as by one more page
+        assert shares["sm10"] == shares["teq"] == shares["sigeq"] == pytest.approx(12.3 / 13)
+        assert shares["bj25"] == shares["bj50"] == pytest.approx(12.3 / 13)
+        assert shares["lsame"] == pytest.approx(12.7 / 13)
+        assert value("tnum", A, copy) == 0.0
+
+    def test_another_site_of_the_same_layout(self):
+        other = site("b.example", "v")
+        assert value("cknown", A, other) == 1.0
+        assert value("sm10", A, other) < 0.1
+        assert value("bj25", A, other) < 0.1
+        assert value("teq", A, other) < 0.1
+
+    def test_edits_lower_shingles_before_paths(self):
+        edited = site("b.example", "w", edit=0.1)
+        assert 0.3 < value("bj25", A, edited) <= value("bj50", A, edited) < 0.8
+        assert value("cknown", A, edited) == 1.0
+
+    def test_another_version_shows_in_the_titles(self):
+        old, new = site("a.example", "w", title=" 3.5"), site("b.example", "w", title=" 3.6")
+        assert value("tnum", old, new) == pytest.approx(12 / 13)
+        assert value("teq", old, new) < 0.1
+
+    def test_another_language(self):
+        german = [
+            "der",
+            "die",
+            "das",
+            "und",
+            "ist",
+            "nicht",
+            "ein",
+            "eine",
+            "mit",
+            "von",
+            "den",
+            "dem",
+            "zu",
+            "auf",
+            "für",
+            "sich",
+            "auch",
+            "im",
+            "werden",
+            "wird",
+        ]
+        assert value("lsame", A, site("b.example", "w", words=german)) < 0.1
+
+    def test_nothing_aligned_is_unknown_not_zero(self):
+        other = [page("b.example", "/elsewhere", text_of(9))]
+        for name in ("sm10", "bj25", "bj50", "teq", "lsame", "tnum", "sigeq"):
+            assert math.isnan(value(name, A, other))
+
+    def test_versions_in_names_and_prefixes(self):
+        pair = compared(A, A)
+        assert math.isnan(FEATURES["vmark"].value(pair))
+        for first, second, expected in (
+            ("docs-3.5.example", "docs-3.6.example", 1.0),
+            ("x-2014.example", "2014.x.example", 0.0),
+        ):
+            both = Comparison(HostEvidence(first), HostEvidence(second), ("", ""))
+            assert FEATURES["vmark"].value(both) == expected
+
+    def test_redirects_and_alternates(self):
+        first, second = HostEvidence("a.example"), HostEvidence("b.example")
+        pair = Comparison(first, second, ("", ""))
+        assert math.isnan(FEATURES["redirect"].value(pair))
+        first.redirects_to["b.example"] += 1
+        second.alternates_to["a.example"] += 1
+        assert FEATURES["redirect"].value(pair) == FEATURES["hreflang"].value(pair) == 1.0
+
+    def test_out_links_ignore_the_two_themselves(self):
+        first, second = HostEvidence("a.example"), HostEvidence("b.example")
+        first.out_hosts.update({"b.example": 9, "x.example": 2})
+        second.out_hosts.update({"a.example": 9, "x.example": 2})
+        assert FEATURES["outlinks"].value(Comparison(first, second, ("", ""))) == pytest.approx(1.0)
+        second.out_hosts = type(second.out_hosts)({"y.example": 1})
+        assert FEATURES["outlinks"].value(Comparison(first, second, ("", ""))) == 0.0
+
+
+class TestPublished:
+    def collection(self):
+        collection = Collection()
+        collection.add("www.books.example", ["/a", "/b", "/index"], "192.0.2.1")
+        collection.add("books.example", ["/a", "/b", "/c"], "192.0.2.1")
+        collection.add("cars.example", ["/index"], "192.0.2.9")
+        collection.add("v6.example", [], "2001:db8::1")
+        collection.add("nowhere.example", ["/a"], None)
+        return collection
+
+    def test_by_hand(self):
+        ndist, nmatch, ip4, ip3, fullpath = self.collection().values("books.example", "www.books.example")
+        assert ndist == 4.0
+        # books: df 2, example: df 5, www: df 1
+        books, example, www = math.log(5) / (1 + math.log(2)), math.log(7) / (1 + math.log(5)), math.log(3)
+        dot = books**2 + example**2
+        assert nmatch == pytest.approx(dot / math.sqrt(dot * (dot + www**2)))
+        assert (ip4, ip3) == (1.0, 0.5)
+        a, b, c, index = 1 + math.log(100 / 3), 1 + math.log(100 / 2), 1 + math.log(100), 1 + math.log(100 / 2)
+        dot = a**2 + b**2
+        assert fullpath == pytest.approx(dot / math.sqrt((dot + c**2) * (dot + index**2)))
+
+    def test_addresses(self):
+        collection = self.collection()
+        assert collection.values("cars.example", "books.example")[2:4] == [0.0, 0.5]
+        assert collection.values("v6.example", "books.example")[2:4] == [0.0, 0.0]
+        assert all(math.isnan(value) for value in collection.values("nowhere.example", "books.example")[2:4])
+        assert address_groups("2001:db8::1") == ("2001:0db8:0000:0000:0000:0000:0000:0001", "2001:0db8:0000:0000")
+        assert address_groups(None) == ()
+
+    def test_paths_of_more_than_100_hosts_are_left_out(self):
+        collection = Collection()
+        for number in range(101):
+            collection.add(f"h{number}.example", ["/index"], None)
+        assert collection.fullpath("h1.example", "h2.example") == 0.0
+
+    def test_obvious_replicas(self):
+        assert is_obvious_replica("www.a.com", "a.com")
+        assert is_obvious_replica("a.com", "www.a.net")
+        assert not is_obvious_replica("a.com", "a.de")
+        assert not is_obvious_replica("com", "org")
+        assert not is_obvious_replica("b.com", "a.com")

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from replica_sites import site
+from test_features import compared
+
+from scrapy_replica.sites.features import features_of
+from scrapy_replica.sites.judge import (
+    RAW,
+    Judge,
+    best_f1_threshold,
+    columns_of,
+    likeness,
+    obvious_labels,
+    threshold_at,
+    trained_on,
+)
+
+JUDGE = Judge.load()
+share = st.floats(0, 1) | st.just(math.nan)
+row = st.tuples(*[share] * 7, st.sampled_from([0.0, 1.0, math.nan]), st.sampled_from([1.0, math.nan]))
+
+
+def training(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.random(n) < 0.3
+    raw = np.where(labels[:, None], rng.uniform(0.7, 1, (n, len(RAW))), rng.uniform(0, 0.5, (n, len(RAW))))
+    raw[:, RAW.index("tnum")] = 0.0
+    raw[:, RAW.index("vmark")] = raw[:, RAW.index("hreflang")] = np.nan
+    return raw, labels
+
+
+class TestShipped:
+    def test_a_copy_passes_and_others_do_not(self):
+        mine = site("a.example", "w")
+        judge = JUDGE
+        assert judge.score(compared(mine, site("b.example", "w"))) > judge.threshold_for(12, 1.0)
+        assert judge.score(compared(mine, site("b.example", "w", edit=0.03))) > judge.threshold
+        assert judge.score(compared(mine, site("b.example", "v"))) < 0.5 * judge.threshold
+
+    def test_translations_and_other_versions_do_not_pass(self):
+        german = [
+            "der",
+            "die",
+            "das",
+            "und",
+            "ist",
+            "nicht",
+            "ein",
+            "eine",
+            "mit",
+            "von",
+            "den",
+            "dem",
+            "zu",
+            "auf",
+            "für",
+            "sich",
+            "auch",
+            "im",
+            "werden",
+            "wird",
+        ]
+        mine = site("a.example", "w", title=" 3.5")
+        for other in (site("b.example", "w", words=german), site("b.example", "w", title=" 3.6", edit=0.01)):
+            assert JUDGE.score(compared(mine, other)) < JUDGE.threshold
+
+    def test_hreflang_speaks_against(self):
+        pair = compared(site("a.example", "w"), site("b.example", "w"))
+        before = JUDGE.score(pair)
+        pair.first.alternates_to["b.example"] += 1
+        assert JUDGE.score(pair) < JUDGE.threshold < before
+
+    def test_fewer_pages_take_more(self):
+        assert (
+            JUDGE.threshold_for(5, 0.1) > JUDGE.threshold_for(20, 0.1) > JUDGE.threshold_for(20, 1.0) > JUDGE.threshold
+        )
+
+
+class TestJudge:
+    @given(st.lists(row, min_size=1, max_size=10))
+    @settings(deadline=None)
+    def test_one_pair_scores_as_a_batch_does(self, rows):
+        raw = np.array(rows, dtype=float)
+        judge = trained_on(*training())
+        from scrapy_replica.sites import judge as module
+
+        for values, expected in zip(rows, columns_of(raw), strict=True):
+            np.testing.assert_allclose(module._columns_of_one(values), expected)
+        codes = judge.intervals.codes(columns_of(raw))
+        for values, code in zip(columns_of(raw), codes, strict=True):
+            assert judge.intervals.code(values.tolist()) == code.tolist()
+
+    def test_score_equals_scores(self):
+        for other in (site("b.example", "w"), site("b.example", "w", edit=0.2), site("b.example", "v"), []):
+            pair = compared(site("a.example", "w"), other)
+            raw = np.array([features_of(pair, RAW)])
+            assert JUDGE.score(pair) == pytest.approx(JUDGE.scores(raw)[0], abs=1e-12)
+            assert JUDGE.alpha(pair) == pytest.approx([alphas[0] for alphas in JUDGE.alphas(raw)], abs=1e-12)
+
+    def test_survives_json(self, tmp_path):
+        judge = trained_on(*training()).retrained(training(seed=1)[0], np.where(training(seed=1)[1], 1, -1))
+        judge.save(tmp_path / "judge.json")
+        back = Judge.load(tmp_path / "judge.json")
+        raw = training(seed=2)[0]
+        assert (back.scores(raw) == judge.scores(raw)).all()
+        assert back.threshold == judge.threshold
+
+    def test_another_format_is_refused_with_what_to_do(self):
+        data = {**JUDGE.to_dict(), "format": 99}
+        with pytest.raises(ValueError, match="train it again"):
+            Judge.from_dict(json.loads(json.dumps(data)))
+
+    def test_retraining_keeps_what_was_known(self):
+        raw, labels = training()
+        judge = trained_on(raw, labels)
+        crawl, crawl_labels = training(seed=1)
+        obvious = np.where(crawl_labels, 1, -1)
+        obvious[::2] = 0
+        again = judge.retrained(crawl, obvious)
+        assert again.pu.cube.counts.sum() == again.nu.cube.counts.sum() == len(raw) + len(crawl)
+        assert ((again.scores(crawl) >= judge.threshold) == crawl_labels).all()
+
+    def test_threshold_is_only_raised(self):
+        raw, labels = training()
+        judge = trained_on(raw, labels)
+        assert judge.with_threshold_for(raw[~labels], 0.001).threshold == judge.threshold
+        raised = judge.with_threshold_for(raw[labels], 0.001)
+        assert raised.threshold > judge.scores(raw[labels]).max()
+        assert judge.with_threshold_for(raw[:0], 0.001) is judge
+
+    def test_likeness_is_monotone_in_what_speaks_for(self):
+        raw, _ = training()
+        columns = columns_of(raw)
+        better = columns.copy()
+        better[:, 1] = 1.0
+        assert (likeness(better) >= likeness(columns)).all()
+
+
+class TestThresholds:
+    def test_best_f1_lies_between_the_scores_it_parts(self):
+        scores = np.array([0.9, 0.8, 0.4, 0.3])
+        assert best_f1_threshold(scores, np.array([True, True, False, False])) == pytest.approx(0.6)
+
+    def test_equal_scores_fall_on_one_side(self):
+        scores = np.array([0.9, 0.5, 0.5, 0.1])
+        threshold = best_f1_threshold(scores, np.array([True, True, False, False]))
+        assert threshold in (pytest.approx(0.7), pytest.approx(0.3))
+
+    @given(st.lists(st.integers(0, 20), min_size=1, max_size=50), st.sampled_from([0.0, 0.05, 0.3]))
+    def test_false_positive_rate_is_kept(self, scores, max_fpr):
+        values = np.array(scores, dtype=float)
+        assert (values >= threshold_at(values, max_fpr)).mean() <= max_fpr
+
+
+class TestObviousLabels:
+    def test_table(self):
+        copy = [1.0, 0.9, 0.9, 0.95, 0.95, 0.97, 0.0, np.nan, np.nan]
+        version = [1.0, 0.9, 0.9, 0.95, 0.02, 0.97, 0.9, np.nan, np.nan]
+        foreign = [1.0, 0.1, 0.1, 0.1, 0.1, 0.3, 0.0, np.nan, np.nan]
+        unknown = [np.nan] * 9
+        raw = np.array([copy, copy, version, foreign, unknown, unknown])
+        aligned = np.array([8, 4, 8, 8, 0, 0])
+        candidate = np.array([True, True, True, True, True, False])
+        assert obvious_labels(raw, aligned, candidate).tolist() == [1, 0, 0, -1, 0, -1]

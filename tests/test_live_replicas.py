@@ -1,0 +1,359 @@
+"""Replica hosts in whole crawls of a web in memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from lxml.html import fromstring
+from replica_sites import ENGLISH, edited, text_of
+from scrapy import Request, Spider
+from web import REPLICA, crawl, job_states
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.config import Config
+from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawldb.connection import Connection
+from scrapy_replica.crawldb.schema import DROPPED, QUEUED
+from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.verdicts import VerdictTable
+from scrapy_replica.decision import FETCH
+from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
+from scrapy_replica.pages.page import page_from_tree
+from scrapy_replica.sites.aliases import Aliases
+
+pytestmark = pytest.mark.asyncio
+
+GERMAN = [
+    "der",
+    "die",
+    "das",
+    "und",
+    "ist",
+    "nicht",
+    "ein",
+    "mit",
+    "von",
+    "den",
+    "dem",
+    "auf",
+    "für",
+    "sich",
+    "auch",
+    "im",
+]
+ONE = REPLICA | {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+"""One request of a host in flight, so that few come after a verdict."""
+ALL = ONE | {"REPLICA_EXPLORE": 0}
+
+
+def html(text, links=(), title=""):
+    items = "".join(f'<li><a href="{link}"></a></li>' for link in links)
+    return f"<html><head><title>{title}</title></head><body><ul>{items}</ul><p>{text}</p></body></html>"
+
+
+def site(origin, work, n=40, edit=0.0, title="", words=ENGLISH, extra=()):
+    """The *n* pages of *work* below *origin*; the first, with a text of its own, links to all others and to *extra*."""
+    paths = ["/", *(f"/chapter-{number}.html" for number in range(1, n)), *extra]
+    pages = {}
+    for number, path in enumerate(paths):
+        text = edited(text_of(f"{work}{path if number else origin}", words=words), edit, seed=f"{origin}{number}")
+        links = [origin + other for other in paths] if number == 0 else [f"{origin}/", origin + paths[number - 1]]
+        pages[origin + path] = html(text, links, f"Chapter {number} of {work}{title}")
+    return pages
+
+
+def seeds(*sites):
+    return "\n".join(next(iter(pages)) for pages in sites)
+
+
+async def crawl_sites(*sites, settings=ALL, spidercls=TopicSpider, served=None):
+    pages = {url: page for each in sites for url, page in each.items()}
+    return await crawl(spidercls, served or pages, settings, seeds=seeds(*sites))
+
+
+def per_host(result):
+    return Counter(urlsplit(url).hostname for url in result.urls)
+
+
+def blocked(result):
+    return result.stats.get("replica/host/blocked", 0)
+
+
+def held(job):
+    connection = Connection(Path(job) / FILE_NAME, "sha1")
+    found = {verdict.copy: verdict for verdict, _ in VerdictTable(connection).holding()}
+    connection.close()
+    return found
+
+
+class TestCopies:
+    @pytest.mark.parametrize("copy", ["http://www.a.example", "http://b.example/mirror/of/a"])
+    async def test_blocked_in_the_middle_of_the_crawl(self, copy):
+        kept, copied = site("http://a.example", "w"), site(copy, "w", edit=0.01)
+        result = await crawl_sites(kept, copied)
+        assert blocked(result) == 1
+        assert set(kept) <= set(result.urls)
+        assert per_host(result)[urlsplit(copy).hostname] <= 12
+        assert result.unfinished == {}
+
+    async def test_three_copies_of_one_site(self):
+        hosts = ["http://a.example", "http://b.example/m", "http://c.example", "http://d.example/x/y"]
+        result = await crawl_sites(*(site(host, "w") for host in hosts))
+        fetched = sorted(per_host(result).values())
+        assert blocked(result) == 3
+        assert fetched[-1] == 40
+        assert fetched[-2] <= 12
+
+    async def test_waiting_urls_are_asked_of_the_kept_host(self, tmp_path):
+        extra = [f"/extra-{number}.html" for number in range(8)]
+        kept, copied = site("https://a.example", "w"), site("http://b.example/m", "w", extra=extra)
+        hidden = {url: page for url, page in site("https://a.example", "w", extra=extra[:5]).items() if "extra" in url}
+        result = await crawl_sites(kept, copied, served={**kept, **copied, **hidden})
+        assert set(hidden) <= set(result.urls)
+        assert not any("extra" in url for url in result.urls if "b.example" in url)
+        assert result.stats["replica/decision/replica-host/rewrite"] >= 28
+
+        settings = ALL | {"REPLICA_REWRITE": False, "JOBDIR": str(tmp_path)}
+        result = await crawl_sites(kept, copied, served={**kept, **copied, **hidden}, settings=settings)
+        assert not any("extra" in url for url in result.urls)
+        assert result.stats["replica/decision/replica-host/drop"] >= 28
+        assert job_states(tmp_path)["http://b.example/m/extra-0.html"] == ["dropped"]
+
+    async def test_observe_mode_changes_nothing(self, tmp_path):
+        sites = site("http://a.example", "w"), site("http://b.example", "w")
+        settings = {"REPLICA_MODE": "observe", "JOBDIR": str(tmp_path), "REPLICA_PROBES": 0}
+        result = await crawl_sites(*sites, settings=ONE | settings)
+        assert Counter(result.urls) == Counter(url for pages in sites for url in pages)
+        assert held(tmp_path)["b.example"].keeper == "a.example"
+        assert result.stats["replica/decision/replica-host/fetch"] >= 28
+        assert result.stats["replica/sample/false_drop_rate"] == 0
+
+    async def test_the_sample_of_a_copy_finds_no_false_drop(self):
+        result = await crawl_sites(
+            *(site(f"http://{name}.example", "w", 120) for name in "ab"), settings=ONE | {"REPLICA_EXPLORE": 0.3}
+        )
+        assert blocked(result) == 1
+        assert result.stats["replica/sample/settled"] >= 15
+        assert result.stats["replica/sample/false_drops"] == 0
+
+    async def test_the_sample_of_a_wrong_block_is_all_false_drops(self, tmp_path):
+        order(tmp_path, "b.example", "a.example")
+        settings = ONE | {"REPLICA_EXPLORE": 0.3, "JOBDIR": str(tmp_path)}
+        kept, other = site("http://a.example", "w", 80), site("http://b.example", "v", 80)
+        portal = {"http://portal.example/": html(text_of("portal"), other)}
+        result = await crawl_sites(kept, portal, served={**kept, **other, **portal}, settings=settings)
+        assert result.stats["replica/sample/settled"] >= 10
+        assert result.stats["replica/sample/false_drop_rate"] == 1
+
+
+def order(job, host, keeper):
+    db = SqliteCrawlDB(Path(job) / FILE_NAME)
+    db.verdicts.order(host, keeper)
+    db.commit()
+    db.close()
+
+
+class TestRestart:
+    async def test_verdicts_hold_when_the_crawl_goes_on(self, tmp_path):
+        sites = site("http://a.example", "w", 80), site("http://b.example/m", "w", 80)
+        settings = ALL | {"JOBDIR": str(tmp_path)}
+        first = await crawl_sites(*sites, settings=settings | {"CLOSESPIDER_PAGECOUNT": 40})
+        assert blocked(first) == 1
+        before = held(tmp_path)
+        second = await crawl_sites(*sites, settings=settings)
+        assert held(tmp_path) == before
+        assert blocked(second) == 0
+        assert not any("b.example" in url for url in second.urls if url != "http://b.example/m/")
+        assert set(sites[0]) <= {*first.urls, *second.urls}
+
+    async def test_verdicts_hold_after_a_kill(self, tmp_path):
+        target = Path(__file__).with_name("replica_kill_target.py")
+        command = [sys.executable, str(target), str(tmp_path), "45"]
+        killed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert killed.returncode == -9, killed.stderr
+        before = held(tmp_path)
+        assert set(before) == {"b.example"}
+        done = subprocess.run([*command[:-1], "0"], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        assert held(tmp_path) == before
+        again = [url for url in done.stdout.split() if "b.example" in url]
+        assert len(again) <= 8  # what was in flight
+        assert {"done", "dropped"} == {state for found in job_states(tmp_path).values() for state in found}
+
+
+class TestTurning:
+    """Sites that change while the crawl runs."""
+
+    async def test_a_copy_that_turns_into_its_own_site_gets_its_urls_back(self):
+        kept, copied = site("http://a.example", "w", 100), site("http://b.example", "w", 100)
+        own, asked = site("http://b.example", "own", 100), []
+
+        def served(request):
+            if "b.example" not in request.url:
+                return kept.get(request.url, (404, {}, ""))
+            asked.append(request.url)
+            return (copied if len(asked) <= 12 else own).get(request.url, (404, {}, ""))
+
+        result = await crawl_sites(
+            kept, copied, served=served, settings=ONE | {"REPLICA_EXPLORE": 0.2, "REPLICA_REWRITE": False}
+        )
+        assert blocked(result) == 1
+        assert result.stats["replica/host/withdrawn"] == 1
+        assert set(copied) <= set(result.urls)
+        assert result.unfinished == {}
+
+    async def test_a_site_that_turns_into_a_copy(self):
+        kept, copied, own = (
+            site("http://a.example", "w", 80),
+            site("http://b.example", "w", 80),
+            site("http://b.example", "v", 80),
+        )
+        asked = []
+
+        def served(request):
+            if "b.example" not in request.url:
+                return kept.get(request.url, (404, {}, ""))
+            asked.append(request.url)
+            return (own if len(asked) <= 8 else copied).get(request.url, (404, {}, ""))
+
+        result = await crawl_sites(kept, copied, served=served)
+        assert blocked(result) == 1
+        assert len(asked) < 60
+        assert set(kept) <= set(result.urls)
+
+    async def test_a_verdict_ends_by_age_and_is_reached_anew(self):
+        now = [0.0]
+        sites = site("http://a.example", "w"), site("http://b.example", "w")
+        crawl = Crawl(
+            Config(explore=0, rewrite=False, verdict_days=30),
+            SqliteCrawlDB(None),
+            BreadthFirst(),
+            fingerprint=hash,
+            now=lambda: now[0],
+            aliases=Aliases({}),
+        )
+        for pages in sites:
+            for url in pages:
+                crawl.enter(NewUrl(url, urlsplit(url).hostname, hash(url)), FETCH)
+
+        def observe(*numbers):
+            for number in numbers:
+                for pages in sites:
+                    url, body = list(pages.items())[number]
+                    if crawl.decide(url, urlsplit(url).hostname, hash(url)) is FETCH:
+                        crawl.db.finish(crawl.url_id(url))
+                        crawl.observe(page_from_tree(fromstring(body), url), crawl.url_id(url), 0)
+
+        def states():
+            return Counter(crawl.db.find(hash(url))[1] for url in sites[1])
+
+        observe(*range(20))
+        verdict = dict(crawl.replicas._detector.verdicts)["b.example"]
+        assert states()[QUEUED] == 0
+        n_dropped = states()[DROPPED]
+        assert n_dropped >= 28
+        now[0] = 30 * 86_400 - 1
+        crawl.obey()
+        assert states()[DROPPED] == n_dropped
+        now[0] = 30 * 86_400 + 1
+        crawl.obey()
+        assert states()[QUEUED] == n_dropped
+        assert [v for v, _ in crawl.db.verdicts.holding()] == []
+        observe(*range(20, 35))
+        again = crawl.replicas._detector.verdicts["b.example"]
+        assert again.keeper == verdict.keeper
+        assert states()[QUEUED] == 0
+        crawl.close()
+
+
+class TestNoCopies:
+    """Hosts that look alike and are not one site: every page is fetched."""
+
+    async def check(self, *sites, settings=None):
+        pages = {url for each in sites for url in each}
+        result = await crawl_sites(*sites, settings=ALL | {"REPLICA_PROBES": 0} | (settings or {}))
+        assert blocked(result) == 0
+        assert set(result.urls) == pages
+
+    async def test_hosts_of_one_page(self):
+        await self.check(*(site(f"http://h{number}.example", "w" if number % 2 else number, 1) for number in range(30)))
+
+    async def test_two_sites_on_one_template(self):
+        menu = text_of("menu", 60)
+        sites = [
+            {url: page.replace("<p>", f"<p>{menu} ") for url, page in site(f"http://{name}.example", name).items()}
+            for name in "ab"
+        ]
+        await self.check(*sites)
+
+    async def test_translations_and_versions(self):
+        await self.check(
+            site("http://a.example", "w", title=" 3.5"),
+            site("http://b.example", "w", title=" 3.6", edit=0.02),
+            site("http://c.example", "w", words=GERMAN),
+        )
+
+    @pytest.mark.parametrize("quotes", [False, True])
+    async def test_200_parked_hosts(self, quotes):
+        """Every path gives one page, which may name the host and the path."""
+        parked = text_of("this domain is for sale", 120)
+
+        def pages(number):
+            host = f"h{number}.example"
+            paths = ["/", "/about.html", "/contact.html", "/news.html"]
+            return {
+                f"http://{host}{path}": html(f"{path} of {host} {parked}" if quotes else parked, paths, "For sale")
+                for path in paths
+            }
+
+        result = await crawl_sites(*(pages(number) for number in range(200)))
+        assert blocked(result) == 0
+
+    @pytest.mark.parametrize("address", [None, "2001:db8::1"])
+    async def test_one_address(self, address, monkeypatch):
+        monkeypatch.setattr("web.ip_address", lambda _: address)
+        await self.check(site("http://a.example", "w"), site("http://b.example", "v"))
+
+
+class TestWildcard:
+    async def test_300_names_of_one_site(self):
+        sites = [site(f"http://w{number}.example", "w", 8) for number in range(300)]
+        result = await crawl_sites(*sites)
+        assert blocked(result) == 299
+        assert set(per_host(result)) == {f"w{number}.example" for number in range(300)}
+        assert result.unfinished == {}
+
+
+class Careful(Spider):
+    """Its callbacks break on a page that they did not ask for."""
+
+    name = "careful"
+
+    async def start(self):
+        for host in ("a.example", "b.example"):
+            yield Request(f"http://{host}/", self.parse_top)
+
+    def parse_top(self, response):
+        for number, link in enumerate(response.css("a::attr(href)").getall()):
+            if "chapter" in link and number % 2 == ("b.example" in link):
+                yield response.follow(link, self.parse_chapter, cb_kwargs={"number": number})
+
+    def parse_chapter(self, response, number):
+        assert f"chapter-{number}.html" in response.url
+        yield {"url": response.url, "number": number}
+
+
+class TestExistingSpider:
+    async def test_gets_no_page_that_it_did_not_ask_for(self):
+        pages = {**site("http://a.example", "w"), **site("http://b.example", "w")}
+        plain = await crawl(Careful, pages)
+        ours = await crawl(Careful, pages, ALL)
+        assert set(ours.urls) <= set(plain.urls)
+        assert {item["url"] for item in ours.items} <= {item["url"] for item in plain.items}
+        assert "spider_exceptions/count" not in ours.stats
+        assert len(ours.items) >= 30

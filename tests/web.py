@@ -1,0 +1,167 @@
+"""A small web in memory, and whole crawls of it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Spider, signals
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.exceptions import DownloadFailedError
+from scrapy.http import Headers
+from scrapy.responsetypes import responsetypes
+from scrapy.utils.test import get_crawler
+
+from scrapy_replica import Addon
+from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.crawldb.schema import STATE_NAMES
+from scrapy_replica.crawldb.sqlite import FILE_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+WORDS = [a + b + c for a in ("ba", "de", "ki", "lo", "mu") for b in ("ran", "sti", "vol") for c in ("ter", "ning", "s")]
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+REPLICA = {"ADDONS": {Addon: 500}}
+
+
+def text(seed: object, words: int = 60) -> str:
+    """Words of which two seeds share no long run."""
+    return " ".join(random.Random(str(seed)).choices(WORDS, k=words))
+
+
+def page(links: Any = (), seed: object = None, title: str = "", words: int = 60) -> str:
+    """A page with text of its own, or that of *seed*, and links."""
+    links = list(links)
+    anchors = "".join(f'<li><a href="{link}"></a></li>' for link in links)
+    body = text(seed if seed is not None else links, words)
+    return f"<html><head><title>{title}</title></head><body><p>{body}</p><ul>{anchors}</ul></body></html>"
+
+
+class Web(BaseDownloadHandler):
+    """Answers from the pages in the settings.
+
+    A page is its HTML, (status, headers, body), an exception to raise, or a function of the request that returns one
+    of these. Whatever there is not is answered by a 404.
+    """
+
+    lazy = False
+
+    def __init__(self, crawler: Any) -> None:
+        super().__init__(crawler)
+        self.pages, self.log = crawler.settings["TEST_WEB"]
+
+    async def download_request(self, request: Any) -> Any:
+        self.log.append(request.url)
+        await asyncio.sleep(0)
+        answer = self.pages(request) if callable(self.pages) else self.pages.get(request.url, (404, HTML, "not here"))
+        if callable(answer):
+            answer = answer(request)
+        if asyncio.iscoroutine(answer):
+            answer = await answer
+        if isinstance(answer, Exception):
+            raise answer
+        status, headers, body = (200, HTML, answer) if isinstance(answer, (str, bytes)) else answer
+        body = body.encode() if isinstance(body, str) else body
+        headers = Headers(headers)
+        kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
+        return kind(
+            request.url, status=status, headers=headers, body=body, request=request, ip_address=ip_address("192.0.2.1")
+        )
+
+    async def close(self) -> None:
+        pass
+
+
+def refused(request: Any) -> Exception:
+    return DownloadFailedError("refused")
+
+
+def redirect(url: str, status: int = 302, **headers: str) -> tuple[int, dict[str, str], str]:
+    return status, {"Location": url, **headers}, ""
+
+
+class Served(tuple):  # type: ignore[type-arg]
+    """Pages and the log of requests, which settings would copy."""
+
+    __slots__ = ()
+
+    def __deepcopy__(self, memo: Any) -> Served:
+        return self
+
+
+@dataclass
+class CrawlResult:
+    """What came of a crawl."""
+
+    stats: dict[str, Any]
+    urls: list[str]
+    """In the order in which they were asked for, robots.txt left out."""
+    items: list[Any] = field(default_factory=list)
+    states: dict[str, list[str]] = field(default_factory=dict)
+    """URL -> the states that the crawl database has for it at the close."""
+    spider: Any = None
+
+    @property
+    def unfinished(self) -> dict[str, list[str]]:
+        """URLs that wait or are leased."""
+        return {url: states for url, states in self.states.items() if not {*states} <= {"done", "dropped"}}
+
+
+def web_settings(pages: Any, log: list[str]) -> dict[str, Any]:
+    return {
+        "DOWNLOAD_HANDLERS": {"http": Web, "https": Web},
+        "TEST_WEB": Served((pages, log)),
+        "RETRY_TIMES": 1,
+        "LOG_LEVEL": "ERROR",
+    }
+
+
+def states(rows: Iterable[tuple[str, int]]) -> dict[str, list[str]]:
+    """Every URL with the states that it has; ``dont_filter`` requests have rows of their own."""
+    found: dict[str, list[str]] = {}
+    for url, state in rows:
+        found.setdefault(url, []).append(STATE_NAMES[state])
+    return found
+
+
+def job_states(job: Path) -> dict[str, list[str]]:
+    db = sqlite3.connect(job / FILE_NAME)
+    try:
+        return states(db.execute("SELECT url, state FROM urls ORDER BY id"))
+    finally:
+        db.close()
+
+
+def states_of(extension: Any) -> dict[str, list[str]]:
+    return states(extension.crawl.db._read("SELECT url, state FROM urls ORDER BY id"))
+
+
+async def crawl(
+    spidercls: type[Spider], pages: Any, settings: dict[str, Any] | None = None, **spider_kwargs: Any
+) -> CrawlResult:
+    """Crawl *pages*: a table from URLs to pages, or a function of the request."""
+    log: list[str] = []
+    crawler = get_crawler(spidercls, {**web_settings(pages, log), **(settings or {})})
+    result = CrawlResult({}, log)
+
+    def scraped(item: Any) -> None:
+        result.items.append(item)
+
+    def opened() -> None:
+        extension = crawler.get_extension(ReplicaExtension)
+        if extension is not None:
+            close = extension.crawl.close
+            extension.crawl.close = lambda: (result.states.update(states_of(extension)), close())
+
+    crawler.signals.connect(scraped, signals.item_scraped)
+    crawler.signals.connect(opened, signals.spider_opened)
+    await crawler.crawl_async(**spider_kwargs)
+    result.stats, result.spider = crawler.stats.get_stats(), crawler.spider
+    result.urls = [url for url in log if not url.endswith("/robots.txt")]
+    return result
