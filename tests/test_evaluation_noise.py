@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_replica.evaluation.noise import evaluate, lcs_scores, read_pages, score, side_by_side
+from scrapy_replica.pages.extractor import shipped
 
 
 def slow_lcs(first, second):
@@ -56,6 +57,15 @@ class TestEvaluate:
         with pytest.raises(ValueError, match="one set only"):
             evaluate(folder, ["learned"])
 
+    def test_a_folder_without_pages_is_an_error(self, tmp_path):
+        with pytest.raises(ValueError, match="has no <set>/gold"):
+            evaluate(tmp_path)
+
+    def test_the_shipped_extractor_needs_no_other_set(self, folder, tmp_path):
+        figures = evaluate(folder, ["learned"], is_leave_set_out=False, picture=tmp_path / "pages.html")
+        assert figures["learned.small.recall"] == 100
+        assert "small/1" in (tmp_path / "pages.html").read_text()
+
     def test_side_by_side_marks_what_is_kept(self, folder, tmp_path):
-        side_by_side(read_pages(folder), tmp_path / "pages.html")
+        side_by_side(read_pages(folder), {"small": shipped()}, tmp_path / "pages.html")
         assert "<p class=kept>One Two three</p>" in (tmp_path / "pages.html").read_text()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tarfile
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,22 +57,21 @@ class TestHiddenWebText:
         assert hidden_web_text(html.document_fromstring("<body><img src=x>"), QUERY) == ""
 
 
+@pytest.fixture(scope="module")
+def folder(shared, tmp_path_factory):
+    zstandard = pytest.importorskip("zstandard")
+    pytest.importorskip("sklearn")
+    folder = tmp_path_factory.mktemp("forms")
+    with (shared / "forms" / "forms.tar.zst").open("rb") as packed:
+        unpacked = zstandard.ZstdDecompressor().stream_reader(packed)
+        with tarfile.open(fileobj=unpacked, mode="r|") as tar:
+            members = (m for m in tar if m.name.lstrip("./").startswith("councils"))
+            tar.extractall(folder, members=members, filter="data")
+    return folder
+
+
 @pytest.mark.shared
 class TestDecisionTree:
-    @pytest.fixture(scope="class")
-    def folder(self, shared, tmp_path_factory):
-        tarfile = pytest.importorskip("tarfile")
-        zstandard = pytest.importorskip("zstandard")
-        pytest.importorskip("sklearn")
-        folder = tmp_path_factory.mktemp("forms")
-        with (shared / "forms" / "forms.tar.zst").open("rb") as packed:
-            unpacked = zstandard.ZstdDecompressor().stream_reader(packed)
-            with tarfile.open(fileobj=unpacked, mode="r|") as tar:
-                tar.extractall(
-                    folder, members=(m for m in tar if m.name.lstrip("./").startswith("councils")), filter="data"
-                )
-        return folder
-
     def test_content_on_sites_and_vendors_never_seen(self, folder):
         figures = evaluate(folder)
         # Measured on the 16 council sites: .977 and .987; CETD .923.

@@ -54,8 +54,14 @@ class LabelledPage:
 
 
 def read_pages(folder: Path) -> list[LabelledPage]:
-    """Read the labelled pages of every site below *folder*."""
-    return [page for site in sorted((folder / "councils").iterdir()) for page in _site_pages(site)]
+    """Read the labelled pages of every site below *folder*.
+
+    :raises ValueError: there are none.
+    """
+    pages = [page for site in sorted((folder / "councils").glob("*/")) for page in _site_pages(site)]
+    if not pages:
+        raise ValueError(f"{folder} has no labelled pages: councils/<vendor>-<site>/truth/<id>.json")
+    return pages
 
 
 def site_query(site: Path) -> DomainQuery:

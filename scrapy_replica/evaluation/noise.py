@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
 Extract = Callable[[bytes], str]
+N_PICTURED = 10
+"""Pages of the file for people, evenly spaced over all."""
 
 
 class Score(NamedTuple):
@@ -90,21 +92,34 @@ def score(extract: Extract, page: GoldPage) -> Score:
     return Score(*lcs_scores(words_of(text), page.words), milliseconds, has_failed)
 
 
-def evaluate(folder: Path, names: Iterable[str] | None = None, *, is_leave_set_out: bool = True) -> dict[str, float]:
+def evaluate(
+    folder: Path, names: Iterable[str] | None = None, *, is_leave_set_out: bool = True, picture: Path | None = None
+) -> dict[str, float]:
     """Return the figures of the extractors *names* (all that are installed) on the pages of *folder*.
 
     ``<name>.<set>.f1|precision|recall`` in 0..100 (means over pages), ``<name>.mean.f1`` (mean over sets),
     ``<name>.<set>.ms_median|ms_p95``, ``<name>.ms_median``, ``<name>.ms_p95`` and ``<name>.failures``.
     ``learned`` is judged on each set by an extractor that was trained on the others, sets of one origin left out
-    together; without *is_leave_set_out* by the one that the package ships.
+    together; without *is_leave_set_out* by the one that the package ships. *picture* is written by
+    :func:`side_by_side`.
+
+    :raises ValueError: there are no pages, or a single set and nothing to train on.
     """
     pages = read_pages(folder)
+    if not pages:
+        raise ValueError(f"{folder} has no <set>/gold/<id>.txt")
+    chosen_extractors = extractors(names)
     groups = sorted({group_of(page.folder) for page in pages})
+    judges: Mapping[str, extractor.Extractor] = dict.fromkeys(groups, extractor.shipped())
+    if is_leave_set_out and ("learned" in chosen_extractors or picture is not None):
+        judges = leave_set_out(folder, groups)
+    if picture is not None:
+        side_by_side(pages[:: max(len(pages) // N_PICTURED, 1)][:N_PICTURED], judges, picture)
     figures: dict[str, float] = {}
-    for name, extract in extractors(names).items():
+    for name, extract in chosen_extractors.items():
         chosen = dict.fromkeys(groups, extract)
-        if name == "learned" and is_leave_set_out:
-            chosen = _leave_set_out(folder, groups)
+        if name == "learned":
+            chosen = {group: _learned(judge) for group, judge in judges.items()}
         scores = defaultdict(list)
         for page in pages:
             scores[page.folder].append(score(chosen[group_of(page.folder)], page))
@@ -130,12 +145,15 @@ def summary(name: str, scores: Mapping[str, Sequence[Score]]) -> dict[str, float
     return figures
 
 
-def _leave_set_out(folder: Path, groups: Sequence[str]) -> dict[str, Extract]:
-    examples = list(read_examples(folder))
+def leave_set_out(folder: Path, groups: Sequence[str]) -> dict[str, extractor.Extractor]:
+    """Return, for each of the *groups* of sets below *folder*, the extractor trained on the others.
+
+    :raises ValueError: there is one group only.
+    """
     if len(groups) < 2:
-        message = f"{folder} holds one set only: nothing is left to train on"
-        raise ValueError(message)
-    return {group: _learned(train(examples, [other for other in groups if other != group])) for group in groups}
+        raise ValueError(f"{folder} holds one set only: nothing is left to train on (--shipped takes what is trained)")
+    examples = list(read_examples(folder))
+    return {group: train(examples, [other for other in groups if other != group]) for group in groups}
 
 
 def _learned(model: extractor.Extractor) -> Extract:
@@ -212,18 +230,24 @@ _STYLE = (
 )
 
 
-def side_by_side(pages: Sequence[GoldPage], output: Path) -> None:
-    """Write *pages* as one HTML file: all blocks, those marked that each extractor keeps, beside the gold text."""
-    rows = "".join(f"<tr><th colspan=3>{page.folder}/{page.name}</th></tr><tr>{_cells(page)}</tr>" for page in pages)
+def side_by_side(pages: Sequence[GoldPage], judges: Mapping[str, extractor.Extractor], output: Path) -> None:
+    """Write *pages* as one HTML file: all blocks, those marked that each extractor keeps, beside the gold text.
+
+    *judges* holds the learned extractor for each group of sets.
+    """
+    rows = "".join(
+        f"<tr><th colspan=3>{page.folder}/{page.name}</th></tr><tr>{_cells(page, judges[group_of(page.folder)])}</tr>"
+        for page in pages
+    )
     head = "<tr><th>learned</th><th>CETD</th><th>gold</th></tr>"
     page = f"<!doctype html><meta charset=utf-8><style>{_STYLE}</style><table>{head}{rows}</table>"
     output.write_text(page, encoding="utf-8")
 
 
-def _cells(page: GoldPage) -> str:
+def _cells(page: GoldPage, judge: extractor.Extractor) -> str:
     root = parse(page.html)
     blocks = read_blocks(root)
-    kept: Any = extractor.kept_runs(blocks, extractor.shipped()) if blocks.texts else []
+    kept: Any = extractor.kept_runs(blocks, judge) if blocks.texts else []
     dense = set(noise.main_text(root).split("\n"))
     learned = _marked(zip(blocks.texts, kept, strict=True))
     cetd = _marked((text, text in dense) for text in blocks.texts)
