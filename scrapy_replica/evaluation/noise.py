@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -25,9 +25,6 @@ from rapidfuzz.distance import LCSseq
 from scrapy_replica.evaluation.train_extractor import group_of, parse, read_examples, train
 from scrapy_replica.pages import extractor, noise
 from scrapy_replica.pages.blocks import read_blocks
-
-if TYPE_CHECKING:
-    from lxml import etree
 
 logger = logging.getLogger(__name__)
 
@@ -160,17 +157,12 @@ def _learned(model: extractor.Extractor) -> Extract:
     return lambda html: extractor.main_text(parse(html), extractor=model)
 
 
-def whole_page(root: etree._Element) -> str:
-    """Return all text that the page shows."""
-    return "\n".join(read_blocks(root).texts)
-
-
 def extractors(names: Iterable[str] | None = None) -> dict[str, Extract]:
     """Return the extractors *names*, or all that are installed, by name."""
     own: dict[str, Extract] = {
         "learned": lambda html: extractor.main_text(parse(html)),
         "cetd": lambda html: noise.main_text(parse(html)),
-        "whole-page": lambda html: whole_page(parse(html)),
+        "whole-page": lambda html: extractor.whole_text(parse(html)),
     }
     wanted = [*own, *_PEERS] if names is None else list(names)
     found: dict[str, Extract] = {}
@@ -196,7 +188,7 @@ def _text(html: bytes) -> str:
 
 def _readability(module: Any) -> Extract:
     # Its summary is HTML; the text is read with our own walk so that only the choice of elements is judged.
-    return lambda html: whole_page(parse(module.Document(_text(html)).summary().encode()))
+    return lambda html: extractor.whole_text(parse(module.Document(_text(html)).summary().encode()))
 
 
 def _justext(module: Any) -> Extract:

@@ -238,7 +238,7 @@ class _Reader:
                 is_hidden = True
             elif key == "aria-hidden" and value == "true":
                 hints |= HINT_BITS["screen"]
-        if is_hidden and not is_streamed:
+        if is_hidden and not is_streamed and tag not in {"body", "html"}:  # a script will show a hidden body
             return False
         if names and tag not in {"body", "html"}:  # their classes describe the page, not a place on it
             hints |= _name_hints(names)

@@ -68,6 +68,11 @@ def main_text(
     return "\n".join(blocks.texts[run] for run in np.flatnonzero(kept).tolist())
 
 
+def whole_text(root: etree._Element) -> str:
+    """Return all text that the page parsed as *root* shows: a line per block, white space folded."""
+    return "\n".join(read_blocks(root).texts)
+
+
 def kept_runs(
     blocks: Blocks,
     extractor: Extractor,

@@ -36,10 +36,10 @@ def visible_elements(root: etree._Element) -> list[etree._Element]:
     """Return the elements that ``read_text_tree`` has entries for, in that order."""
     body = next(root.iter("body"), root)
     walker = etree.iterwalk(body, events=("start",))
-    elements = []
+    elements: list[etree._Element] = []
     for _, element in walker:
         style = "".join(element.get("style", "").lower().split())
-        if element.tag in INVISIBLE or "display:none" in style or "visibility:hidden" in style:
+        if elements and (element.tag in INVISIBLE or "display:none" in style or "visibility:hidden" in style):
             walker.skip_subtree()
         else:
             elements.append(element)
