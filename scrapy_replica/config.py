@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, get_type_hints
 
 from scrapy_replica.decision import Mode
+from scrapy_replica.records import Noise
 
 PREFIX = "REPLICA_"
 
@@ -62,6 +63,11 @@ class Config:
     )
     warmup_pages: int = _setting(60, "Pages fetched breadth-first before the strategy's scores count.", low=0)
     language: str = _setting("en", "Two-letter language of pages that do not declare one.")
+    noise: Noise = _setting(
+        Noise.CETD,
+        "How main text is found: ``cetd`` by text density; ``learned`` by a trained model, better on most pages, for "
+        "2.8 ms a page against 0.4; ``none`` takes the whole page.",
+    )
     near_distance: int = _setting(
         3, "Two pages whose simhashes differ in at most this many of 64 bits are near duplicates.", low=0, high=7
     )
@@ -146,8 +152,8 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _type_name(kind: Any) -> str:
-    if kind is Mode:
-        return "one of " + ", ".join(f"``{m.value}``" for m in Mode)
+    if kind in {Mode, Noise}:
+        return "one of " + ", ".join(f"``{m.value}``" for m in kind)
     return {bool: "bool", int: "int", float: "float", str: "str"}.get(kind, "path")
 
 
@@ -155,8 +161,8 @@ def _parse(setting: str, value: Any, kind: Any) -> Any:
     try:
         if kind is bool:
             return _parse_bool(value)
-        if kind is Mode:
-            return Mode(str(getattr(value, "value", value)).lower())
+        if kind in {Mode, Noise}:
+            return kind(str(getattr(value, "value", value)).lower())
         if kind in {int, float, str}:
             return kind(value)
         return Path(value).expanduser()

@@ -71,6 +71,15 @@ class Page:
     """Address that answered."""
 
 
+class Noise(str, Enum):
+    """How noise is removed from a page."""
+
+    CETD = "cetd"
+    LEARNED = "learned"
+    NONE = "none"
+    """Not at all: the main text is all text that the page shows."""
+
+
 class Novelty(str, Enum):
     """What a fetched page is beside those fetched before it."""
 

@@ -6,9 +6,12 @@ from collections import Counter
 import pytest
 from scrapy import FormRequest, Request, Spider
 from scrapy.exceptions import IgnoreRequest
-from web import HTML, REPLICA, crawl, job_states, page, redirect, refused
+from web import HTML, REPLICA, crawl, job_states, page, redirect, refused, text
 
 from scrapy_replica import Addon, TopicSpider, page_of
+from scrapy_replica.components.topic import Examples
+from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.records import Noise
 
 pytestmark = pytest.mark.asyncio
 
@@ -64,6 +67,41 @@ class TestTopicSpider:
         settings = {**REPLICA, "DEPTH_LIMIT": 2, "URLLENGTH_LIMIT": 40}
         result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/0")
         assert result.urls == [f"http://a.example/{i}" for i in range(3)]
+
+
+class TextSpider(Spider):
+    name = "texts"
+    start_urls = ("http://n.example/",)
+
+    def parse(self, response):
+        yield {"text": page_of(response).page.text}
+
+
+class TestNoise:
+    MENU = "".join(f'<li class="menu-item"><a href="#{name}">{name}</a></li>' for name in ("Home", "Shop", "Help"))
+    STORY = "".join(f"<p>{text(n, 40).capitalize()}.</p>" for n in range(6))
+    HTML = (
+        f'<body><div class="nav"><ul>{MENU * 3}</ul></div><div class="article">{STORY}</div>'
+        '<div class="footer">Copyright, all rights reserved</div></body>'
+    )
+
+    @pytest.mark.parametrize(("noise", "menu", "footer"), [("cetd", 0, 1), ("learned", 0, 0), ("none", 3, 1)])
+    async def test_is_removed_as_the_setting_says(self, noise, menu, footer):
+        result = await crawl(TextSpider, {"http://n.example/": self.HTML}, REPLICA | {"REPLICA_NOISE": noise})
+        (item,) = result.items
+        lines = item["text"].split("\n")
+        assert [text(n, 40).capitalize() + "." in lines for n in range(6)] == [True] * 6
+        assert (lines.count("Shop"), lines.count("Copyright, all rights reserved")) == (menu, footer)
+
+    @pytest.mark.parametrize(("noise", "menu"), [("cetd", 0), ("learned", 0), ("none", 3)])
+    async def test_examples_of_the_topic_are_read_alike(self, tmp_path, noise, menu):
+        (tmp_path / "1.html").write_text(self.HTML)
+        (terms,) = Examples(Config(topic=tmp_path, noise=Noise(noise))).positives
+        assert terms.get("shop", 0) == menu
+
+    async def test_another_name_stops_the_start(self):
+        with pytest.raises(ConfigError, match="REPLICA_NOISE is 'maybe': it takes one of ``cetd``, ``learned``"):
+            await crawl(TextSpider, {}, REPLICA | {"REPLICA_NOISE": "maybe"})
 
 
 class ShopSpider(Spider):

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_replica.pages.page import page_from_body, page_from_tree
-from scrapy_replica.records import Page
+from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
+from scrapy_replica.records import Noise, Page
 
 URL = "http://www.example.com/dir/page.html"
 PARSER = {"recover": True, "encoding": "utf8", "huge_tree": True}
@@ -24,6 +24,11 @@ def page_of(html: str | bytes, **marks: object) -> Page:
 
 
 class TestPageFromTree:
+    @pytest.mark.parametrize("noise", Noise)
+    @pytest.mark.parametrize("mark", ["style='display:none'", "style='visibility: hidden'", "hidden"])
+    def test_a_body_that_a_script_will_show_is_read(self, noise, mark):
+        assert page_of(f"<body {mark}><p>One two three.</p></body>", extract=EXTRACTORS[noise]).text == "One two three."
+
     def test_a_whole_page(self):
         page = page_of(
             "<html lang=pt-BR><head><title> A\n title </title><link rel=canonical href=/c>"

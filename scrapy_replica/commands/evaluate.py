@@ -38,7 +38,15 @@ class EvalCommand(Command):
         text.add_argument("file", metavar="FILE")
         text.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the split")
         text.set_defaults(evaluate=text_figures)
-        for question in (replicas, dust, visits, text):
+        noise = questions.add_parser("noise", help="main text: a folder of <set>/html/<id>.html, <set>/gold/<id>.txt")
+        noise.add_argument("folder", metavar="DIR")
+        noise.add_argument("--shipped", action="store_true", help="the shipped extractor in place of leave-set-out")
+        noise.add_argument("--pages", metavar="FILE", help="show ten pages side by side, kept text marked, as HTML")
+        noise.set_defaults(evaluate=noise_figures)
+        forms = questions.add_parser("forms", help="pages that forms returned: a folder with councils/<vendor>-<site>")
+        forms.add_argument("folder", metavar="DIR")
+        forms.set_defaults(evaluate=form_figures)
+        for question in (replicas, dust, visits, text, noise, forms):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
@@ -107,6 +115,21 @@ def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
 
     result = text.evaluate(existing(opts.file), seed=opts.seed)
     return result["figures"] if opts.json else text.table(result)
+
+
+def noise_figures(opts: argparse.Namespace) -> Mapping[str, float]:
+    """Return the figures of ``eval noise``."""
+    from scrapy_replica.evaluation import noise  # noqa: PLC0415 - extra learn
+
+    picture = Path(opts.pages) if opts.pages else None
+    return noise.evaluate(existing(opts.folder), is_leave_set_out=not opts.shipped, picture=picture)
+
+
+def form_figures(opts: argparse.Namespace) -> Mapping[str, float]:
+    """Return the figures of ``eval forms``."""
+    from scrapy_replica.evaluation import forms  # noqa: PLC0415 - extra learn
+
+    return forms.evaluate(existing(opts.folder))
 
 
 def existing(name: str) -> Path:

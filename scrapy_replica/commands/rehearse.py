@@ -90,7 +90,7 @@ def novelty_figures(run: Run, settings: Settings) -> dict[str, int | float]:
             request = Request(url)
             response = decompression.process_response(request, response_of(record, request))
             assert isinstance(response, Response)
-            crawl.observe(page_from_response(response, config.language), crawl.url_id(url), 0)
+            crawl.observe(page_from_response(response, config), crawl.url_id(url), 0)
     counts = crawl.counts
     crawl.close()
     return {

@@ -22,7 +22,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Decision, wilson_interval
-from scrapy_replica.pages.page import page_from_body, page_from_tree
+from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
@@ -149,7 +149,7 @@ class ReplicaExtension:
         if response.status != 200:
             crawl.failed(url_id, response.status, None)
             return None
-        page = page_from_response(response, self.config.language)
+        page = page_from_response(response, self.config)
         observation = crawl.observe(page, url_id, response.meta.get("depth", 0))
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
@@ -187,8 +187,8 @@ class ReplicaExtension:
             stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
 
 
-def page_from_response(response: Response, language: str) -> Page:
-    """Return the page that *response* is; its terms are of *language* where it declares none."""
+def page_from_response(response: Response, config: Config) -> Page:
+    """Return the page that *response* is, its noise removed and its language guessed as *config* says."""
     redirected_from = tuple(response.meta.get("redirect_urls", ())) if response.request is not None else ()
     ip = str(response.ip_address) if response.ip_address is not None else None
     if not isinstance(response, HtmlResponse):
@@ -199,7 +199,8 @@ def page_from_response(response: Response, language: str) -> Page:
         encoding=response.encoding,
         redirected_from=redirected_from,
         ip=ip,
-        language_default=language,
+        language_default=config.language,
+        extract=EXTRACTORS[config.noise],
     )
 
 

@@ -12,7 +12,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.topic import Document, Topic, load_background, load_topic
-from scrapy_replica.pages.page import page_from_tree
+from scrapy_replica.pages.page import EXTRACTORS, page_from_tree
 from scrapy_replica.pages.terms import terms
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Examples:
     def __init__(self, config: Config) -> None:
         assert config.topic is not None
         self._language = config.language
+        self._extract = EXTRACTORS[config.noise]
         self.topic: Topic = load_topic(config.topic)
         self.positives = [self._terms(document) for document in self.topic.positives]
         unlabelled = [*self.topic.background, *(load_background(config.background) if config.background else ())]
@@ -48,7 +49,8 @@ class Examples:
         return self._page_terms(HtmlResponse("http://example.invalid/", body=document.html, encoding="utf-8"))
 
     def _page_terms(self, response: HtmlResponse) -> Terms:
-        return page_from_tree(response.selector.root, response.url, language_default=self._language).terms
+        root = response.selector.root
+        return page_from_tree(root, response.url, language_default=self._language, extract=self._extract).terms
 
     async def fetch(self, crawler: Crawler) -> None:
         """Fetch the examples that are given by URL; those that cannot be had are logged and left out."""

@@ -6,17 +6,25 @@ from typing import TYPE_CHECKING
 
 import mmh3
 
+from scrapy_replica.pages import extractor, noise
 from scrapy_replica.pages.links import Base, host_of, page_links
-from scrapy_replica.pages.noise import main_text
 from scrapy_replica.pages.simhash import simhash_of, token_hashes
 from scrapy_replica.pages.terms import terms
-from scrapy_replica.records import Page
+from scrapy_replica.records import Noise, Page
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lxml import etree
 
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _MAX_TITLE_CHARACTERS = 500
+
+EXTRACTORS: dict[Noise, Callable[[etree._Element], str]] = {
+    Noise.CETD: noise.main_text,
+    Noise.LEARNED: extractor.main_text,
+    Noise.NONE: extractor.whole_text,
+}
 
 
 def page_from_tree(
@@ -27,15 +35,17 @@ def page_from_tree(
     redirected_from: tuple[str, ...] = (),
     ip: str | None = None,
     language_default: str = "en",
+    extract: Callable[[etree._Element], str] = noise.main_text,
 ) -> Page:
     """Return the :class:`Page` at *url* from *root*, its tree as lxml parsed it, which is not changed.
 
     *encoding* is that of the response: queries of its links are quoted in it. Terms are those of the page's language,
-    *language_default* (ISO 639-1) where it states none. Linear in the size of the page; no content makes it fail.
+    *language_default* (ISO 639-1) where it states none. *extract* finds the main text, see :data:`EXTRACTORS`. Linear
+    in the size of the page; no content makes it fail.
     """
     head = _Head(root, url, encoding)
     language = _language(root) or head.language
-    text = main_text(root)
+    text = extract(root)
     tokens = token_hashes(text)
     return Page(
         url=url,

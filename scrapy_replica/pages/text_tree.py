@@ -79,7 +79,8 @@ def _walk(body: etree._Element, hidden: set[etree._Element]) -> TextTree:
     for event, element in walker:
         if event == "start":
             tag = element.tag
-            if tag in INVISIBLE or (hidden and element in hidden):
+            # A body that a script will show is read; what this walk begins at has an entry in any case.
+            if path and (tag in INVISIBLE or (hidden and element in hidden)):
                 path.append(-1)
                 walker.skip_subtree()  # its end is reported all the same
                 continue

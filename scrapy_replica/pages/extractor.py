@@ -1,0 +1,147 @@
+"""Main text of a page by learning: a small model judges blocks, a second look sees the first scores around each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scrapy_replica.pages.block_features import Columns, features, same_kind, shifted, windowed
+from scrapy_replica.pages.blocks import HINT_BITS, Blocks, read_blocks
+from scrapy_replica.pages.trees import BlendedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lxml import etree
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float32]
+
+MODEL_FILE = Path(__file__).with_name("extractor.npz")
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """Two small models; the second may be missing."""
+
+    first: BlendedModel
+    second: BlendedModel | None = None
+
+    def probabilities(self, blocks: Blocks) -> FloatArray:
+        """Return the expected share of main text of every run of *blocks*, which has at least one, shape (n,)."""
+        columns = Columns(blocks)
+        rows = features(blocks, columns)
+        scores = probability(self.first.log_odds(rows))
+        if self.second is not None:
+            scores = probability(self.second.log_odds(np.concatenate([rows, second_look(columns, scores)])))
+        return scores
+
+
+@cache
+def shipped() -> Extractor:
+    """Return the extractor that comes with the package, read once."""
+    with np.load(MODEL_FILE, allow_pickle=False) as arrays:
+        return Extractor(BlendedModel.from_arrays(arrays, "first_"), BlendedModel.from_arrays(arrays, "second_"))
+
+
+def main_text(
+    root: etree._Element,
+    *,
+    with_comments: bool = True,
+    is_repeated: Callable[[str], bool] | None = None,
+    extractor: Extractor | None = None,
+) -> str:
+    """Return the main text of the page parsed as *root*: a line per block, white space folded, empty if there is none.
+
+    Linear in the size of the page; the tree is not changed. Without *with_comments* blocks inside elements named as
+    reader comments are never kept, whatever they score. *is_repeated* says of a block's text that the host shows it on
+    many pages (:class:`~scrapy_replica.pages.repetition.BlockCounter`): such a block is not kept either.
+    """
+    blocks = read_blocks(root)
+    if not blocks.texts:
+        return ""
+    kept = kept_runs(blocks, extractor or shipped(), with_comments=with_comments, is_repeated=is_repeated)
+    return "\n".join(blocks.texts[run] for run in np.flatnonzero(kept).tolist())
+
+
+def whole_text(root: etree._Element) -> str:
+    """Return all text that the page parsed as *root* shows: a line per block, white space folded."""
+    return "\n".join(read_blocks(root).texts)
+
+
+def kept_runs(
+    blocks: Blocks,
+    extractor: Extractor,
+    *,
+    with_comments: bool = True,
+    is_repeated: Callable[[str], bool] | None = None,
+) -> NDArray[np.bool_]:
+    """Return which runs of *blocks* are main text, shape (n,); at least one unless all are excluded by the caller."""
+    scores = extractor.probabilities(blocks)
+    allowed = np.ones(len(scores), dtype=bool)
+    if not with_comments:
+        hints = np.array(blocks.inherited_hints)[blocks.run_nodes]
+        allowed &= (hints & HINT_BITS["comment"]) == 0
+        if not allowed.any():  # the whole page is named after comments: a forum, not an article with some
+            allowed[:] = True
+    if is_repeated is not None:
+        allowed &= np.array([not is_repeated(text) for text in blocks.texts])
+    kept = np.zeros(len(scores), dtype=bool)
+    places = np.flatnonzero(allowed)
+    kept[places[best_cut(scores[places], np.array(blocks.words, np.float32)[places])]] = True
+    return kept
+
+
+def best_cut(scores: FloatArray, words: FloatArray) -> NDArray[np.intp]:
+    """Return the runs, best first, whose keeping maximises the expected F1 over words.
+
+    Of every prefix of the runs by score: ``2 sum(p w) / (sum of kept w + sum of all p w)``. Each page gets its own
+    threshold, and no page comes out empty.
+    """
+    if not len(scores):
+        return np.zeros(0, dtype=np.intp)
+    order = np.argsort(-scores, kind="stable")
+    hits = np.cumsum(scores[order] * words[order])
+    expected = 2 * hits / (np.cumsum(words[order]) + hits[-1])
+    return order[: int(np.argmax(expected)) + 1]
+
+
+def probability(log_odds: FloatArray) -> FloatArray:
+    """Return the logistic function of *log_odds*."""
+    return (1 / (1 + np.exp(-np.clip(log_odds, -30, 30)))).astype(np.float32)
+
+
+def second_look(columns: Columns, scores: FloatArray) -> FloatArray:
+    """Return what the first *scores*, shape (n,), say around every run, shape (f, n)."""
+    words = columns.words
+    hits = scores * words
+    total = max(float(hits.sum()), 1e-6)
+    below = columns.below(hits)
+    rows: list[Any] = [scores, *(shifted(scores, places) for places in (-3, -2, -1, 1, 2, 3))]
+    rows += [windowed(hits, reach) / windowed(words, reach) for reach in (2, 5, 15)]
+    means = below / np.maximum(columns.node_words, 1)
+    expected_f1 = 2 * below / (columns.node_words + total)
+    for nodes in columns.around:
+        rows += [means[nodes], below[nodes] / total, expected_f1[nodes]]
+    rows += [same_kind(columns, scores, words, nodes) for nodes in columns.around[:3]]
+    rows += _cut_place(scores, words)
+    best = int(np.argmax(expected_f1))
+    place = np.arange(len(words))
+    inside = (place >= columns.starts[best]) & (place < columns.ends[best])
+    page = [expected_f1[best], hits.sum() / words.sum(), scores.max()]
+    rows += [inside.astype(np.float32), *(np.full(len(words), value, np.float32) for value in page)]
+    return np.array(rows, dtype=np.float32)
+
+
+def _cut_place(scores: FloatArray, words: FloatArray) -> list[FloatArray]:
+    """Where the first scores alone would cut: the distance to that score, and to the first and last run kept."""
+    kept = best_cut(scores, words)
+    place = np.arange(len(scores), dtype=np.float32)
+    first, last = float(kept.min()), float(kept.max())
+    inside = np.zeros_like(scores)
+    inside[kept] = 1
+    return [scores - scores[kept[-1]], place - first, last - place, windowed(inside, 2), windowed(inside, 10)]

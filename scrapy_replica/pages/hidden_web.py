@@ -1,0 +1,196 @@
+"""Content or noise, element by element, on pages that a form returned: text density joined with the domain query.
+
+J. A. F. Lutz, C. A. Heuser: Descoberta de ruido em paginas da web oculta, SBBD 2013, section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from lxml import etree
+
+from scrapy_replica.pages.forms import terms_of
+from scrapy_replica.pages.noise import composite_text_densities, count, density_sums
+from scrapy_replica.pages.text_tree import INVISIBLE, TextTree, read_text_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+MODEL_FILE = Path(__file__).with_name("hidden_web.npz")
+MAX_LEVELS = 64
+"""A match counts for that many ancestors, so that a page of deep nesting costs no more than its size."""
+N_QUERY_COLUMNS = 6
+"""The last columns of :func:`node_features`: what the domain query adds."""
+
+
+def visible_elements(root: etree._Element) -> list[etree._Element]:
+    """Return the elements that ``read_text_tree`` has entries for, in that order."""
+    body = next(root.iter("body"), root)
+    walker = etree.iterwalk(body, events=("start",))
+    elements: list[etree._Element] = []
+    for _, element in walker:
+        style = "".join(element.get("style", "").lower().split())
+        if elements and (element.tag in INVISIBLE or "display:none" in style or "visibility:hidden" in style):
+            walker.skip_subtree()
+        else:
+            elements.append(element)
+    return elements
+
+
+def own_matches(elements: Sequence[etree._Element], query: Collection[str]) -> FloatArray:
+    """Return how often terms of *query* (case folded) stand in each element's own text, shape (n,)."""
+    matches = np.zeros(len(elements))
+    if not query:
+        return matches
+    for entry, element in enumerate(elements):
+        for text in (element.text, *(child.tail for child in element)):
+            if text and not text.isspace():
+                matches[entry] += sum(term in query for term in terms_of(text))
+    return matches
+
+
+def query_scores(parents: Sequence[int], matches: FloatArray) -> FloatArray:
+    """Return QueryScore of each element, shape (n,): the sum of matches / levels over the matching texts below it.
+
+    An element's own text is one level below it.
+    """
+    scores = matches.copy()
+    for entry in np.flatnonzero(matches).tolist():
+        above, levels = parents[entry], 2
+        while above >= 0 and levels <= MAX_LEVELS:
+            scores[above] += matches[entry] / levels
+            above = parents[above]
+            levels += 1
+    return scores
+
+
+def node_features(tree: TextTree, matches: FloatArray) -> FloatArray:
+    """Return one row per entry of *tree*, shape (n, f): density, place and repetition, then the query's columns."""
+    parents = np.maximum(np.array(tree.parents, dtype=np.intp), 0)
+    counts = count(tree)
+    chars = counts.chars
+    ctd = composite_text_densities(counts)
+    sums = density_sums(tree, ctd)
+    link_share = counts.link_chars / np.maximum(chars, 1)
+    tags = np.array(tree.ends, dtype=np.float64) - np.arange(len(parents))
+    depth = _depths(tree.parents)
+    alike, alike_chars = _siblings(tree, parents, chars)
+    columns = [ctd, sums, depth, chars, link_share, tags, alike, alike_chars, chars / max(chars[0], 1)]
+    above = parents
+    for _ in range(5):
+        columns += [ctd[above], chars[above], link_share[above], tags[above], alike[above], alike_chars[above]]
+        above = parents[above]
+    columns += _inherited(tree.parents, alike, alike_chars, link_share)
+    scores = query_scores(tree.parents, matches)
+    below = np.concatenate([[0], np.cumsum(matches)])
+    total = below[tree.ends] - below[: len(parents)]
+    grand = parents[parents]
+    columns += [scores, matches, scores[parents], scores[grand], total / np.maximum(chars, 1), total[parents]]
+    return np.column_stack(columns)
+
+
+def _depths(parents: Sequence[int]) -> FloatArray:
+    depths = [0] * len(parents)
+    for entry in range(1, len(parents)):
+        depths[entry] = depths[parents[entry]] + 1
+    return np.array(depths, dtype=np.float64)
+
+
+def _siblings(tree: TextTree, parents: NDArray[np.intp], chars: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return, per entry, the siblings of the same tag and similar inside (tag count), and their mean characters."""
+    tag_ids: dict[str, int] = {}
+    tags = np.array([tag_ids.setdefault(str(tag), len(tag_ids)) for tag in tree.tags])
+    keys = parents * len(tag_ids) + tags
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return counts[inverse].astype(np.float64), (np.bincount(inverse, weights=chars) / counts)[inverse]
+
+
+def _inherited(
+    parents: Sequence[int], alike: FloatArray, alike_chars: FloatArray, link_share: FloatArray
+) -> list[FloatArray]:
+    """What holds of the most repeated element on the path to the body: its repetition, size, links, distance."""
+    best = list(range(len(parents)))
+    weight = (np.minimum(alike, 30) * (1 - link_share) * (alike_chars > 30)).tolist()
+    steps = [0] * len(parents)
+    for entry in range(1, len(parents)):
+        parent = parents[entry]
+        if weight[best[parent]] >= weight[entry]:
+            best[entry] = best[parent]
+            steps[entry] = steps[parent] + 1
+    return [alike[best], alike_chars[best], link_share[best], np.array(steps, dtype=np.float64)]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionTree:
+    """A binary decision tree as arrays over its nodes; a row goes left where its feature is at most the threshold."""
+
+    features: NDArray[np.int32]
+    """-1 at a leaf."""
+    thresholds: FloatArray
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    content_shares: FloatArray
+    """Share of content among the training elements of the node."""
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> DecisionTree:
+        """Read what :meth:`to_arrays` wrote."""
+        kinds = (np.int32, np.float64, np.int32, np.int32, np.float64)
+        return cls(*(arrays[name].astype(kind) for name, kind in zip(cls.__slots__, kinds, strict=True)))
+
+    def to_arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Return what a model file holds."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def content_share(self, rows: FloatArray) -> FloatArray:
+        """Return the share of content at the leaf of every row, shape (n,)."""
+        nodes = np.zeros(len(rows), dtype=np.intp)
+        while (inner := np.flatnonzero(self.features[nodes] >= 0)).size:
+            at = nodes[inner]
+            is_left = rows[inner, self.features[at]] <= self.thresholds[at]
+            nodes[inner] = np.where(is_left, self.left[at], self.right[at])
+        return self.content_shares[nodes]
+
+
+@cache
+def shipped() -> DecisionTree:
+    """Return the tree that comes with the package, read once."""
+    with np.load(MODEL_FILE, allow_pickle=False) as arrays:
+        return DecisionTree.from_arrays(arrays)
+
+
+def content_elements(tree: TextTree, shares: FloatArray) -> NDArray[np.bool_]:
+    """Return which entries are content, shape (n,), from the tree's *shares*: what lies inside content is content.
+
+    An entry is judged by the mean share of its subtree, weighted by tags, and of its nearest four ancestors.
+    """
+    sums = np.concatenate([[0], np.cumsum(shares)])
+    own = (sums[tree.ends] - sums[: len(shares)]) / (np.array(tree.ends) - np.arange(len(shares)))
+    parents = np.maximum(np.array(tree.parents, dtype=np.intp), 0)
+    above = parents
+    nearby = np.zeros(len(shares))
+    for _ in range(4):
+        nearby += shares[above]
+        above = parents[above]
+    is_content: NDArray[np.bool_] = shares + own + nearby / 4 >= 1.5
+    return is_content
+
+
+def hidden_web_text(root: etree._Element, query: Collection[str], model: DecisionTree | None = None) -> str:
+    """Return the content of a page that a form returned: a line per block, empty if every element is noise."""
+    tree = read_text_tree(root)
+    if not tree.text([0]):
+        return ""
+    rows = node_features(tree, own_matches(visible_elements(root), query))
+    is_content = content_elements(tree, (model or shipped()).content_share(rows))
+    is_content[0] = False  # the body holds everything: keeping it would keep all noise
+    return tree.text(np.flatnonzero(is_content).tolist())

@@ -1,0 +1,114 @@
+"""Boosted trees of at most nine leaves beside a linear model, as plain arrays, without a loop over trees or rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+SPLITS = 8
+"""Splits per tree, so that the answers of all splits to one row are one byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoostedTrees:
+    """A sum of trees and a start value, as log odds.
+
+    The answers of a tree's splits to a row, eight bits, choose its value from a table of 256: the idea of QuickScorer
+    (Lucchese et al., SIGIR 2015) with the table made beforehand.
+    """
+
+    split_features: NDArray[np.uint8]
+    """Feature of each split, shape (t, 8); unused splits stand at feature 0 with threshold +inf."""
+    thresholds: NDArray[np.float32]
+    """A row goes right where its feature is larger; shape (t, 8)."""
+    right_sets: NDArray[np.uint16]
+    """Per tree and leaf: the splits passed rightwards (high byte) and leftwards (low byte), shape (t, 9)."""
+    leaf_values: NDArray[np.float32]
+    """Shape (t, 9)."""
+    start: float
+    table: NDArray[np.float32]
+    """Value of each tree for each byte of answers, flat, 256 a tree."""
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]], prefix: str) -> BoostedTrees:
+        """Read the trees that :meth:`to_arrays` wrote under *prefix*."""
+        splits, thresholds, right_sets, leaf_values, start = (arrays[prefix + name] for name in _NAMES)
+        table = _table(right_sets.astype(np.uint16), leaf_values.astype(np.float32))
+        return cls(
+            splits.astype(np.uint8),
+            thresholds.astype(np.float32),
+            right_sets.astype(np.uint16),
+            leaf_values.astype(np.float32),
+            float(start.astype(np.float64)),
+            table,
+        )
+
+    def to_arrays(self, prefix: str) -> dict[str, NDArray[np.generic]]:
+        """Return what a model file holds, each array's name beginning with *prefix*."""
+        start = np.array(self.start)
+        values: list[NDArray[Any]] = [self.split_features, self.thresholds, self.right_sets, self.leaf_values, start]
+        return {prefix + name: value for name, value in zip(_NAMES, values, strict=True)}
+
+    def log_odds(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the log odds of every column of *rows*, shape (features, n), as shape (n,)."""
+        answers = rows[self.split_features.ravel()] > self.thresholds.ravel()[:, None]
+        places = np.packbits(answers.reshape(-1, SPLITS, rows.shape[1]), axis=1)[:, 0, :].astype(np.intp)
+        places += np.arange(0, len(self.table), 256)[:, None]
+        scores: NDArray[np.float32] = self.table[places].sum(axis=0) + np.float32(self.start)
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class BlendedModel:
+    """The mean log odds of boosted trees and of logistic regression on the features' logarithms.
+
+    The linear part knows less and carries over better to kinds of pages that were not learned from.
+    """
+
+    trees: BoostedTrees
+    weights: NDArray[np.float32]
+    """Of ``sign(x) ln(1 + |x|)`` of every feature, shape (features,)."""
+    intercept: float
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]], prefix: str) -> BlendedModel:
+        """Read the model that :meth:`to_arrays` wrote under *prefix*."""
+        weights, intercept = arrays[prefix + "weights"], arrays[prefix + "intercept"]
+        trees = BoostedTrees.from_arrays(arrays, prefix)
+        return cls(trees, weights.astype(np.float32), float(intercept.astype(np.float64)))
+
+    def to_arrays(self, prefix: str) -> dict[str, NDArray[np.generic]]:
+        """Return what a model file holds, each array's name beginning with *prefix*."""
+        linear = {prefix + "weights": self.weights, prefix + "intercept": np.array(self.intercept)}
+        return self.trees.to_arrays(prefix) | linear
+
+    def log_odds(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the log odds of every column of *rows*, shape (features, n), as shape (n,)."""
+        linear = (self.weights @ signed_logarithms(rows)).astype(np.float32) + np.float32(self.intercept)
+        log_odds: NDArray[np.float32] = (self.trees.log_odds(rows) + np.clip(linear, -6, 6)) / 2
+        return log_odds
+
+
+def signed_logarithms(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return ``sign(x) ln(1 + |x|)`` of *values*, element by element."""
+    logarithms: NDArray[np.float32] = np.copysign(np.log1p(np.abs(values)), values)
+    return logarithms
+
+
+_NAMES = ("features", "thresholds", "right_sets", "leaf_values", "start")
+
+
+def _table(right_sets: NDArray[np.uint16], leaf_values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of every byte of answers the value of the one leaf whose path agrees with it."""
+    answers = np.arange(256, dtype=np.uint16)[None, None, :]
+    right, left = (right_sets >> 8)[:, :, None], (right_sets & 255)[:, :, None]
+    agrees = ((answers & right) == right) & ((answers & left) == 0) & ((right | left) > 0)
+    table: NDArray[np.float32] = np.einsum("tl,tla->ta", leaf_values, agrees.astype(np.float32)).ravel()
+    return table

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import html
+
+from scrapy_replica.pages import extractor
+from scrapy_replica.pages.blocks import read_blocks
+from scrapy_replica.pages.extractor import best_cut, main_text
+from scrapy_replica.pages.repetition import BlockCounter
+
+SENTENCE = "The committee met on Tuesday and agreed, after a long debate, to publish the report in full. "
+MENU = "<ul class=menu>" + "".join(f"<li><a href=/{n}>Section {n}</a></li>" for n in range(12)) + "</ul>"
+ARTICLE = "".join(f"<p>{SENTENCE * 3}</p>" for _ in range(6))
+PAGE = f"<body><nav>{MENU}</nav><div id=content><h1>A report</h1>{ARTICLE}</div><div id=footer>Copyright 2020</div>"
+
+
+def text_of(markup: str, **options) -> str:
+    return main_text(html.document_fromstring(markup), **options)
+
+
+class TestMainText:
+    def test_the_article_without_the_menu_and_the_footer(self):
+        text = text_of(PAGE)
+        assert text.count("The committee met") == 18
+        assert "Section" not in text
+        assert "Copyright" not in text
+
+    def test_an_empty_page_has_no_text(self):
+        assert text_of("<body><script>x</script>") == ""
+
+    @pytest.mark.parametrize(
+        "markup",
+        [
+            "<body>word",
+            f"<body>{MENU}",
+            f"<body><pre>{SENTENCE}</pre>",
+            f"<body><table><tr><td>{SENTENCE}</table>",
+            f"<my-page><my-text>{SENTENCE}</my-text></my-page>",
+            "<body dir=rtl><p>" + "اجتمعت اللجنة يوم الثلاثاء ووافقت على نشر التقرير كاملا. " * 5,
+            "<body><p>" + "委员会星期二开会,经过长时间的辩论,同意全文发表报告。" * 5,
+            f"<frameset><noframes><body><p>{SENTENCE}",
+            f"<p>{SENTENCE}\x0b\x01",
+        ],
+    )
+    def test_a_page_with_any_text_is_never_empty(self, markup):
+        assert text_of(markup)
+
+    def test_text_in_attributes_is_no_text(self):
+        assert text_of(f"<body><img alt='{SENTENCE}'><p title='{SENTENCE}'>word") == "word"
+
+    def test_reader_comments_are_the_callers_choice(self):
+        page = f"<body><div id=content>{ARTICLE}</div><div id=comments><p>I disagree. {SENTENCE}</p></div>"
+        assert "disagree" not in text_of(page, with_comments=False)
+        only = f"<body><div id=comments><p>I disagree. {SENTENCE}</p></div>"
+        assert "disagree" in text_of(only, with_comments=False)
+
+    def test_what_the_host_repeats_is_left_out(self):
+        counter = BlockCounter()
+        notice = "We use cookies to make this site better, and you can read here what they are for and how long."
+        for number in range(6):
+            counter.add([notice, f"Page {number}"])
+        page = f"<body><p>{notice}</p>{ARTICLE}"
+        assert notice not in text_of(page, is_repeated=counter.is_repeated)
+
+
+def slow_best_cut(scores, words):
+    order = sorted(range(len(scores)), key=lambda run: -scores[run])
+    total = sum(s * w for s, w in zip(scores, words, strict=True))
+
+    def expected(kept):
+        return 2 * sum(scores[r] * words[r] for r in kept) / (sum(words[r] for r in kept) + total)
+
+    return max(expected(order[:n]) for n in range(1, len(order) + 1))
+
+
+class TestBestCut:
+    @settings(max_examples=100, deadline=None)
+    @given(st.lists(st.tuples(st.floats(0.01, 1), st.integers(1, 50)), min_size=1, max_size=12))
+    def test_no_prefix_promises_more(self, runs):
+        scores = np.array([score for score, _ in runs], np.float32)
+        words = np.array([count for _, count in runs], np.float32)
+        kept = best_cut(scores, words)
+        got = 2 * (scores * words)[kept].sum() / (words[kept].sum() + (scores * words).sum())
+        assert got == pytest.approx(slow_best_cut(scores.tolist(), words.tolist()), rel=1e-4)
+
+
+class TestModelFile:
+    def test_is_small_and_says_how_it_was_trained(self):
+        assert extractor.MODEL_FILE.stat().st_size <= 100_000
+        with np.load(extractor.MODEL_FILE, allow_pickle=False) as arrays:
+            assert '"pages"' in str(arrays["record"])
+
+    def test_probabilities_are_shares(self):
+        scores = extractor.shipped().probabilities(read_blocks(html.document_fromstring(PAGE)))
+        assert scores.min() >= 0
+        assert scores.max() <= 1
