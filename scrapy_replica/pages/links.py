@@ -67,7 +67,8 @@ class Base:
 
     def absolute(self, reference: str) -> str | None:
         """Return the absolute http or https URL of *reference*; None for other schemes and what is no URL."""
-        reference = reference.strip(_WHITE_SPACE).partition("#")[0]
+        whole = reference.strip(_WHITE_SPACE)
+        reference = whole.partition("#")[0]
         if _PLAIN_URL.fullmatch(reference):
             return reference
         if _PLAIN_ROOTED.fullmatch(reference):
@@ -77,7 +78,7 @@ class Base:
         if relative:
             directory = self._directory(relative[1])
             return None if directory is None else directory + relative[2]
-        return self._joined(reference)
+        return self._joined(whole)  # with its fragment, before which white space counts
 
     def _directory(self, prefix: str) -> str | None:
         """Return the URL of the directory that *prefix* (``/``, ``../``, ``./``, nothing) leads to, with its slash."""
