@@ -89,6 +89,18 @@ class TestEveryName:
         focused = await crawl(TopicSpider, web(), settings(name, topic), seeds=TOP)
         assert first_found(focused) < first_found(plain) - 0.1
 
+    async def test_auto_is_best_first_with_a_topic_alone(self, topic):
+        auto = await crawl(TopicSpider, web(), settings("auto", topic), seeds=TOP)
+        assert auto.urls == (await crawl(TopicSpider, web(), settings("best-first", topic), seeds=TOP)).urls
+
+    async def test_auto_is_link_aware_with_unlabelled_pages_too(self, topic, tmp_path):
+        (tmp_path / "b").mkdir()
+        (tmp_path / "b" / "1.txt").write_text(text("unlabelled"))
+        more = {"REPLICA_BACKGROUND": str(tmp_path / "b")}
+        auto = await crawl(TopicSpider, web(), settings("auto", topic) | more, seeds=TOP)
+        named = await crawl(TopicSpider, web(), settings("link-aware", topic) | more, seeds=TOP)
+        assert auto.urls == named.urls
+
     @pytest.mark.parametrize("name", NEEDS_TOPIC)
     async def test_one_that_needs_a_topic_says_so(self, name):
         with pytest.raises(ConfigError, match=rf"REPLICA_STRATEGY is {name}, which needs a topic: set REPLICA_TOPIC"):

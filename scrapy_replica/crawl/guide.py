@@ -19,9 +19,10 @@ from scrapy_replica.records import Link, Page
 
 logger = logging.getLogger(__name__)
 
-WITH_TOPIC, WITHOUT_TOPIC = "link-aware", "breadth-first"
-"""What ``auto`` stands for. Mean Pref over four topics of three labelled crawls, three draws: link-aware .93,
-best-first .89, breadth-first .67."""
+WITH_BACKGROUND, WITH_TOPIC, WITHOUT_TOPIC = "link-aware", "best-first", "breadth-first"
+"""What ``auto`` stands for. With 3,000 unlabelled pages, mean Pref over four topics of three labelled crawls, three
+draws: link-aware .93, best-first .89, breadth-first .67. With the shipped statistics alone relevance is too coarse to
+learn links from: of a campus crawl's first 500 pages 64 were relevant with link-aware, 166 with best-first."""
 
 
 class Guide:
@@ -47,7 +48,8 @@ class Guide:
         config = self._config
         name = config.strategy
         if name == "auto":
-            name = WITH_TOPIC if config.topic else WITHOUT_TOPIC
+            with_topic = WITH_BACKGROUND if config.background else WITH_TOPIC
+            name = with_topic if config.topic else WITHOUT_TOPIC
         known = strategies.STRATEGIES.get(name)
         if known is not None and known.needs_topic and config.topic is None:
             raise ConfigError(
