@@ -34,6 +34,29 @@ ENGLISH = [
     "have",
 ]
 
+GERMAN = [
+    "der",
+    "die",
+    "das",
+    "und",
+    "ist",
+    "nicht",
+    "ein",
+    "eine",
+    "mit",
+    "von",
+    "den",
+    "dem",
+    "zu",
+    "auf",
+    "für",
+    "sich",
+    "auch",
+    "im",
+    "werden",
+    "wird",
+]
+
 
 def text_of(seed, n_words=150, words=ENGLISH):
     rng = random.Random(seed)

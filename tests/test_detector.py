@@ -4,7 +4,7 @@ import dataclasses
 import random
 
 import pytest
-from replica_sites import page, site, text_of
+from replica_sites import GERMAN, page, site, text_of
 
 from scrapy_replica.sites.detector import Detector, is_same_page
 from scrapy_replica.sites.evidence import host_of, mark_of, path_of
@@ -72,32 +72,10 @@ class TestVerdicts:
         assert list(detector.verdicts) == ["a.example"]
 
     def test_other_sites_languages_and_versions_are_left_alone(self):
-        german = [
-            "der",
-            "die",
-            "das",
-            "und",
-            "ist",
-            "nicht",
-            "ein",
-            "eine",
-            "mit",
-            "von",
-            "den",
-            "dem",
-            "zu",
-            "auf",
-            "für",
-            "sich",
-            "auch",
-            "im",
-            "werden",
-            "wird",
-        ]
         detector, _, _ = crawl(
             site("a.example", "w", 30, title=" 3.5"),
             site("b.example", "v", 30),
-            site("c.example", "w", 30, words=german),
+            site("c.example", "w", 30, words=GERMAN),
             site("d.example", "w", 30, title=" 3.6", edit=0.02),
         )
         assert not detector.verdicts

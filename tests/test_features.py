@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from replica_sites import page, site, text_of
+from replica_sites import GERMAN, page, site, text_of
 
 from scrapy_replica.sites.evidence import HostEvidence, mark_of, normal_path, path_of
 from scrapy_replica.sites.features import FEATURES, Comparison
@@ -74,29 +74,7 @@ class TestFeatures:
         assert value("teq", old, new) < 0.1
 
     def test_another_language(self):
-        german = [
-            "der",
-            "die",
-            "das",
-            "und",
-            "ist",
-            "nicht",
-            "ein",
-            "eine",
-            "mit",
-            "von",
-            "den",
-            "dem",
-            "zu",
-            "auf",
-            "für",
-            "sich",
-            "auch",
-            "im",
-            "werden",
-            "wird",
-        ]
-        assert value("lsame", A, site("b.example", "w", words=german)) < 0.1
+        assert value("lsame", A, site("b.example", "w", words=GERMAN)) < 0.1
 
     def test_nothing_aligned_is_unknown_not_zero(self):
         other = [page("b.example", "/elsewhere", text_of(9))]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replica_sites import site
+from replica_sites import GERMAN, site
 from test_features import compared
 
 from scrapy_replica.sites.features import features_of
@@ -45,30 +45,8 @@ class TestShipped:
         assert judge.score(compared(mine, site("b.example", "v"))) < 0.5 * judge.threshold
 
     def test_translations_and_other_versions_do_not_pass(self):
-        german = [
-            "der",
-            "die",
-            "das",
-            "und",
-            "ist",
-            "nicht",
-            "ein",
-            "eine",
-            "mit",
-            "von",
-            "den",
-            "dem",
-            "zu",
-            "auf",
-            "für",
-            "sich",
-            "auch",
-            "im",
-            "werden",
-            "wird",
-        ]
         mine = site("a.example", "w", title=" 3.5")
-        for other in (site("b.example", "w", words=german), site("b.example", "w", title=" 3.6", edit=0.01)):
+        for other in (site("b.example", "w", words=GERMAN), site("b.example", "w", title=" 3.6", edit=0.01)):
             assert JUDGE.score(compared(mine, other)) < JUDGE.threshold
 
     def test_hreflang_speaks_against(self):

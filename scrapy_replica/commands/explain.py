@@ -6,14 +6,13 @@ import json
 import sqlite3
 import sys
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
 from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.job import database_path
 from scrapy_replica.crawldb.schema import DEMOTED, STATE_NAMES
-from scrapy_replica.crawldb.sqlite import FILE_NAME
 
 if TYPE_CHECKING:
     import argparse
@@ -33,9 +32,7 @@ class ExplainCommand(Command):
         parser.add_argument("--json", action="store_true", help="print what is known as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        path = Path(opts.job) / FILE_NAME
-        if not path.is_file():
-            raise ValueError(f"--job: there is no {path}; name the JOBDIR of a crawl")
+        path = database_path(opts.job)
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
             db.row_factory = sqlite3.Row
             known = explain_url(db, opts.what) if "://" in opts.what else explain_host(db, opts.what)

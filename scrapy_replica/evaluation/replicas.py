@@ -9,6 +9,7 @@ relation ``ambiguous`` are left out. The figures of a method M are ``M.auc_near_
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -303,3 +304,9 @@ def train_model(folder: Path) -> Judge:
     """Return the judge trained on all labelled pairs of *folder*; ``judge.json`` was made so from the dev pairs."""
     table, _ = load(folder)
     return trained_on(table.raw, table.is_replica)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m scrapy_replica.evaluation.replicas DIR JUDGE.json")
+    train_model(Path(sys.argv[1])).save(Path(sys.argv[2]))

@@ -52,8 +52,5 @@ class KnownGraph:
     def waiting(self) -> Iterator[tuple[str, int]]:
         return ((url, row) for url, row in self._urls.numbers.items() if row not in self._done)
 
-    def url_numbers(self) -> dict[str, int]:
-        return self._urls.numbers
-
     def is_visited(self, row: int) -> bool:
         return row in self._done

@@ -18,7 +18,6 @@ Mapper = Callable[[Any, Any], BoolArray]
 ROUNDS = 50
 NU = 0.1
 ONE_CLASS_NU = (0.005, 0.01, 0.02, 0.05, 0.1)
-COSINE_QUANTILE = 0.0
 
 
 def one_dnf(positive: Any, unlabelled: Any) -> BoolArray:

@@ -66,11 +66,6 @@ class HmmStatic(Strategy):
     def _new_hmm(self, states: int) -> HMM:
         return HMM(states, states)
 
-    @property
-    def sigma(self) -> float:
-        """Score of the page visited last, 0..1."""
-        return self._sigma
-
     def visited(self, page: Page, relevance: float) -> None:
         relevance = relevance if math.isfinite(relevance) else 0.0
         number = self._page = self._urls.id_of(page.url)
