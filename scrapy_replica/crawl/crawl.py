@@ -10,6 +10,7 @@ from typing import TextIO
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.dust import Dust
+from scrapy_replica.crawl.forms import Forms
 from scrapy_replica.crawl.guard import Guard
 from scrapy_replica.crawl.guide import Guide
 from scrapy_replica.crawl.heads import Heads
@@ -68,6 +69,7 @@ class Crawl:
             self._guard.count(url, is_novel=NOVEL.get(novelty))
         self.replicas = Replicas(config, db, now)
         self.dust = Dust(config, db, now)
+        self.forms = Forms(db.forms)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._policy = Policy(config, aliases, self.replicas, self.dust.hit, self._guard)
@@ -137,6 +139,7 @@ class Crawl:
         if page.ip is not None:
             self.db.set_host_ip(page.host, page.ip)
         self._duplicates.add(page)
+        self.counts["form/found"] += self.forms.shown(page.forms)
         if is_new:
             self._pages += 1
             self._guard.count(page.url, is_novel=is_news)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scrapy_replica.crawldb.connection import Connection
+from scrapy_replica.crawldb.forms import FormTable
 from scrapy_replica.crawldb.frontier import Frontier, Head
 from scrapy_replica.crawldb.ledger import Ledger
 from scrapy_replica.crawldb.pages import PageTable
@@ -65,6 +66,7 @@ class SqliteCrawlDB:
         self.verdicts = VerdictTable(connection)
         self.rules = RuleTable(connection)
         self.visits = VisitTable(connection)
+        self.forms = FormTable(connection)
         self.commit, self.close = connection.commit, connection.close
         self.meta, self.set_meta = connection.meta, connection.set_meta
         self._read, self._write = connection.read, connection.write

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import mmh3
 
 from scrapy_replica.pages import extractor, noise
+from scrapy_replica.pages.forms import page_forms
 from scrapy_replica.pages.links import Base, host_of, page_links
 from scrapy_replica.pages.simhash import simhash_of, token_hashes
 from scrapy_replica.pages.terms import terms
@@ -61,6 +62,7 @@ def page_from_tree(
         alternates=tuple(head.alternates),
         redirected_from=redirected_from,
         links=page_links(root, head.base),
+        forms=page_forms(root, head.base.absolute),
         ip=ip,
     )
 
