@@ -4,7 +4,15 @@ import time
 
 from lxml import html
 
-from scrapy_replica.pages.forms import MAX_FIELDS, MAX_FORMS, MAX_TERMS, DomainQuery, form_fields, page_forms, sent_fields
+from scrapy_replica.pages.forms import (
+    MAX_FIELDS,
+    MAX_FORMS,
+    MAX_TERMS,
+    DomainQuery,
+    form_fields,
+    page_forms,
+    sent_fields,
+)
 from scrapy_replica.pages.links import Base
 
 
@@ -29,7 +37,6 @@ class TestFormFields:
         )
         assert [field.values for field in fields] == [("oak",), ("A", "B")]
 
-
     def test_the_label_of_a_table_layout_is_in_the_cell_before(self):
         assert fields_of(
             "<form><table><tr><td>Council<td><select name=a><option>One</select><tr><th><b>Lodged</b> from<td>"
@@ -37,9 +44,10 @@ class TestFormFields:
         ) == {"a": "Council", "b": "Lodged from", "c": "to"}
 
     def test_choices_and_scripts_beside_a_field_are_no_label(self):
-        assert fields_of(
-            "<form>Sort <select name=a><option>Up</select><script>f()</script><input name=b></form>"
-        ) == {"a": "Sort", "b": "Sort"}
+        assert fields_of("<form>Sort <select name=a><option>Up</select><script>f()</script><input name=b></form>") == {
+            "a": "Sort",
+            "b": "Sort",
+        }
 
 
 class TestPageForms:
@@ -54,7 +62,9 @@ class TestPageForms:
         assert (post.action, post.method, post.is_login) == ("http://a.example/x/", "post", False)
 
     def test_without_a_field_or_a_url_there_is_none(self):
-        assert self.forms("<form><input type=submit></form><form action='mailto:a@a.example'><input name=q></form>") == ()
+        assert (
+            self.forms("<form><input type=submit></form><form action='mailto:a@a.example'><input name=q></form>") == ()
+        )
 
     def test_a_password_makes_a_login(self):
         (login,) = self.forms("<form><input name=user><input type=PASSWORD name=p></form>")

@@ -149,7 +149,9 @@ class TestForms:
 
     def test_parameters_that_no_form_asks_for_are_no_search(self, db):
         forms = self.forms(db)
-        forms.shown([search_form(), Form(f"http://{HOST}/list", "get", (FormField("sort", "", ("Up", "Down")),), False)])
+        forms.shown(
+            [search_form(), Form(f"http://{HOST}/list", "get", (FormField("sort", "", ("Up", "Down")),), False)]
+        )
         assert not forms.sent(f"http://{HOST}/other?q=oak")
         assert not forms.sent(f"http://{HOST}/find?page=2")
         assert not forms.sent(f"http://{HOST}/list?sort=Up")

@@ -26,7 +26,9 @@ class FormTable:
         """Return the forms of *host*, first seen first."""
         rows = self._read("SELECT action, method, fields, is_login FROM forms WHERE host = ? ORDER BY id", (host,))
         return [
-            Form(action, method, tuple(FormField(n, label, tuple(v)) for n, label, v in json.loads(fields)), bool(login))
+            Form(
+                action, method, tuple(FormField(n, label, tuple(v)) for n, label, v in json.loads(fields)), bool(login)
+            )
             for action, method, fields, login in rows
         ]
 
