@@ -32,9 +32,9 @@ class TestLcsScores:
 
 @pytest.fixture
 def folder(tmp_path):
-    for kind, name, text in (("html", "1.html", "<body><p>One Two three"), ("gold", "1.txt", "one, two")):
+    for kind, name, content in (("html", "1.html", "<body><p>One Two three"), ("gold", "1.txt", "one, two")):
         (tmp_path / "small" / kind).mkdir(parents=True)
-        (tmp_path / "small" / kind / name).write_text(text)
+        (tmp_path / "small" / kind / name).write_text(content)
     return tmp_path
 
 
@@ -70,7 +70,9 @@ class TestEvaluate:
     def test_side_by_side_marks_what_is_kept_and_what_is_gold(self, tmp_path):
         story = "".join(f"<p>{text(n, 40)} &lt;{n}&gt;.</p>" for n in range(4))
         html = f"<body><ul class=nav><li><a href=/>Home</a></li></ul>{story}<p>{text('late', 40)}</p>"
-        pages = [GoldPage("small", "1", html.encode(), words_of(f"Home {text(0, 40)} {text(1, 40)} {text('late', 40)}"))]
+        pages = [
+            GoldPage("small", "1", html.encode(), words_of(f"Home {text(0, 40)} {text(1, 40)} {text('late', 40)}"))
+        ]
         side_by_side(pages, {"small": shipped()}, tmp_path / "pages.html")
         shown = (tmp_path / "pages.html").read_text()
         assert 3 * f"<td class='kept'>{text(0, 40)} &lt;0&gt;.</td>" in shown

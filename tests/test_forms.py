@@ -56,7 +56,7 @@ class TestPageForms:
 
     def test_action_method_and_fields(self):
         (get, post) = self.forms(
-            "<form action='/find?lang=en'>Word <input name=q></form><form method=POST><textarea name=t></textarea></form>"
+            "<form action='/find?lang=en'>Word <input name=q></form><form method=POST><textarea name=t></textarea>"
         )
         assert (get.action, get.method, get.fields[0].label) == ("http://a.example/find?lang=en", "get", "Word")
         assert (post.action, post.method, post.is_login) == ("http://a.example/x/", "post", False)

@@ -24,11 +24,14 @@ from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Decision, wilson_interval
 from scrapy_replica.pages.hidden_web import hidden_web_text
+from scrapy_replica.pages.links import host_of
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
 from scrapy_replica.records import Noise, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lxml import etree
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -157,12 +160,17 @@ class ReplicaExtension:
         if response.status != 200:
             crawl.failed(url_id, response.status, None)
             return None
-        page = page_from_response(response, self.config, self._query_of(response))
+        page = self._page(response)
         observation = crawl.observe(page, url_id, response.meta.get("depth", 0))
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()
         return observation
+
+    def _page(self, response: Response) -> Page:
+        repeated = self.crawl.repetition.of(host_of(response.url))
+        for_terms = None if self.config.noise is Noise.NONE else repeated.without_repeated
+        return page_from_response(response, self.config, self._query_of(response), for_terms)
 
     def note_form(self, request: Request) -> None:
         """Take what *request*, on its way out, sends to a form; :data:`FORM` in its ``meta`` lasts over redirects."""
@@ -180,7 +188,7 @@ class ReplicaExtension:
         if FORM not in response.meta:
             return None
         self.crawl.counts["form/pages"] += 1
-        return self.crawl.forms.query(urlparse_cached(response).hostname or "")
+        return self.crawl.forms.query(host_of(response.url))
 
     def _url_id(self, response: Response) -> int:
         request = response.request
@@ -213,10 +221,16 @@ class ReplicaExtension:
             stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
 
 
-def page_from_response(response: Response, config: Config, query: DomainQuery | None = None) -> Page:
+def page_from_response(
+    response: Response,
+    config: Config,
+    query: DomainQuery | None = None,
+    for_terms: Callable[[str], str] | None = None,
+) -> Page:
     """Return the page that *response* is, its noise removed and its language guessed as *config* says.
 
-    Where a form returned it, *query* is the domain query of its site.
+    Where a form returned it, *query* is the domain query of its site. *for_terms* returns what of the main text terms
+    are taken of.
     """
     redirected_from = tuple(response.meta.get("redirect_urls", ())) if response.request is not None else ()
     ip = str(response.ip_address) if response.ip_address is not None else None
@@ -230,6 +244,7 @@ def page_from_response(response: Response, config: Config, query: DomainQuery | 
         ip=ip,
         language_default=config.language,
         extract=EXTRACTORS[config.noise] if query is None else partial(_form_text, query=query, noise=config.noise),
+        for_terms=for_terms,
     )
 
 

@@ -17,6 +17,7 @@ from scrapy_replica.crawl.heads import Heads
 from scrapy_replica.crawl.novelty import Duplicates
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.repetition import Repetition
 from scrapy_replica.crawl.replicas import Replicas
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.schema import DEMOTED
@@ -70,6 +71,7 @@ class Crawl:
         self.replicas = Replicas(config, db, now)
         self.dust = Dust(config, db, now)
         self.forms = Forms(db.forms)
+        self.repetition = Repetition(db)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._policy = Policy(config, aliases, self.replicas, self.dust.hit, self._guard)
@@ -143,6 +145,8 @@ class Crawl:
         if is_new:
             self._pages += 1
             self._guard.count(page.url, is_novel=is_news)
+            if novelty is Novelty.NOVEL:
+                self.repetition.add(page)
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
         self._consequences.of_page(observation)
         self._count(observation)

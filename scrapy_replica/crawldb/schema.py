@@ -23,7 +23,8 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
 CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
-    ip TEXT
+    ip TEXT,
+    blocks BLOB                       -- hashes of the blocks of main text that its pages share
 );
 CREATE TABLE urls (
     id INTEGER PRIMARY KEY,

@@ -97,6 +97,15 @@ class SqliteCrawlDB:
         """Keep the address that answered for the host."""
         self._write("UPDATE hosts SET ip = ? WHERE id = ? AND ip IS NOT ?", (ip, self.host_id(name), ip))
 
+    def host_blocks(self, name: str) -> bytes | None:
+        """Return what :meth:`set_host_blocks` stored."""
+        row = self._read("SELECT blocks FROM hosts WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else None
+
+    def set_host_blocks(self, name: str, state: bytes) -> None:
+        """Keep which blocks of text the pages of the host share."""
+        self._write("UPDATE hosts SET blocks = ? WHERE id = ?", (state, self.host_id(name)))
+
     # Waiting URLs
 
     def discover(self, url: NewUrl) -> tuple[int, bool] | None:

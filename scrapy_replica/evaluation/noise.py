@@ -254,7 +254,9 @@ def _table(page: GoldPage, judge: extractor.Extractor) -> str:
     marks = [is_kept, gold_shares(blocks, dense) >= 0.5, is_gold]
     rows = "".join(
         f"<tr>{''.join(_cell(text, kept, in_gold) for kept in found)}</tr>"
-        for text, in_gold, *found in zip(blocks.texts, is_gold.tolist(), *(mark.tolist() for mark in marks), strict=True)
+        for text, in_gold, *found in zip(
+            blocks.texts, is_gold.tolist(), *(mark.tolist() for mark in marks), strict=True
+        )
     )
     caption = f"<h2 id='{page.folder}-{page.name}'>{page.folder}/{page.name}</h2>"
     return f"{caption}<table><thead><tr>{heads}<th>gold</th></tr></thead>{rows}</table>"
