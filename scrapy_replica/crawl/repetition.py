@@ -17,7 +17,7 @@ class Repetition:
 
     Fingerprints are taken of the whole main text. Where a page has many names (a login, sort orders of a listing) its
     own text is what the host repeats, and nothing is left to know it by: of 855 duplicates in a campus crawl of 10,166
-    pages 268 would be missed, all but a few of them true.
+    pages 268 true ones would be missed, and no false one.
     """
 
     def __init__(self, db: SqliteCrawlDB) -> None:
