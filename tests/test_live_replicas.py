@@ -84,7 +84,7 @@ def blocked(result):
 
 
 def held(job):
-    connection = Connection(Path(job) / FILE_NAME, "sha1")
+    connection = Connection(Path(job) / FILE_NAME)
     found = {verdict.copy: verdict for verdict, _ in VerdictTable(connection).holding()}
     connection.close()
     return found

@@ -21,4 +21,4 @@ def database_path(job: str) -> Path:
 
 def open_job(job: str) -> Connection:
     """Open the crawl database in the folder *job*, which a crawl may be using."""
-    return Connection(database_path(job), "sha1")
+    return Connection(database_path(job))

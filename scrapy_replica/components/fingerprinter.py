@@ -13,7 +13,9 @@ from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProto
 from w3lib.url import canonicalize_url
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawldb.sqlite import host_key
 from scrapy_replica.decision import Mode
+from scrapy_replica.pages.links import host_of
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
@@ -47,15 +49,18 @@ class ReplicaFingerprinter:
 
     def fingerprint(self, request: Request) -> bytes:
         """Return the fingerprint of the canonical form of *request*."""
-        if self._aliases and not is_exempt(request):
-            url = self._aliases.canonical_url(request.url, urlparse_cached(request).hostname or "")
-            if url != request.url:
-                request = request.replace(url=url)
-        if self.rewritten is not None and not is_exempt(request):
-            url = self.rewritten(request.url, urlparse_cached(request).hostname or "")
-            if url != request.url:
-                request = request.replace(url=url)
-        return self.fallback.fingerprint(request)
+        return self.fallback.fingerprint(self.canonical(request))
+
+    def canonical(self, request: Request) -> Request:
+        """Return *request* under the name that aliases and DUST rules give its page."""
+        if is_exempt(request):
+            return request
+        for rename in (self._aliases.canonical_url if self._aliases else None, self.rewritten):
+            if rename is not None:
+                url = rename(request.url, urlparse_cached(request).hostname or "")
+                if url != request.url:
+                    request = request.replace(url=url)
+        return request
 
 
 def is_exempt(request: Request) -> bool:
@@ -64,7 +69,13 @@ def is_exempt(request: Request) -> bool:
 
 
 class UrlFingerprints:
-    """The first 64 bits of request fingerprints, signed, as the crawl database keys its URLs."""
+    """What the crawl database keys its URLs by: 64 bits of the request fingerprint, signed.
+
+    The first 12 are of the host, unless the user has a fingerprinter of their own, which may know pages of two hosts
+    as one. So a page's links to its own host meet in few leaves of the index: a third of the pages to write less at a
+    million URLs (Heritrix' ``BdbUriUniqFilter`` does likewise). The other 52 bits take two of 10 million URLs of one
+    host for one with a probability of 1 %.
+    """
 
     def __init__(self, fingerprinter: RequestFingerprinterProtocol) -> None:
         self._fingerprinter = fingerprinter
@@ -73,12 +84,17 @@ class UrlFingerprints:
 
     def of_request(self, request: Request) -> int:
         """Return the key of *request*."""
-        return int.from_bytes(self._fingerprinter.fingerprint(request)[:8], "big", signed=True)
+        if isinstance(self._fingerprinter, ReplicaFingerprinter):
+            request = self._fingerprinter.canonical(request)
+        return self._key(urlparse_cached(request).hostname or "", self._innermost.fingerprint(request))
 
     def of_url(self, url: str) -> int:
         """Return the key of a plain GET of *url* as it stands: what it is rewritten to has a key of its own."""
         if not self._is_default:
-            return int.from_bytes(self._innermost.fingerprint(Request(url))[:8], "big", signed=True)
+            return self._key("", self._innermost.fingerprint(Request(url)))
         # What Scrapy's own fingerprinter hashes, without the Request: 14 us instead of 30.
         data = f'{{"body": "", "headers": {{}}, "method": "GET", "url": {json.dumps(canonicalize_url(url))}}}'
-        return int.from_bytes(hashlib.sha1(data.encode()).digest()[:8], "big", signed=True)
+        return self._key(host_of(url), hashlib.sha1(data.encode()).digest())
+
+    def _key(self, host: str, digest: bytes) -> int:
+        return host_key(host, digest) if self._is_default else int.from_bytes(digest[:8], "big", signed=True)

@@ -43,7 +43,7 @@ NOVEL = {Novelty.NOVEL.value: True, Novelty.EXACT_DUPLICATE.value: False, Novelt
 class Crawl:
     """Holds the rooms together.
 
-    :param fingerprint: URL -> first 64 bits of its request fingerprint, signed.
+    :param fingerprint: URL -> 64 bits of its request fingerprint, signed.
     :param now: seconds since the epoch.
     :param sink: where decisions are written as lines of JSON, besides the ledger in *db*.
     """

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scrapy_replica.crawldb.schema import APPLICATION_ID, SCHEMA, VERSION
+from scrapy_replica.crawldb.schema import APPLICATION_ID, KEYS, SCHEMA, VERSION
 
 CACHE_KIB = 24 * 1024
 """SQLite's page cache. With 24 MiB, discovering is bound by the CPU to a million waiting URLs."""
@@ -26,16 +26,15 @@ class Connection:
     """A connection whose writes since the last :meth:`commit` form one transaction.
 
     :param path: the file, or ``None`` for a database in memory.
-    :param scheme: name of the fingerprint scheme; a file made with another one is refused.
-    :raises DatabaseError: the file is not ours, or of another version or scheme.
+    :raises DatabaseError: the file is not ours, or of another version, or its URLs are keyed otherwise.
     """
 
-    def __init__(self, path: Path | None, scheme: str) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
         self._sqlite = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=10)
         self.read = self._sqlite.execute
         try:
-            self._open(scheme)
+            self._open()
         except sqlite3.DatabaseError as error:
             self._sqlite.close()
             raise DatabaseError(f"{path} is not a crawl database ({error}): give another JOBDIR") from None
@@ -43,7 +42,7 @@ class Connection:
             self._sqlite.close()
             raise
 
-    def _open(self, scheme: str) -> None:
+    def _open(self) -> None:
         self.read("PRAGMA journal_mode = WAL")
         # A commit survives the death of the process; an fsync at each one would only add survival of power cuts, at
         # 0.1 ms a page and more.
@@ -53,14 +52,14 @@ class Connection:
         if self.read("SELECT COUNT(*) FROM sqlite_master").fetchone()[0] == 0:
             self._sqlite.executescript(f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA application_id = {APPLICATION_ID};COMMIT;")
             self.set_meta("version", str(VERSION).encode())
-            self.set_meta("fingerprints", scheme.encode())
+            self.set_meta("fingerprints", KEYS.encode())
             self.commit()
-        self._check(scheme)
+        self._check()
 
-    def _check(self, scheme: str) -> None:
+    def _check(self) -> None:
         if self.read("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise DatabaseError(f"{self.path} is not a crawl database: give another JOBDIR")
-        for key, wanted in (("version", str(VERSION)), ("fingerprints", scheme)):
+        for key, wanted in (("version", str(VERSION)), ("fingerprints", KEYS)):
             found = (self.meta(key) or b"none").decode()
             if found != wanted:
                 raise DatabaseError(

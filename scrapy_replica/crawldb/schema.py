@@ -5,6 +5,9 @@ from __future__ import annotations
 VERSION = 1
 """Number of this layout; a database of another number is refused."""
 
+KEYS = "host12-sha1"
+"""Name of what URLs are keyed by; a database keyed otherwise is refused."""
+
 APPLICATION_ID = 0x5245504C  # "REPL"
 
 QUEUED, LEASED, DONE, DROPPED = range(4)
@@ -30,7 +33,7 @@ CREATE TABLE urls (
     id INTEGER PRIMARY KEY,
     host INTEGER NOT NULL,
     url TEXT NOT NULL,
-    fingerprint INTEGER UNIQUE,       -- first 64 bits of the request fingerprint; NULL for dont_filter requests
+    fingerprint INTEGER UNIQUE,       -- 64 bits of the request fingerprint; NULL for dont_filter requests
     state INTEGER NOT NULL,
     score REAL NOT NULL,
     depth INTEGER NOT NULL,

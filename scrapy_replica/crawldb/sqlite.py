@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scrapy_replica.crawldb.connection import Connection
+import mmh3
+
+from scrapy_replica.crawldb.connection import Connection, signed
 from scrapy_replica.crawldb.forms import FormTable
 from scrapy_replica.crawldb.frontier import Frontier, Head
 from scrapy_replica.crawldb.ledger import Ledger
@@ -19,13 +21,23 @@ from scrapy_replica.crawldb.visits import VisitTable
 FILE_NAME = "replica.sqlite"
 
 
+def host_key(host: str, digest: bytes) -> int:
+    """Return a signed 64-bit key of a URL: 12 bits of its host's hash, then 52 bits of *digest*.
+
+    URLs of one host lie side by side in the index of keys, so that the links of a page touch few of its leaves.
+    """
+    place = mmh3.hash(host, signed=False) >> 20 << 52
+    return signed(place | int.from_bytes(digest[:8], "big") >> 12)
+
+
 class NewUrl(NamedTuple):
     """A URL to enter into the frontier."""
 
     url: str
     host: str
     fingerprint: int | None
-    """First 64 bits of the request fingerprint, signed; ``None`` enters it even if it is known (``dont_filter``)."""
+    """64 bits of the request fingerprint, signed, best as :func:`host_key` makes them; ``None`` enters it even if it
+    is known (``dont_filter``)."""
     score: float = 0.0
     depth: int = 0
     parent: int | None = None
@@ -58,8 +70,8 @@ class SqliteCrawlDB:
     and loses none. Readers may open the file at any time.
     """
 
-    def __init__(self, path: Path | None, scheme: str = "sha1") -> None:
-        connection = Connection(path, scheme)
+    def __init__(self, path: Path | None) -> None:
+        connection = Connection(path)
         self.is_persistent = path is not None
         self.pages = PageTable(connection)
         self.ledger = Ledger(connection)
@@ -115,18 +127,21 @@ class SqliteCrawlDB:
             being fetched, or is done.
         """
         host = self.host_id(url.host)
-        row = self._write(
+        # rowcount and lastrowid tell as much as RETURNING, whose rows SQLite keeps in a table: 5 us a URL less.
+        entered = self._write(
             "INSERT INTO urls (host, url, fingerprint, state, score, depth, parent, payload, is_exempt)"
             f" VALUES (?, ?, ?, {QUEUED}, ?, ?, ?, ?, ?) ON CONFLICT (fingerprint)"
-            " DO UPDATE SET score = excluded.score WHERE state = 0 AND score < excluded.score RETURNING id, host",
+            f" DO UPDATE SET score = excluded.score WHERE state = {QUEUED} AND score < excluded.score",
             (host, url.url, url.fingerprint, url.score, url.depth, url.parent, url.payload, url.is_exempt),
-        ).fetchone()
-        if row is not None and row[0] > self.last_id:
-            self.last_id = row[0]
+        )
+        if entered.rowcount and (new_id := entered.lastrowid or 0) > self.last_id:
+            self.last_id = new_id
             self.waiting += 1
-            self._offer(host, row[0], url.score)
-            return row[0], True
-        if row is None:
+            self._offer(host, new_id, url.score)
+            return new_id, True
+        if entered.rowcount:
+            row = self._read("SELECT id, host FROM urls WHERE fingerprint = ?", (url.fingerprint,)).fetchone()
+        else:
             row = self._write(
                 f"UPDATE urls SET state = {QUEUED}, score = ?, payload = ?, is_exempt = ? WHERE fingerprint = ?"
                 f" AND state = {DROPPED} RETURNING id, host",

@@ -7,7 +7,7 @@ import resource
 import statistics
 import time
 
-from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB, host_key
 
 WAITING = 1_000_000
 HOSTS = 10_000
@@ -19,7 +19,7 @@ PAGES = 3_000
 def new_url(rng: random.Random, host: str = "") -> NewUrl:
     host = host or f"host{rng.randrange(HOSTS)}.example"
     url = f"http://{host}/section/{rng.randrange(100)}/article-{rng.getrandbits(40)}.html"
-    return NewUrl(url, host, rng.getrandbits(63), rng.random(), 3, 1)
+    return NewUrl(url, host, host_key(host, rng.randbytes(8)), rng.random(), 3, 1)
 
 
 def rss_bytes() -> int:
