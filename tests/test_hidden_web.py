@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from lxml import etree, html
 
 from scrapy_replica.evaluation.forms import evaluate
-from scrapy_replica.pages.hidden_web import MAX_ELEMENTS, MAX_LEVELS, hidden_web_text, own_matches, query_scores, visible_elements
+from scrapy_replica.pages.hidden_web import (
+    MAX_ELEMENTS,
+    MAX_LEVELS,
+    hidden_web_text,
+    own_matches,
+    query_scores,
+    visible_elements,
+)
 from scrapy_replica.pages.text_tree import read_text_tree
 
 EXAMPLE = """<body><p> Nome do candidato aprovado </p><table><tr id="tr1"><td id="td1"> Julia </td>

@@ -71,7 +71,7 @@ class Crawl:
         self.replicas = Replicas(config, db, now)
         self.dust = Dust(config, db, now)
         self.forms = Forms(db.forms)
-        self.repetition = Repetition(db)
+        self.repetition = Repetition(db.blocks)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._policy = Policy(config, aliases, self.replicas, self.dust.hit, self._guard)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.crawldb.blocks import BlockTable
 from scrapy_replica.pages.repetition import HostBlocks
 from scrapy_replica.records import Page
 
@@ -20,17 +20,17 @@ class Repetition:
     pages 268 true ones would be missed, and no false one.
     """
 
-    def __init__(self, db: SqliteCrawlDB) -> None:
-        self._db = db
+    def __init__(self, table: BlockTable) -> None:
+        self._table = table
         self.of = lru_cache(MAX_HOSTS)(self._read)
         """Host -> its blocks."""
 
     def _read(self, host: str) -> HostBlocks:
-        return HostBlocks(self._db.host_blocks(host))
+        return HostBlocks(self._table.state(host))
 
     def add(self, page: Page) -> None:
         """Count *page*, which is new."""
         blocks = self.of(page.host)
         if page.text and not blocks.is_known:
             blocks.add(page.text)
-            self._db.set_host_blocks(page.host, blocks.save())
+            self._table.enter(page.host, blocks.save())

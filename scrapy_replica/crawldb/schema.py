@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -26,8 +26,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
 CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
-    ip TEXT,
-    blocks BLOB                       -- hashes of the blocks of main text that its pages share
+    ip TEXT
 );
 CREATE TABLE urls (
     id INTEGER PRIMARY KEY,
@@ -122,5 +121,9 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
     host TEXT NOT NULL,
     term TEXT NOT NULL,
     PRIMARY KEY (host, term)
+) WITHOUT ROWID;
+CREATE TABLE blocks (
+    host TEXT PRIMARY KEY,
+    state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted
 ) WITHOUT ROWID;
 """

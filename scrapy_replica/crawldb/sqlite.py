@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import mmh3
 
+from scrapy_replica.crawldb.blocks import BlockTable
 from scrapy_replica.crawldb.connection import Connection, signed
 from scrapy_replica.crawldb.forms import FormTable
 from scrapy_replica.crawldb.frontier import Frontier, Head
@@ -79,6 +80,7 @@ class SqliteCrawlDB:
         self.rules = RuleTable(connection)
         self.visits = VisitTable(connection)
         self.forms = FormTable(connection)
+        self.blocks = BlockTable(connection)
         self.commit, self.close = connection.commit, connection.close
         self.meta, self.set_meta = connection.meta, connection.set_meta
         self._read, self._write = connection.read, connection.write
@@ -108,15 +110,6 @@ class SqliteCrawlDB:
     def set_host_ip(self, name: str, ip: str) -> None:
         """Keep the address that answered for the host."""
         self._write("UPDATE hosts SET ip = ? WHERE id = ? AND ip IS NOT ?", (ip, self.host_id(name), ip))
-
-    def host_blocks(self, name: str) -> bytes | None:
-        """Return what :meth:`set_host_blocks` stored."""
-        row = self._read("SELECT blocks FROM hosts WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else None
-
-    def set_host_blocks(self, name: str, state: bytes) -> None:
-        """Keep which blocks of text the pages of the host share."""
-        self._write("UPDATE hosts SET blocks = ? WHERE id = ?", (state, self.host_id(name)))
 
     # Waiting URLs
 
