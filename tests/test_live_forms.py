@@ -52,6 +52,8 @@ class Searches(Spider):
 
     def found(self, response, how):
         yield {"how": how, "text": page_of(response).page.text, "is_form": "replica_form" in response.meta}
+        if how == "post":
+            yield Request(f"http://{HOST}/next", self.found, meta=response.meta, cb_kwargs={"how": "next"})
 
 
 def web(request):
@@ -79,7 +81,7 @@ class TestCrawl:
     async def test_pages_that_a_form_returned_are_known_by_body_redirect_and_parameters(self, tmp_path):
         result, items = await searched(tmp_path)
         assert {how: item["is_form"] for how, item in items.items()} == {
-            "post": True, "moved": True, "get": True, "link": False, "login": False,
+            "post": True, "moved": True, "get": True, "link": False, "login": False, "next": False,
         }  # fmt: skip
         assert result.stats["replica/form/pages"] == 3
         assert result.stats["replica/form/found"] == 3

@@ -71,5 +71,6 @@ def in_words(site: dict[str, Any]) -> str:
             values = ", ".join(field["values"][:SHOWN_VALUES]) + (", ..." if field["values"][SHOWN_VALUES:] else "")
             label = f"  {field['label']!r}" if field["label"] else ""
             lines.append(f"    {field['name']}{label}" + (f": {values}" if values else ""))
-    lines.append(f"  query: {' '.join(site['query'])}")
+    if site["query"]:
+        lines.append(f"  query: {' '.join(site['query'])}")
     return "\n".join(lines) + "\n"
