@@ -159,12 +159,17 @@ class TestForms:
         assert not forms.sent(f"http://{HOST}/list?sort=Up")
         assert "oak" not in forms.query(HOST).terms
 
-    @pytest.mark.parametrize("body", ["user=maria&password=hunter2", "login=maria&pwd=x", "mail=maria@a.example"])
+    @pytest.mark.parametrize(
+        "body", ["user=maria&password=hunter2", "login=maria&pwd=x", "utilizador=maria&senha=x", "mail=maria@a.example"]
+    )
     def test_what_is_sent_to_a_login_leaves_no_trace(self, db, body):
         forms = self.forms(db)
         forms.shown([search_form("mail", is_login=True, method="post")])
         assert not forms.sent(f"http://{HOST}/in", body)
         assert list(forms.query(HOST).terms) == []
+
+    def test_passengers_are_no_password(self, db):
+        assert self.forms(db).sent(f"http://{HOST}/flights", "passengers=2&to=Lisboa")
 
     def test_of_a_form_never_seen_state_and_tokens_are_left_out(self, db):
         forms = self.forms(db)

@@ -28,7 +28,7 @@ class Site:
     names: set[str] = field(default_factory=set)
     """Fields of forms that are no logins."""
     login_names: set[str] = field(default_factory=set)
-    typed: dict[str, set[str]] = field(default_factory=dict)
+    typed: dict[str, frozenset[str]] = field(default_factory=dict)
     """Path of a form that is sent by GET -> its fields that offer no choice."""
 
     def add(self, form: Form) -> bool:
@@ -40,8 +40,9 @@ class Site:
         self.kinds.add(kind)
         (self.login_names if form.is_login else self.names).update(names)
         if form.method == "get" and not form.is_login:
-            typed = {name for name, _, values in form.fields if len(values) <= 1}
-            self.typed.setdefault(_path(form.action), set()).update(typed)
+            path = _path(form.action)
+            typed = frozenset(name for name, _, values in form.fields if len(values) <= 1)
+            self.typed[path] = self.typed.get(path, frozenset()) | typed
         return True
 
 
@@ -83,9 +84,12 @@ class Forms:
         """
         host = host_of(url)
         site = self._site(host)
+        typed = site.typed.get(_path(url), frozenset())
+        if not body and not typed:
+            return False  # most URLs with parameters
         sent = sent_fields(url, body)
         names = {name for name, _ in sent}
-        if not body and names.isdisjoint(site.typed.get(_path(url), ())):
+        if not body and names.isdisjoint(typed):
             return False
         if is_login(names) or (names & site.login_names) - site.names:
             return False

@@ -31,7 +31,7 @@ MAX_FIELDS = 100
 _MAX_VALUE_CHARS = 200
 _MAX_CHOICES = 200
 _UNLABELLED = frozenset({"hidden", "image", "reset", "submit", "button"})
-_PASSWORD = re.compile(r"passw|pwd|^pass$", re.IGNORECASE)
+_PASSWORD = re.compile(r"passw|^passe?$|de_?passe|pwd|^pw$|senha|contrase|kennwort", re.IGNORECASE)
 # What a script or a server wrote into a form: state, tokens.
 _MACHINE = re.compile(r"^_|token|csrf|nonce|session|viewstate", re.IGNORECASE)
 _CONTROLS = ("input", "select", "textarea")
