@@ -69,7 +69,7 @@ class TestEvaluate:
 
     def test_side_by_side_marks_what_is_kept_and_what_is_gold(self, tmp_path):
         story = "".join(f"<p>{text(n, 40)} &lt;{n}&gt;.</p>" for n in range(4))
-        html = f"<body><ul class=nav><li><a href=/>Home</a></li></ul>{story}<p>{text('late', 40)}</p>"
+        html = f"<body><ul class=nav>{'<li><a href=/>Menu</a></li>' * 9}</ul>{story}<p>{text('late', 40)}</p>"
         pages = [
             GoldPage("small", "1", html.encode(), words_of(f"Home {text(0, 40)} {text(1, 40)} {text('late', 40)}"))
         ]
@@ -78,3 +78,4 @@ class TestEvaluate:
         assert 3 * f"<td class='kept'>{text(0, 40)} &lt;0&gt;.</td>" in shown
         wrong = f"<td class='wrong'>{text(2, 40)} &lt;2&gt;.</td>"
         assert 2 * wrong + wrong.replace("wrong", "") in shown
+        assert "<summary>9 blocks left out by all</summary>Menu | Menu" in shown

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -32,6 +33,8 @@ _WORD = re.compile(r"\w+")
 Extract = Callable[[bytes], str]
 N_PICTURED = 10
 """Pages of the file for people, evenly spaced over all."""
+N_FOLDED = 5
+"""Blocks in a row that all leave out and that are shown: menus would fill the screen."""
 
 
 class Score(NamedTuple):
@@ -252,14 +255,22 @@ def _table(page: GoldPage, judge: extractor.Extractor) -> str:
     )
     # The lines of CETD are other blocks than these.
     marks = [is_kept, gold_shares(blocks, dense) >= 0.5, is_gold]
-    rows = "".join(
-        f"<tr>{''.join(_cell(text, kept, in_gold) for kept in found)}</tr>"
-        for text, in_gold, *found in zip(
-            blocks.texts, is_gold.tolist(), *(mark.tolist() for mark in marks), strict=True
-        )
-    )
+    blocks_and_marks = zip(blocks.texts, *(mark.tolist() for mark in marks), strict=True)
+    rows = "".join(_rows(list(some)) for _, some in groupby(blocks_and_marks, lambda row: any(row[1:])))
     caption = f"<h2 id='{page.folder}-{page.name}'>{page.folder}/{page.name}</h2>"
     return f"{caption}<table><thead><tr>{heads}<th>gold</th></tr></thead>{rows}</table>"
+
+
+def _rows(blocks: Sequence[tuple[str, bool, bool, bool]]) -> str:
+    """Return the rows of *blocks*, each with its marks, gold last; a long stretch that all leave out is folded."""
+    if len(blocks) > N_FOLDED and not any(blocks[0][1:]):
+        texts = html_escape.escape(" | ".join(text for text, *_ in blocks))
+        summary = f"<summary>{len(blocks)} blocks left out by all</summary>"
+        return f"<tr><td colspan=3><details>{summary}{texts}</details></td></tr>"
+    return "".join(
+        f"<tr>{''.join(_cell(text, kept, in_gold) for kept in (learned, dense, in_gold))}</tr>"
+        for text, learned, dense, in_gold in blocks
+    )
 
 
 def _cell(text: str, kept: bool, in_gold: bool) -> str:
