@@ -69,10 +69,9 @@ class TestEvaluate:
 
     def test_side_by_side_marks_what_is_kept_and_what_is_gold(self, tmp_path):
         story = "".join(f"<p>{text(n, 40)} &lt;{n}&gt;.</p>" for n in range(4))
-        html = f"<body><ul class=nav>{'<li><a href=/>Menu</a></li>' * 9}</ul>{story}<p>{text('late', 40)}</p>"
-        pages = [
-            GoldPage("small", "1", html.encode(), words_of(f"Home {text(0, 40)} {text(1, 40)} {text('late', 40)}"))
-        ]
+        menu = f"<div class=nav><ul>{'<li><a href=/>Menu</a></li>' * 9}</ul></div>"
+        html = f"<body>{menu}<div class=article>{story}<p>{text('late', 40)}</p></div>"
+        pages = [GoldPage("small", "1", html.encode(), words_of(f"{text(0, 40)} {text(1, 40)} {text('late', 40)}"))]
         side_by_side(pages, {"small": shipped()}, tmp_path / "pages.html")
         shown = (tmp_path / "pages.html").read_text()
         assert 3 * f"<td class='kept'>{text(0, 40)} &lt;0&gt;.</td>" in shown
