@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from scrapy_replica.evaluation import text
-from scrapy_replica.focus.svmc import MAPPERS, SVMC
 
 SPLIT = text.Split("label", "yes", 20, 100, 10, 8, 40, None)
 
@@ -39,7 +38,7 @@ class TestDivide:
 
 
 class TestClassifiers:
-    @pytest.mark.parametrize("name", text.CLASSIFIERS)
+    @pytest.mark.parametrize("name", list(text.MODELS))
     def test_separates_two_vocabularies(self, name: str) -> None:
         pytest.importorskip("sklearn")
         assert text.measure(name, text.divide(*documents(), SPLIT, 0))["f1"] > 0.6
@@ -52,21 +51,6 @@ class TestClassifiers:
 class TestBestLine:
     def test_prefers_recall_bought_cheaply(self) -> None:
         assert text.best_line(np.array([0.9, 0.8, 0.1]), np.linspace(0, 0.5, 50)) == 0.8
-
-
-class TestSVMC:
-    @pytest.mark.parametrize("mapper", sorted(MAPPERS))
-    def test_strong_negatives_are_negative(self, mapper: str) -> None:
-        sparse = pytest.importorskip("scipy.sparse")
-        positive = sparse.csr_matrix(np.tile([[0.8, 0.6, 0.0, 0.0]], (6, 1)))
-        unlabelled = sparse.csr_matrix(np.array([[0.0, 0.0, 0.6, 0.8]] * 8 + [[0.8, 0.6, 0.0, 0.0]] * 2))
-        chosen = MAPPERS[mapper](positive, unlabelled)
-        assert chosen[:8].all()
-        assert not chosen[8:].any()
-
-    def test_unknown_mapper_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="no mapper"):
-            SVMC("2-dnf")
 
 
 @pytest.mark.shared
