@@ -72,7 +72,7 @@ class TestTopic:
     def test_one_example_ranks_the_topic_first(self, fitted: Fitted) -> None:
         model = fitted(EXAMPLES[:1], OTHERS + HIDDEN)
         on, off = np.array(relevances(model, ON_TOPIC)), np.array(relevances(model, OFF_TOPIC))
-        assert (on[:, None] > off).mean() > 0.85  # .90 measured with SVMC, .99 and more with the others
+        assert (on[:, None] > off).mean() > 0.85  # .90 measured with SVMC, .98 with the others
 
     def test_examples_in_another_language_find_nothing(self, fitted: Fitted) -> None:
         russian = [terms(f"скрытая марковская модель и цепь {word}", "ru") for word in ("раз", "два", "три", "вновь")]
