@@ -1,40 +1,35 @@
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 
 from scrapy_replica.focus.background import Background
-from scrapy_replica.focus.elkan_noto import ElkanNoto, Matrix, fit_logistic
-from scrapy_replica.focus.relevance import Relevance
+from scrapy_replica.focus.elkan_noto import ElkanNoto, fit_logistic
+from scrapy_replica.focus.linear import Matrix
+
+Terms = Mapping[str, int]
 
 HOCKEY = [{"puck": 2, "goal": 1, f"name{i}": 1} for i in range(12)]
 REST = [{"tax": 2, "vote": 1, f"town{i}": 1} for i in range(60)]
 
 
+def fitted(positives: Sequence[Terms], unlabelled: Sequence[Terms]) -> ElkanNoto:
+    model = ElkanNoto()
+    model.fit(positives, Background.from_documents(unlabelled))
+    return model
+
+
 class TestElkanNoto:
     def test_finds_the_positives_hidden_in_the_unlabelled(self) -> None:
-        model = ElkanNoto.fit(HOCKEY[:6], HOCKEY[6:] + REST)
-        assert all(model.probability(terms) > 0.5 for terms in HOCKEY)
-        assert all(model.probability(terms) < 0.5 for terms in REST)
+        model = fitted(HOCKEY[:6], HOCKEY[6:] + REST)
+        assert all(model.relevance(terms) > 0.5 for terms in HOCKEY)
+        assert all(model.relevance(terms) < 0.5 for terms in REST)
 
     def test_one_example_is_enough(self) -> None:
-        model = ElkanNoto.fit(HOCKEY[:1], REST + HOCKEY[5:6])
-        assert model.probability(HOCKEY[3]) > model.probability(REST[3])
-
-    def test_no_example_is_an_error(self) -> None:
-        with pytest.raises(ValueError, match="at least one page"):
-            ElkanNoto.fit([], REST)
-
-    def test_no_background_is_an_error(self) -> None:
-        with pytest.raises(ValueError, match="background"):
-            ElkanNoto.fit(HOCKEY, [])
-
-    def test_words_of_another_language_are_not_relevant(self) -> None:
-        assert ElkanNoto.fit(HOCKEY[:6], REST).probability({"Eishockey": 3, "Tor": 2}) < 0.5
-
-    def test_saved_and_loaded(self) -> None:
-        model = ElkanNoto.fit(HOCKEY[:6], REST)
-        assert ElkanNoto.load(model.save()).probability(HOCKEY[8]) == model.probability(HOCKEY[8])
+        model = fitted(HOCKEY[:1], REST + HOCKEY[5:6])
+        assert model.relevance(HOCKEY[3]) > model.relevance(REST[3])
 
 
 class TestFitLogistic:
@@ -49,12 +44,3 @@ class TestFitLogistic:
         peer = linear.LogisticRegression(C=1.0, class_weight="balanced", tol=1e-8).fit(dense, labels)
         assert weights == pytest.approx(peer.coef_[0], abs=1e-3)
         assert intercept == pytest.approx(peer.intercept_[0], abs=1e-3)
-
-
-class TestRelevance:
-    def test_saved_and_loaded(self) -> None:
-        model, again = Relevance(), Relevance()
-        model.fit(HOCKEY[:6], Background.from_documents([{**terms, f"u{i}": 1} for i, terms in enumerate(REST * 4)]))
-        again.load(model.save())
-        assert again.relevance(HOCKEY[8]) == pytest.approx(model.relevance(HOCKEY[8]))
-        assert model.relevance(HOCKEY[8]) > 0.5 > model.relevance(REST[2])

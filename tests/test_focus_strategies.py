@@ -70,6 +70,26 @@ class TestEveryStrategy:
         assert np.isfinite(strategy.scores(itself, itself.links)).all()
         assert all(np.isfinite(score) for score in strategy.rescored().values())
 
+    def test_one_giant_host_leaves_room_for_the_others_under_a_cap(self, strategy: Strategy) -> None:
+        urls = [f"http://{f'h{i % 4}' if i % 10 == 9 else 'giant'}.org/{i}" for i in range(300)]
+        graph = [[(3 * i + k, "page") for k in (1, 2, 3) if 3 * i + k < 300] for i in range(300)]
+        mask = np.array([i % 2 == 0 for i in range(300)])
+        pages = [(url, "", ON_TOPIC if on else {"picture": 2}) for url, on in zip(urls, mask, strict=True)]
+        found = build(pages, graph, [0], {"topic": []})
+        order = visit(found, strategy, np.where(mask, 0.9, 0.05), Limits(per_host=120))
+        hosts = [urls[number].split("/")[2] for number in order]
+        assert hosts.count("giant.org") == 120
+        assert len(hosts) > 120 + 5
+        assert len(set(order.tolist())) == len(order)
+
+    def test_duplicate_links_and_copies_of_pages_are_visited_once(self, strategy: Strategy) -> None:
+        urls = [f"http://a.org/{'topic' if i % 3 == 0 else 'misc'}/{i}" for i in range(60)]
+        graph = [[(2 * i + 1 + k % 2, "copy") for k in range(6) if 2 * i + 2 < 60] + [(i, "self")] for i in range(60)]
+        terms = [ON_TOPIC if i % 3 == 0 else {"picture": 2} for i in range(60)]
+        found = build([(u, "", t) for u, t in zip(urls, terms, strict=True)], graph, [0], {"topic": []})
+        order = visit(found, strategy, np.where(np.arange(60) % 3 == 0, 0.9, 0.05))
+        assert sorted(order.tolist()) == np.flatnonzero(found.reachable()).tolist()
+
 
 class TestFocused:
     """On a site whose topic lies in one directory a focused order must beat the order of discovery."""

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    Terms = Mapping[str, int]
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "pt")
 """Languages whose term statistics ship with the package."""
@@ -47,6 +49,22 @@ class Background:
         """Return the same background with more unlabelled pages."""
         more = tuple(terms for terms in documents if terms)
         return Background(documents=self.documents + more, frequencies=self.frequencies)
+
+
+def examples_and_others(positives: Sequence[Terms], background: Background) -> tuple[list[Terms], list[Terms]]:
+    """Return the examples of a topic and the background's documents that are none of them, each distinct and not empty.
+
+    Raises ValueError when no example has a term.
+    """
+    examples = _distinct(positives)
+    if not examples:
+        raise ValueError("no positive example with any text: give at least one page that is on topic")
+    others = [terms for key, terms in _distinct(background.documents).items() if key not in examples]
+    return list(examples.values()), others
+
+
+def _distinct(documents: Iterable[Terms]) -> dict[frozenset[tuple[str, int]], Terms]:
+    return {frozenset(terms.items()): terms for terms in documents if terms}
 
 
 def pack(frequencies: Mapping[str, float]) -> bytes:

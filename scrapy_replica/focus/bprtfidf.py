@@ -7,8 +7,10 @@ import math
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
+from scrapy_replica.focus.background import examples_and_others
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from scrapy_replica.focus.background import Background
 
@@ -74,13 +76,9 @@ class BPrTFIDF:
         Equal examples count once, and documents of the background that are among the examples not at all. Raises
         ValueError when no example has a term, or the background is empty.
         """
-        examples = _distinct(positives)
-        unlabelled = [terms for key, terms in _distinct(background.documents).items() if key not in examples]
-        if not examples:
-            raise ValueError("no positive example with any text: give at least one page that is on topic")
+        positive, unlabelled = examples_and_others(positives, background)
         if not unlabelled and not background.frequencies:
             raise ValueError("the background is empty: give unlabelled pages or a language with shipped statistics")
-        positive = list(examples.values())
         fewest = 2 if len(positive) >= ENOUGH_POSITIVES else 1
         documents = len(unlabelled) / max(len(positive), FEWEST_POSITIVES)
         self._weights = _weights(positive, unlabelled, background.frequencies, fewest, documents)
@@ -123,10 +121,6 @@ def membership(weights: Mapping[str, float], terms: Terms, empty_words: float) -
 
 _TABLE = 1024
 _DAMPED = (0.0, *(1.0 + math.log(count) for count in range(1, _TABLE)))
-
-
-def _distinct(documents: Iterable[Terms]) -> dict[frozenset[tuple[str, int]], Terms]:
-    return {frozenset(terms.items()): terms for terms in documents if terms}
 
 
 def _sums(documents: Sequence[Terms]) -> tuple[dict[str, float], dict[str, int]]:

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.background import Background, examples_and_others
 from scrapy_replica.focus.bprtfidf import BPrTFIDF
 from scrapy_replica.focus.elkan_noto import ElkanNoto
 from scrapy_replica.focus.state import pack, unpack
 
+Terms = Mapping[str, int]
+
 FEWEST_DOCUMENTS = 200
 """Unlabelled pages below which the logistic regression has nothing to tell the examples from."""
+
+
+class RelevanceModel(Protocol):
+    """What learns a topic from examples and unlabelled text: B-PrTFIDF, SVMC, Elkan & Noto, the mean."""
+
+    def fit(self, positives: Sequence[Terms], background: Background) -> None:
+        """Learn a topic from stem counts; raises ``ValueError`` where it cannot be learnt."""
+
+    def relevance(self, terms: Terms) -> float:
+        """Return how sure the model is that a page is on topic, 0..1; more than .5 is relevant."""
+
+    def save(self) -> bytes:
+        """Return the fitted model, without pickled objects."""
+
+    def load(self, state: bytes) -> None:
+        """Take the model that :meth:`save` returned."""
 
 
 class Relevance:
@@ -24,17 +43,18 @@ class Relevance:
         self._bayes = BPrTFIDF()
         self._regression: ElkanNoto | None = None
 
-    def fit(self, positives: Sequence[Mapping[str, int]], background: Background) -> None:
+    def fit(self, positives: Sequence[Terms], background: Background) -> None:
         """Learn a topic. Raises ``ValueError`` when no example has a term, or the background is empty."""
         self._bayes.fit(positives, background)
-        examples = [terms for terms in positives if terms]
-        if len(background.documents) >= FEWEST_DOCUMENTS:
-            self._regression = ElkanNoto.fit(examples, background.documents)
+        _, others = examples_and_others(positives, background)
+        self._regression = ElkanNoto() if len(others) >= FEWEST_DOCUMENTS else None
+        if self._regression:
+            self._regression.fit(positives, background)
 
-    def relevance(self, terms: Mapping[str, int]) -> float:
+    def relevance(self, terms: Terms) -> float:
         """Return how sure the models are that a page is on topic, 0..1; more than .5 is relevant."""
         bayes = self._bayes.relevance(terms)
-        return bayes if self._regression is None else (bayes + self._regression.probability(terms)) / 2.0
+        return bayes if self._regression is None else (bayes + self._regression.relevance(terms)) / 2.0
 
     def save(self) -> bytes:
         """Return both models as NPZ."""
@@ -45,4 +65,6 @@ class Relevance:
         """Take the models that :meth:`save` returned."""
         parts = unpack(state)
         self._bayes.load(parts["bayes"])
-        self._regression = ElkanNoto.load(parts["regression"]) if parts["regression"] else None
+        self._regression = ElkanNoto() if parts["regression"] else None
+        if self._regression:
+            self._regression.load(parts["regression"])

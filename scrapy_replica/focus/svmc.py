@@ -1,18 +1,24 @@
 """SVMC: support vector machines from positive and unlabelled examples, in two stages (Yu 2005).
 
 Mapping finds strong negatives in U; convergence retrains a nu-SVM and moves what it calls negative, until nothing does.
-Needs scikit-learn (extra ``learn``).
+To learn needs scikit-learn (extra ``learn``), to judge pages does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.focus.background import Background, examples_and_others
+from scrapy_replica.focus.linear import LinearModel, sigmoid, term_idf, term_matrix
+
 BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+Terms = Mapping[str, int]
 Mapper = Callable[[Any, Any], BoolArray]
 
 ROUNDS = 50
@@ -40,7 +46,7 @@ def one_dnf(positive: Any, unlabelled: Any) -> BoolArray:
 
 def one_class(positive: Any, unlabelled: Any) -> BoolArray:
     """Return which rows of *unlabelled* a one-class SVM of P rejects; nu is the smallest that rejects any."""
-    svm = _sklearn("svm")
+    svm = _learn("sklearn.svm")
     rejected = np.zeros(unlabelled.shape[0], dtype=bool)
     for nu in ONE_CLASS_NU:
         model = svm.OneClassSVM(kernel="linear", nu=nu).fit(positive)
@@ -62,53 +68,70 @@ MAPPERS: dict[str, Mapper] = {"1-dnf": one_dnf, "osvm": one_class, "cosine": cos
 
 
 class SVMC:
-    """Sparse rows of unit length -> decision values; positive means relevant."""
+    """Relevance by the last nu-SVM; kernel: the cosine of TF-IDF rows. Unfitted it finds nothing relevant."""
 
-    def __init__(self, mapper: str = "1-dnf", nu: float = NU) -> None:
+    def __init__(self, mapper: str = "1-dnf") -> None:
         if mapper not in MAPPERS:
             raise ValueError(f"there is no mapper {mapper!r}; choose one of {', '.join(MAPPERS)}")
         self._map = MAPPERS[mapper]
-        self._nu = nu
-        self.rounds = 0
-        self.weights: NDArray[np.float64] = np.zeros(0)
-        self.intercept = 0.0
+        self._model = LinearModel()
 
-    def fit(self, positive: Any, unlabelled: Any) -> None:
-        """Learn from two SciPy CSR matrices. Raises ValueError if the mapper finds no strong negative."""
-        negatives = self._map(positive, unlabelled)
+    def fit(self, positives: Sequence[Terms], background: Background) -> None:
+        """Learn a topic.
+
+        Raises ``ValueError`` when no example has a term, the background has no other document, or the mapper finds
+        none that is surely off topic, and ``ImportError`` without scikit-learn.
+        """
+        examples, others = examples_and_others(positives, background)
+        if not others:
+            raise ValueError("the background is empty: give unlabelled pages")
+        idf = term_idf([*examples, *others])
+        matrix = term_matrix([*examples, *others], idf)
+        rows = _learn("scipy.sparse").csr_matrix((matrix.values, (matrix.rows, matrix.columns)), shape=matrix.shape)
+        negatives = self._map(rows[: len(examples)], rows[len(examples) :])
         if not negatives.any():
             raise ValueError("the mapper found no page that is surely off topic: give more unlabelled pages")
-        for self.rounds in range(1, ROUNDS + 1):
-            self._train(positive, unlabelled[negatives])
-            moved = ~negatives & (self.decide(unlabelled) < 0)
-            if not moved.any():
-                return
-            negatives |= moved
+        weights, intercept = converge(rows, negatives)
+        self._model = LinearModel(idf, weights.tolist(), intercept)
 
-    def _train(self, positive: Any, negative: Any) -> None:
-        """Fit a linear nu-SVM; nu is lowered where the classes are too unequal for it to be feasible."""
-        sparse = _scipy_sparse()
-        rows = sparse.vstack([positive, negative])
-        labels = np.repeat([1, -1], [positive.shape[0], negative.shape[0]])
-        feasible = 2.0 * min(positive.shape[0], negative.shape[0]) / len(labels)
-        model = _sklearn("svm").NuSVC(kernel="linear", nu=min(self._nu, 0.95 * feasible)).fit(rows, labels)
-        self.weights = np.asarray(model.coef_.todense()).ravel()
-        self.intercept = float(model.intercept_[0])
+    def relevance(self, terms: Terms) -> float:
+        """Return the logistic function of the SVM's value, 0..1; a page without a known term gets 0."""
+        return sigmoid(self._model.margin(terms))
 
-    def decide(self, rows: Any) -> NDArray[np.float64]:
-        return np.asarray(rows @ self.weights, dtype=np.float64).ravel() + self.intercept
+    def save(self) -> bytes:
+        """Return the fitted model as NPZ."""
+        return self._model.save()
+
+    def load(self, state: bytes) -> None:
+        """Take the model that :meth:`save` returned."""
+        self._model, _ = LinearModel.load(state)
 
 
-def _sklearn(module: str) -> Any:
+def converge(rows: Any, negatives: BoolArray) -> tuple[FloatArray, float]:
+    """Return weights and intercept of the nu-SVM that calls no more of U negative.
+
+    *rows*: P above U, CSR; *negatives*: which rows of U the mapper is sure of. All inner products are taken once
+    (8 n^2 bytes): a round on 3,300 documents costs .14 s instead of 2.7 s with sparse rows. nu is lowered where the
+    classes are too unequal for it to be feasible.
+    """
+    positives = rows.shape[0] - len(negatives)
+    products = (rows @ rows.T).toarray()
+    for _ in range(ROUNDS):
+        train = np.flatnonzero(np.concatenate([np.ones(positives, dtype=bool), negatives]))
+        labels = np.where(train < positives, 1, -1)
+        feasible = 2.0 * min(positives, len(train) - positives) / len(train)
+        svm = _learn("sklearn.svm").NuSVC(kernel="precomputed", nu=min(NU, 0.95 * feasible))
+        svm.fit(products[np.ix_(train, train)], labels)
+        support, alphas, intercept = train[svm.support_], svm.dual_coef_.ravel(), float(svm.intercept_[0])
+        moved = ~negatives & (products[positives:, support] @ alphas + intercept < 0)
+        if not moved.any():
+            break
+        negatives = negatives | moved
+    return np.asarray(rows[support].T @ alphas, dtype=np.float64), intercept
+
+
+def _learn(module: str) -> Any:
     try:
-        import importlib  # noqa: PLC0415
-
-        return importlib.import_module(f"sklearn.{module}")
+        return import_module(module)
     except ImportError as error:
         raise ImportError("SVMC needs scikit-learn: pip install scrapy-replica[learn]") from error
-
-
-def _scipy_sparse() -> Any:
-    import importlib  # noqa: PLC0415
-
-    return importlib.import_module("scipy.sparse")
