@@ -23,6 +23,27 @@ class Link(NamedTuple):
     """The link carries ``rel=nofollow``."""
 
 
+class FormField(NamedTuple):
+    """One field of a form: its name, what a person reads beside it, and the values it offers or holds."""
+
+    name: str
+    label: str
+    values: tuple[str, ...]
+
+
+class Form(NamedTuple):
+    """One form of a page."""
+
+    action: str
+    """Absolute URL that it is sent to."""
+    method: str
+    """``get`` or ``post``."""
+    fields: tuple[FormField, ...]
+    """Those that a person sees, one for each name, in document order."""
+    is_login: bool
+    """It asks for a password: nothing of what is sent to it may be kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Two hosts serve one site: *copy* is not fetched any more, *keeper* is."""
@@ -67,6 +88,7 @@ class Page:
     redirected_from: tuple[str, ...] = ()
     """URLs that led here, first requested first."""
     links: tuple[Link, ...] = ()
+    forms: tuple[Form, ...] = ()
     ip: str | None = None
     """Address that answered."""
 

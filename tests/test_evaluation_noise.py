@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from web import text
 
-from scrapy_replica.evaluation.noise import evaluate, lcs_scores, read_pages, score, side_by_side
+from scrapy_replica.evaluation.noise import GoldPage, evaluate, lcs_scores, read_pages, score, side_by_side, words_of
 from scrapy_replica.pages.extractor import shipped
 
 
@@ -31,9 +32,9 @@ class TestLcsScores:
 
 @pytest.fixture
 def folder(tmp_path):
-    for kind, name, text in (("html", "1.html", "<body><p>One Two three"), ("gold", "1.txt", "one, two")):
+    for kind, name, content in (("html", "1.html", "<body><p>One Two three"), ("gold", "1.txt", "one, two")):
         (tmp_path / "small" / kind).mkdir(parents=True)
-        (tmp_path / "small" / kind / name).write_text(text)
+        (tmp_path / "small" / kind / name).write_text(content)
     return tmp_path
 
 
@@ -66,6 +67,14 @@ class TestEvaluate:
         assert figures["learned.small.recall"] == 100
         assert "small/1" in (tmp_path / "pages.html").read_text()
 
-    def test_side_by_side_marks_what_is_kept(self, folder, tmp_path):
-        side_by_side(read_pages(folder), {"small": shipped()}, tmp_path / "pages.html")
-        assert "<p class=kept>One Two three</p>" in (tmp_path / "pages.html").read_text()
+    def test_side_by_side_marks_what_is_kept_and_what_is_gold(self, tmp_path):
+        story = "".join(f"<p>{text(n, 40)} &lt;{n}&gt;.</p>" for n in range(4))
+        menu = f"<div class=nav><ul>{'<li><a href=/>Menu</a></li>' * 9}</ul></div>"
+        html = f"<body>{menu}<div class=article>{story}<p>{text('late', 40)}</p></div>"
+        pages = [GoldPage("small", "1", html.encode(), words_of(f"{text(0, 40)} {text(1, 40)} {text('late', 40)}"))]
+        side_by_side(pages, {"small": shipped()}, tmp_path / "pages.html")
+        shown = (tmp_path / "pages.html").read_text()
+        assert 3 * f"<td class='kept'>{text(0, 40)} &lt;0&gt;.</td>" in shown
+        wrong = f"<td class='wrong'>{text(2, 40)} &lt;2&gt;.</td>"
+        assert 2 * wrong + wrong.replace("wrong", "") in shown
+        assert "<summary>9 blocks left out by all</summary>Menu | Menu" in shown

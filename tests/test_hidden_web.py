@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lxml import html
+from lxml import etree, html
 
 from scrapy_replica.evaluation.forms import evaluate
-from scrapy_replica.pages.hidden_web import MAX_LEVELS, hidden_web_text, own_matches, query_scores, visible_elements
+from scrapy_replica.pages.hidden_web import (
+    MAX_ELEMENTS,
+    MAX_LEVELS,
+    hidden_web_text,
+    own_matches,
+    query_scores,
+    visible_elements,
+)
 from scrapy_replica.pages.text_tree import read_text_tree
 
 EXAMPLE = """<body><p> Nome do candidato aprovado </p><table><tr id="tr1"><td id="td1"> Julia </td>
@@ -56,6 +63,34 @@ class TestHiddenWebText:
     def test_a_page_without_text_has_no_content(self):
         assert hidden_web_text(html.document_fromstring("<body><img src=x>"), QUERY) == ""
 
+    @pytest.mark.parametrize(
+        "markup",
+        [
+            "<body>marcelo",
+            "<a href=/>Marcelo</a>" * 500,
+            "<pre>nome marcelo</pre>" * 50,
+            "<table>" + "<tr><td>مرحبا بالعالم<td>漢字漢字" * 50,
+            "<my-record><my-cell>marcelo</my-cell></my-record>" * 50,
+            "<svg><text>x</text></svg><math><mi>y</mi></math><template>z</template><noscript>u</noscript>",
+            "<div>" * 100_000 + "marcelo",
+            "<!-- x --><?y z?><p hidden>a<p aria-hidden=true>b<p style='display:none'>c",
+            "<td></p></div><tr>marcelo</table>" * 50,
+        ],
+    )
+    def test_odd_pages_are_read_and_not_changed(self, markup):
+        root = etree.fromstring(markup, etree.HTMLParser(huge_tree=True))
+        before = etree.tostring(root)
+        assert isinstance(hidden_web_text(root, QUERY), str)
+        assert etree.tostring(root) == before
+
+    def test_a_page_of_too_many_elements_is_not_judged(self):
+        rows = "<tr><td>Marcelo Silva aprovado<td>nome do candidato" * 40
+        small, large = (
+            html.document_fromstring(f"<body><table>{rows}</table><p>{'<b></b>' * n}") for n in (10, MAX_ELEMENTS)
+        )
+        assert "Marcelo" in hidden_web_text(small, QUERY)
+        assert hidden_web_text(large, QUERY) == ""
+
 
 @pytest.fixture(scope="module")
 def folder(shared, tmp_path_factory):
@@ -74,7 +109,9 @@ def folder(shared, tmp_path_factory):
 class TestDecisionTree:
     def test_content_on_sites_and_vendors_never_seen(self, folder):
         figures = evaluate(folder)
-        # Measured on the 16 council sites: .977 and .987; CETD .923.
-        assert figures["tree.leave_site_out.content_f1"] >= 0.96
-        assert figures["tree.leave_vendor_out.content_f1"] >= 0.97
-        assert figures["tree.leave_site_out.content_f1"] > figures["cetd.leave_site_out.content_f1"]
+        # Measured on the 16 council sites: content .977 and .987, noise .977 and .987; CETD .940.
+        for measure in ("content_f1", "noise_f1", "weighted_f1"):
+            assert figures[f"tree.leave_site_out.{measure}"] >= 0.97
+            assert figures[f"tree.leave_vendor_out.{measure}"] >= 0.975
+            assert figures[f"tree_without_query.leave_site_out.{measure}"] >= 0.975
+            assert figures[f"cetd.leave_site_out.{measure}"] <= 0.95

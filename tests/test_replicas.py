@@ -7,7 +7,8 @@ import pytest
 
 from scrapy_replica.evaluation import replicas
 from scrapy_replica.evaluation.replica_crawl import crawl_figures, held_out_crawl_figures
-from scrapy_replica.evaluation.replica_pairs import alias_hosts, pair_table, read_pages, read_truth
+from scrapy_replica.evaluation.replica_pairs import alias_hosts, pages_of_warc, pair_table, read_pages, read_truth
+from scrapy_replica.records import Noise
 from scrapy_replica.sites.judge import Judge
 
 pytestmark = pytest.mark.shared
@@ -26,6 +27,12 @@ def pages(folder):
 @pytest.fixture(scope="module")
 def table(folder, pages):
     return pair_table(read_truth(folder), pages, alias_hosts(folder))
+
+
+def test_main_text_is_found_as_asked(folder):
+    (first, *_) = sorted((folder / "warc").iterdir())
+    words = {noise: sum(page.words for page in pages_of_warc(first, noise)) for noise in Noise}
+    assert words[Noise.NONE] > max(words[Noise.CETD], words[Noise.LEARNED])
 
 
 class TestTable:

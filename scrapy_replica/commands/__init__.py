@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_replica.commands import crawl, evaluate, explain, hosts, rehearse, rules
+from scrapy_replica.commands import crawl, evaluate, explain, forms, hosts, rehearse, rules
 
 if TYPE_CHECKING:
     from scrapy_replica.commands.command import Command
@@ -22,6 +22,7 @@ COMMANDS: tuple[Command, ...] = (
     hosts.BlockCommand(),
     hosts.AllowCommand(),
     rules.RulesCommand(),
+    forms.FormsCommand(),
     evaluate.EvalCommand(),
 )
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, print_figures
+from scrapy_replica.config import Config
+from scrapy_replica.records import Noise
 
 if TYPE_CHECKING:
     import argparse
@@ -28,6 +30,9 @@ class EvalCommand(Command):
         replicas.add_argument("--crawl", action="store_true", help="rehearse one crawl over all hosts and judge in it")
         replicas.add_argument("--train", metavar="DIR", help="learn from this folder instead of the other folds")
         replicas.add_argument("--model", metavar="FILE", help="take this judge as it is")
+        replicas.add_argument(
+            "--noise", choices=[n.value for n in Noise], default=Config.noise.value, help="see REPLICA_NOISE"
+        )
         replicas.set_defaults(evaluate=replica_figures)
         dust = questions.add_parser("dust", help="DUST rules: a table like dust_urls.csv.gz")
         dust.add_argument("file", metavar="FILE")
@@ -66,12 +71,12 @@ def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     from scrapy_replica.evaluation import replica_crawl, replica_pairs, replicas  # noqa: PLC0415 - extra learn
     from scrapy_replica.sites.judge import Judge  # noqa: PLC0415
 
-    folder = existing(opts.folder)
+    folder, noise = existing(opts.folder), Noise(opts.noise)
     if not opts.crawl:
-        train = existing(opts.train) if opts.train else None
-        return replicas.evaluate(folder, train_folder=train, model=existing(opts.model) if opts.model else None)
+        train, model = (existing(name) if name else None for name in (opts.train, opts.model))
+        return replicas.evaluate(folder, train_folder=train, model=model, noise=noise)
     judge = Judge.load(existing(opts.model)) if opts.model else Judge.load()
-    truth, pages = replica_pairs.read_truth(folder), replica_pairs.read_pages(folder)
+    truth, pages = replica_pairs.read_truth(folder), replica_pairs.read_pages(folder, noise)
     return replica_crawl.crawl_figures(truth, pages, judge)
 
 

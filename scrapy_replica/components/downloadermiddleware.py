@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ReplicaDownloaderMiddleware:
-    """Decides about requests where another scheduler is in use, and notes why requests fail.
+    """Decides about requests where another scheduler is in use; notes what is sent to forms and why requests fail.
 
     Our scheduler decides when it takes a URL, which is cheaper: a URL that is dropped there takes no download place.
     """
@@ -33,8 +33,11 @@ class ReplicaDownloaderMiddleware:
 
     def process_request(self, request: Request) -> Request | None:
         extension = self._crawler.get_extension(ReplicaExtension)
+        if extension is None:
+            return None
+        extension.note_form(request)
         parts = urlparse_cached(request)
-        if extension is None or extension.has_frontier or is_exempt(request) or parts.path == "/robots.txt":
+        if extension.has_frontier or is_exempt(request) or parts.path == "/robots.txt":
             return None
         host = parts.hostname or ""
         fingerprint = extension.fingerprints.of_request(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from weakref import WeakKeyDictionary, WeakSet
@@ -22,16 +23,23 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Decision, wilson_interval
+from scrapy_replica.pages.hidden_web import hidden_web_text
+from scrapy_replica.pages.links import host_of
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
-from scrapy_replica.records import Novelty, Page
+from scrapy_replica.records import Noise, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lxml import etree
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
     from typing_extensions import Self
+
+    from scrapy_replica.pages.forms import DomainQuery
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +48,9 @@ SCRAPY_STATS = ("scheduler/", "dupefilter/")
 
 ORDERS_SECONDS = 0.5
 """Time between two looks at the orders that a person wrote into the crawl database."""
+
+FORM = "replica_form"
+"""In the ``meta`` of a request that is sent to a form, and of those that it is redirected to."""
 
 FLUSH_EVERY = 100
 """Pages between two flushes of the statistics."""
@@ -149,12 +160,35 @@ class ReplicaExtension:
         if response.status != 200:
             crawl.failed(url_id, response.status, None)
             return None
-        page = page_from_response(response, self.config)
+        page = self._page(response)
         observation = crawl.observe(page, url_id, response.meta.get("depth", 0))
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()
         return observation
+
+    def _page(self, response: Response) -> Page:
+        repeated = self.crawl.repetition.of(host_of(response.url))
+        for_terms = None if self.config.noise is Noise.NONE else repeated.without_repeated
+        return page_from_response(response, self.config, self._query_of(response), for_terms)
+
+    def note_form(self, request: Request) -> None:
+        """Take what *request*, on its way out, sends to a form; :data:`FORM` in its ``meta`` lasts over redirects."""
+        if "redirect_urls" in request.meta:
+            return
+        request.meta.pop(FORM, None)
+        is_encoded = (request.headers.get("Content-Type") or b"").startswith(b"application/x-www-form-urlencoded")
+        body = request.body.decode("utf-8", "replace") if is_encoded else ""
+        if (body or "?" in request.url) and self.crawl.forms.sent(request.url, body):
+            self.crawl.counts["form/sent"] += 1
+            request.meta[FORM] = True
+
+    def _query_of(self, response: Response) -> DomainQuery | None:
+        """Return the domain query that *response* answers; ``None`` if no form returned it."""
+        if FORM not in response.meta:
+            return None
+        self.crawl.counts["form/pages"] += 1
+        return self.crawl.forms.query(host_of(response.url))
 
     def _url_id(self, response: Response) -> int:
         request = response.request
@@ -187,8 +221,17 @@ class ReplicaExtension:
             stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
 
 
-def page_from_response(response: Response, config: Config) -> Page:
-    """Return the page that *response* is, its noise removed and its language guessed as *config* says."""
+def page_from_response(
+    response: Response,
+    config: Config,
+    query: DomainQuery | None = None,
+    for_terms: Callable[[str], str] | None = None,
+) -> Page:
+    """Return the page that *response* is, its noise removed and its language guessed as *config* says.
+
+    Where a form returned it, *query* is the domain query of its site. *for_terms* returns what of the main text terms
+    are taken of.
+    """
     redirected_from = tuple(response.meta.get("redirect_urls", ())) if response.request is not None else ()
     ip = str(response.ip_address) if response.ip_address is not None else None
     if not isinstance(response, HtmlResponse):
@@ -200,8 +243,15 @@ def page_from_response(response: Response, config: Config) -> Page:
         redirected_from=redirected_from,
         ip=ip,
         language_default=config.language,
-        extract=EXTRACTORS[config.noise],
+        extract=EXTRACTORS[config.noise] if query is None else partial(_form_text, query=query, noise=config.noise),
+        for_terms=for_terms,
     )
+
+
+def _form_text(root: etree._Element, *, query: DomainQuery, noise: Noise) -> str:
+    """Return the main text of a page that a form returned; without a record in it, that of any other page."""
+    found = "" if noise is Noise.NONE else hidden_web_text(root, query.terms)
+    return found or EXTRACTORS[noise](root)
 
 
 _observations: WeakKeyDictionary[Response, Observation] = WeakKeyDictionary()

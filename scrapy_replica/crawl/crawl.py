@@ -10,12 +10,14 @@ from typing import TextIO
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.dust import Dust
+from scrapy_replica.crawl.forms import Forms
 from scrapy_replica.crawl.guard import Guard
 from scrapy_replica.crawl.guide import Guide
 from scrapy_replica.crawl.heads import Heads
 from scrapy_replica.crawl.novelty import Duplicates
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.repetition import Repetition
 from scrapy_replica.crawl.replicas import Replicas
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.schema import DEMOTED
@@ -68,6 +70,8 @@ class Crawl:
             self._guard.count(url, is_novel=NOVEL.get(novelty))
         self.replicas = Replicas(config, db, now)
         self.dust = Dust(config, db, now)
+        self.forms = Forms(db.forms)
+        self.repetition = Repetition(db.blocks)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._policy = Policy(config, aliases, self.replicas, self.dust.hit, self._guard)
@@ -137,9 +141,12 @@ class Crawl:
         if page.ip is not None:
             self.db.set_host_ip(page.host, page.ip)
         self._duplicates.add(page)
+        self.counts["form/found"] += self.forms.shown(page.forms)
         if is_new:
             self._pages += 1
             self._guard.count(page.url, is_novel=is_news)
+            if novelty is Novelty.NOVEL:
+                self.repetition.add(page)
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
         self._consequences.of_page(observation)
         self._count(observation)

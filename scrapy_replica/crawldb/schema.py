@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -108,4 +108,22 @@ CREATE TABLE rules (
     images INTEGER NOT NULL DEFAULT 0 -- images that were the page of their URL, less those that do not exist
 );
 CREATE INDEX decided ON decisions (url);
+CREATE TABLE forms (
+    id INTEGER PRIMARY KEY,
+    host TEXT NOT NULL,               -- that the form is sent to
+    action TEXT NOT NULL,             -- URL
+    method TEXT NOT NULL,             -- get or post
+    fields TEXT NOT NULL,             -- JSON: name, label and values of each
+    is_login INTEGER NOT NULL         -- it asks for a password; nothing that is sent to it is kept
+);
+CREATE INDEX forms_of_host ON forms (host);
+CREATE TABLE query_terms (            -- the domain query of a host: terms of labels and of what was sent to its forms
+    host TEXT NOT NULL,
+    term TEXT NOT NULL,
+    PRIMARY KEY (host, term)
+) WITHOUT ROWID;
+CREATE TABLE blocks (
+    host TEXT PRIMARY KEY,
+    state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted
+) WITHOUT ROWID;
 """

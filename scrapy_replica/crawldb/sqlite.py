@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import mmh3
 
+from scrapy_replica.crawldb.blocks import BlockTable
 from scrapy_replica.crawldb.connection import Connection, signed
+from scrapy_replica.crawldb.forms import FormTable
 from scrapy_replica.crawldb.frontier import Frontier, Head
 from scrapy_replica.crawldb.ledger import Ledger
 from scrapy_replica.crawldb.pages import PageTable
@@ -77,6 +79,8 @@ class SqliteCrawlDB:
         self.verdicts = VerdictTable(connection)
         self.rules = RuleTable(connection)
         self.visits = VisitTable(connection)
+        self.forms = FormTable(connection)
+        self.blocks = BlockTable(connection)
         self.commit, self.close = connection.commit, connection.close
         self.meta, self.set_meta = connection.meta, connection.set_meta
         self._read, self._write = connection.read, connection.write

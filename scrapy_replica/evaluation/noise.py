@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from scrapy_replica.evaluation.train_extractor import group_of, parse, read_examples, train
+from scrapy_replica.evaluation.train_extractor import gold_shares, group_of, parse, read_examples, train
 from scrapy_replica.pages import extractor, noise
 from scrapy_replica.pages.blocks import read_blocks
 
@@ -32,6 +33,8 @@ _WORD = re.compile(r"\w+")
 Extract = Callable[[bytes], str]
 N_PICTURED = 10
 """Pages of the file for people, evenly spaced over all."""
+N_FOLDED = 5
+"""Blocks in a row that all leave out and that are shown: menus would fill the screen."""
 
 
 class Score(NamedTuple):
@@ -216,35 +219,60 @@ _PEERS: dict[str, tuple[str, Callable[[Any], Extract]]] = {
 
 
 _STYLE = (
-    "body{font:14px/1.4 sans-serif}table{width:100%;table-layout:fixed}"
-    "td{vertical-align:top;padding:8px;overflow-wrap:anywhere}"
-    "p{margin:2px;color:#999}p.kept{color:#000;background:#dfd}"
+    "body{font:14px/1.4 sans-serif;margin:0 16px}table{width:100%;table-layout:fixed;border-spacing:8px 1px}"
+    "th{position:sticky;top:0;background:#fff;text-align:left;padding:6px}th small{font-weight:normal}"
+    "td{vertical-align:top;padding:2px 6px;overflow-wrap:anywhere;color:#aaa}"
+    "td.kept{color:#000;background:#d4f2d4}td.wrong{color:#000;background:#fbd5d5}td.missed{color:#000;background:#fdeeb5}"
+)
+_LEGEND = (
+    "<p>One row for each block of text. <b style='background:#d4f2d4'>kept</b>, "
+    "<b style='background:#fbd5d5'>kept, but not in the gold text</b>, "
+    "<b style='background:#fdeeb5'>left out, but in the gold text</b>, grey: left out.</p>"
 )
 
 
 def side_by_side(pages: Sequence[GoldPage], judges: Mapping[str, extractor.Extractor], output: Path) -> None:
-    """Write *pages* as one HTML file: all blocks, those marked that each extractor keeps, beside the gold text.
+    """Write *pages* as one HTML file: a row per block, marked where each extractor keeps it and where the gold does.
 
     *judges* holds the learned extractor for each group of sets.
     """
-    rows = "".join(
-        f"<tr><th colspan=3>{page.folder}/{page.name}</th></tr><tr>{_cells(page, judges[group_of(page.folder)])}</tr>"
-        for page in pages
-    )
-    head = "<tr><th>learned</th><th>CETD</th><th>gold</th></tr>"
-    page = f"<!doctype html><meta charset=utf-8><style>{_STYLE}</style><table>{head}{rows}</table>"
-    output.write_text(page, encoding="utf-8")
+    tables = "".join(_table(page, judges[group_of(page.folder)]) for page in pages)
+    contents = " · ".join(f"<a href='#{page.folder}-{page.name}'>{page.folder}/{page.name}</a>" for page in pages)
+    head = f"<!doctype html><meta charset=utf-8><title>Main text</title><style>{_STYLE}</style>"
+    output.write_text(f"{head}{_LEGEND}<p>{contents}</p>{tables}", encoding="utf-8")
 
 
-def _cells(page: GoldPage, judge: extractor.Extractor) -> str:
+def _table(page: GoldPage, judge: extractor.Extractor) -> str:
     root = parse(page.html)
     blocks = read_blocks(root)
-    kept: Any = extractor.kept_runs(blocks, judge) if blocks.texts else []
-    dense = set(noise.main_text(root).split("\n"))
-    learned = _marked(zip(blocks.texts, kept, strict=True))
-    cetd = _marked((text, text in dense) for text in blocks.texts)
-    return f"<td>{learned}</td><td>{cetd}</td><td>{html_escape.escape(' '.join(page.words))}</td>"
+    is_kept = extractor.kept_runs(blocks, judge) if blocks.texts else np.zeros(0, dtype=bool)
+    is_gold = gold_shares(blocks, " ".join(page.words)) >= 0.5
+    dense = noise.main_text(root)
+    learned = "\n".join(text for text, kept in zip(blocks.texts, is_kept.tolist(), strict=True) if kept)
+    heads = "".join(
+        f"<th>{name} <small>F1 {100 * lcs_scores(words_of(text), page.words)[2]:.1f}</small></th>"
+        for name, text in (("learned", learned), ("CETD", dense))
+    )
+    # The lines of CETD are other blocks than these.
+    marks = [is_kept, gold_shares(blocks, dense) >= 0.5, is_gold]
+    blocks_and_marks = zip(blocks.texts, *(mark.tolist() for mark in marks), strict=True)
+    rows = "".join(_rows(list(some)) for _, some in groupby(blocks_and_marks, lambda row: any(row[1:])))
+    caption = f"<h2 id='{page.folder}-{page.name}'>{page.folder}/{page.name}</h2>"
+    return f"{caption}<table><thead><tr>{heads}<th>gold</th></tr></thead>{rows}</table>"
 
 
-def _marked(blocks: Iterable[tuple[str, bool]]) -> str:
-    return "".join(f"<p{' class=kept' if kept else ''}>{html_escape.escape(text)}</p>" for text, kept in blocks)
+def _rows(blocks: Sequence[tuple[str, bool, bool, bool]]) -> str:
+    """Return the rows of *blocks*, each with its marks, gold last; a long stretch that all leave out is folded."""
+    if len(blocks) > N_FOLDED and not any(blocks[0][1:]):
+        texts = html_escape.escape(" | ".join(text for text, *_ in blocks))
+        summary = f"<summary>{len(blocks)} blocks left out by all</summary>"
+        return f"<tr><td colspan=3><details>{summary}{texts}</details></td></tr>"
+    return "".join(
+        f"<tr>{''.join(_cell(text, kept, in_gold) for kept in (learned, dense, in_gold))}</tr>"
+        for text, learned, dense, in_gold in blocks
+    )
+
+
+def _cell(text: str, kept: bool, in_gold: bool) -> str:
+    mark = "kept" if kept and in_gold else "wrong" if kept else "missed" if in_gold else ""
+    return f"<td class='{mark}'>{html_escape.escape(text)}</td>"

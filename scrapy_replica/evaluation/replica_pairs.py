@@ -12,8 +12,9 @@ from lxml import etree
 from numpy.typing import NDArray
 from w3lib.encoding import html_to_unicode
 
-from scrapy_replica.pages.page import page_from_tree
-from scrapy_replica.records import Page
+from scrapy_replica.config import Config
+from scrapy_replica.pages.page import EXTRACTORS, page_from_tree
+from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.baselines import normpaths
 from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.evidence import host_of, path_of
@@ -70,16 +71,19 @@ def read_truth(folder: Path) -> list[dict[str, str]]:
     return rows
 
 
-def read_pages(folder: Path) -> dict[str, list[Page]]:
-    """Return the pages of every WARC file in ``folder/warc`` by host, in the order they stand there."""
+def read_pages(folder: Path, noise: Noise = Config.noise) -> dict[str, list[Page]]:
+    """Return the pages of every WARC file in ``folder/warc`` by host, in the order they stand there.
+
+    *noise* says how their main text is found.
+    """
     pages: dict[str, list[Page]] = {}
     for path in sorted((folder / "warc").glob("*.warc.gz")):
-        for page in pages_of_warc(path):
+        for page in pages_of_warc(path, noise):
             pages.setdefault(page.host, []).append(page)
     return pages
 
 
-def pages_of_warc(path: Path) -> Iterator[Page]:
+def pages_of_warc(path: Path, noise: Noise) -> Iterator[Page]:
     """Yield the HTML pages of a WARC file. Needs fastwarc (``pip install scrapy-replica[warc]``)."""
     try:
         from fastwarc.warc import ArchiveIterator, WarcRecordType  # noqa: PLC0415
@@ -91,7 +95,8 @@ def pages_of_warc(path: Path) -> Iterator[Page]:
             content_type = record.http_headers.get("Content-Type") or "text/html"
             tree = _tree(record.reader.read(), content_type)
             if tree is not None:
-                yield page_from_tree(tree, url, ip=record.headers.get("WARC-IP-Address"))
+                ip = record.headers.get("WARC-IP-Address")
+                yield page_from_tree(tree, url, ip=ip, extract=EXTRACTORS[noise])
 
 
 def _tree(body: bytes, content_type: str) -> etree._Element | None:
@@ -174,7 +179,7 @@ def alias_hosts(folder: Path) -> set[str]:
         return {row["host"] for row in csv.DictReader(file) if row["host_status"].startswith("alias")}
 
 
-def load(folder: Path) -> tuple[PairTable, dict[str, list[Page]]]:
+def load(folder: Path, noise: Noise = Config.noise) -> tuple[PairTable, dict[str, list[Page]]]:
     """Return the pair table and the pages of a folder like ``replicas/``."""
-    pages = read_pages(folder)
+    pages = read_pages(folder, noise)
     return pair_table(read_truth(folder), pages, alias_hosts(folder)), pages

@@ -19,9 +19,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.config import Config
 from scrapy_replica.evaluation.measures import auc, precision_recall_f1, rdr, tpr_at_fpr
 from scrapy_replica.evaluation.replica_pairs import N_FOLDS, PairTable, load
-from scrapy_replica.records import Page
+from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.baselines import BiasedSVM
 from scrapy_replica.sites.em import Start, train
 from scrapy_replica.sites.intervals import Intervals, equal_frequency_cuts
@@ -50,14 +51,16 @@ _EDGES = tuple((np.arange(1, 10) / 10).tolist())
 _FPRS = (0.0, 0.001, 0.005)
 
 
-def evaluate(folder: Path, *, train_folder: Path | None = None, model: Path | None = None) -> dict[str, float]:
+def evaluate(
+    folder: Path, *, train_folder: Path | None = None, model: Path | None = None, noise: Noise = Config.noise
+) -> dict[str, float]:
     """Return every figure for the labelled pairs of *folder*.
 
     With *train_folder*, everything is learnt there in place of the other folds. With *model*, the judge is the one
-    stored there, and the other methods are left out.
+    stored there, and the other methods are left out. *noise* says how main text is found.
     """
-    table, pages = load(folder)
-    other = load(train_folder)[0] if train_folder is not None else None
+    table, pages = load(folder, noise)
+    other = load(train_folder, noise)[0] if train_folder is not None else None
     return figures_of(table, pages, other=other, judge=Judge.load(model) if model is not None else None)
 
 

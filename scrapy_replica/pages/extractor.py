@@ -59,7 +59,7 @@ def main_text(
 
     Linear in the size of the page; the tree is not changed. Without *with_comments* blocks inside elements named as
     reader comments are never kept, whatever they score. *is_repeated* says of a block's text that the host shows it on
-    many pages (:class:`~scrapy_replica.pages.repetition.BlockCounter`): such a block is not kept either.
+    many pages (:class:`~scrapy_replica.pages.repetition.HostBlocks`): such a block is not kept either.
     """
     blocks = read_blocks(root)
     if not blocks.texts:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MODEL_FILE = Path(__file__).with_name("hidden_web.npz")
 MAX_LEVELS = 64
 """A match counts for that many ancestors, so that a page of deep nesting costs no more than its size."""
+MAX_ELEMENTS = 50_000
+"""A larger page is not judged: 0.5 s and 80 MB at this size; the largest of the labelled pages has 671."""
 N_QUERY_COLUMNS = 6
 """The last columns of :func:`node_features`: what the domain query adds."""
 
@@ -186,9 +188,12 @@ def content_elements(tree: TextTree, shares: FloatArray) -> NDArray[np.bool_]:
 
 
 def hidden_web_text(root: etree._Element, query: Collection[str], model: DecisionTree | None = None) -> str:
-    """Return the content of a page that a form returned: a line per block, empty if every element is noise."""
+    """Return the content of a page that a form returned: a line per block, empty if every element is noise.
+
+    Empty as well for a page of more than :data:`MAX_ELEMENTS`. *query* holds case-folded terms.
+    """
     tree = read_text_tree(root)
-    if not tree.text([0]):
+    if len(tree.tags) > MAX_ELEMENTS or not tree.text([0]):
         return ""
     rows = node_features(tree, own_matches(visible_elements(root), query))
     is_content = content_elements(tree, (model or shipped()).content_share(rows))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import mmh3
 
 from scrapy_replica.pages import extractor, noise
+from scrapy_replica.pages.forms import page_forms
 from scrapy_replica.pages.links import Base, host_of, page_links
 from scrapy_replica.pages.simhash import simhash_of, token_hashes
 from scrapy_replica.pages.terms import terms
@@ -36,12 +37,14 @@ def page_from_tree(
     ip: str | None = None,
     language_default: str = "en",
     extract: Callable[[etree._Element], str] = noise.main_text,
+    for_terms: Callable[[str], str] | None = None,
 ) -> Page:
     """Return the :class:`Page` at *url* from *root*, its tree as lxml parsed it, which is not changed.
 
     *encoding* is that of the response: queries of its links are quoted in it. Terms are those of the page's language,
-    *language_default* (ISO 639-1) where it states none. *extract* finds the main text, see :data:`EXTRACTORS`. Linear
-    in the size of the page; no content makes it fail.
+    *language_default* (ISO 639-1) where it states none. *extract* finds the main text, see :data:`EXTRACTORS`;
+    *for_terms* returns what of it terms are taken of, by default the whole. Linear in the size of the page; no content
+    makes it fail.
     """
     head = _Head(root, url, encoding)
     language = _language(root) or head.language
@@ -53,7 +56,7 @@ def page_from_tree(
         title=head.title,
         language=language,
         text=text,
-        terms=terms(text, language or language_default),
+        terms=terms(text if for_terms is None else for_terms(text), language or language_default),
         words=len(tokens),
         signature=_text_signature(text),
         simhash=simhash_of(tokens) if len(tokens) else None,
@@ -61,6 +64,7 @@ def page_from_tree(
         alternates=tuple(head.alternates),
         redirected_from=redirected_from,
         links=page_links(root, head.base),
+        forms=page_forms(root, head.base.absolute),
         ip=ip,
     )
 

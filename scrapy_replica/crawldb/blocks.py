@@ -1,0 +1,21 @@
+"""The table of the blocks of text that hosts repeat."""
+
+from __future__ import annotations
+
+from scrapy_replica.crawldb.connection import Connection
+
+
+class BlockTable:
+    """One row for each host: which blocks of main text its pages share, or those counted so far."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def state(self, host: str) -> bytes | None:
+        """Return what :meth:`enter` stored for *host*."""
+        row = self._read("SELECT state FROM blocks WHERE host = ?", (host,)).fetchone()
+        return row[0] if row else None
+
+    def enter(self, host: str, state: bytes) -> None:
+        """Keep the *state* of *host* in place of an earlier one."""
+        self._write("INSERT OR REPLACE INTO blocks VALUES (?, ?)", (host, state))
