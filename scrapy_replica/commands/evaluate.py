@@ -61,7 +61,7 @@ class EvalCommand(Command):
             return 0
         numbers = {name: value for name, value in figures.items() if value == value}  # noqa: PLR0124 - NaN is no number
         hidden = {"evaluate", "run", "command", "question", "json", "set", "loglevel", "logfile"}
-        inputs = {k: v for k, v in vars(opts).items() if k not in hidden and v not in (None, False)}
+        inputs = {k: v for k, v in vars(opts).items() if k not in hidden and v is not None and v is not False}
         print_figures(numbers, inputs, as_json=opts.json)
         return 0
 
