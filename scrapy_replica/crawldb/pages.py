@@ -34,6 +34,9 @@ class Fetched(NamedTuple):
     twin: int | None = None
 
 
+GONE = (404, 410)
+"""Statuses that say that there is no page."""
+_PAGES = "FROM pages JOIN urls ON urls.id = pages.url"
 INSERT = f"INSERT OR REPLACE INTO pages ({', '.join(Fetched._fields)}) VALUES ({', '.join('?' * len(Fetched._fields))})"
 
 
@@ -63,6 +66,10 @@ class PageTable:
             "SELECT urls.url, content, cluster, aliases FROM pages JOIN urls ON urls.id = pages.url"
             " WHERE status = 200 ORDER BY fetched_at"
         )
+
+    def gone(self) -> Iterator[str]:
+        """Yield every URL that there is no page at."""
+        yield from (url for (url,) in self._read(f"SELECT urls.url {_PAGES} WHERE status IN {GONE}"))
 
     def marks(self) -> Iterator[tuple[str, str, bytes, str]]:
         """Yield (URL, host, mark, neighbours) of every page, in the order of fetching."""
