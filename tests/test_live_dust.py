@@ -347,7 +347,6 @@ class TestRestart:
         assert set(fetches(first)) | set(fetches(second)) == set(range(N))
         assert all(states <= {"done", "dropped"} for states in map(set, job_states(tmp_path).values()))
 
-
     @staticmethod
     async def in_pieces(web, folder, pages):
         """Crawl on until nothing waits, at most *pages* at a time; return the URLs fetched and the probes."""
