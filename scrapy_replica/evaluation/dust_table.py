@@ -20,15 +20,20 @@ def table(evaluation: Evaluation) -> str:
     lines = [
         f"{counts}; {figures['unknowable']:,} in all of which no rule can know",
         _head("", list(_WIDTHS)),
-        *[_line(name, figures, name, list(_WIDTHS)) for name in names if name.count(".") == 0],
-        *[f"{name.removesuffix('.absent')} is not installed" for name in figures if name.endswith(".absent")],
     ]
+    for name in names:
+        if figures[f"{name}.seconds"]:
+            lines.append(_line(name, figures, name, list(_WIDTHS)))
+        elif name.endswith("_e0"):  # it learns nothing, and is the same at any error
+            lines.append(_line(name.removesuffix("_e0"), figures, name, _COUNTED))
+    lines += [f"{name.removesuffix('.absent')} is not installed" for name in figures if name.endswith(".absent")]
     for name in (f"combined_{suffix}" for suffix in EPSILONS):
         if name in names:
             lines += ["", _head(f"{name} by kind", _COUNTED)]
             lines += [_line(kind, figures, f"{name}.kind.{kind}", _COUNTED) for kind in KINDS]
             lines += ["", _head(f"{name} by host", _COUNTED)]
-            lines += [_line(host, figures, f"{name}.host.{host}", _COUNTED) for host in rules]
+            hosts = [host for host in rules if f"{name}.host.{host}.recall" in figures]
+            lines += [_line(host, figures, f"{name}.host.{host}", _COUNTED) for host in hosts]
     return "\n".join([*lines, "", *_rules(rules)])
 
 
@@ -37,7 +42,7 @@ def _head(label: str, keys: Sequence[str]) -> str:
 
 
 def _line(label: str, figures: Mapping[str, float], name: str, keys: Sequence[str]) -> str:
-    values = [figures.get(f"{name}.{key}", 0) for key in keys]
+    values = [figures[f"{name}.{key}"] for key in keys]
     cells = (f"{value:.3f}" if isinstance(value, float) else f"{value:,}" for value in values)
     return f"{label:<36}" + "".join(f"{cell:>{_WIDTHS[key]}}" for key, cell in zip(keys, cells, strict=True))
 
