@@ -62,6 +62,8 @@ class Dust:
         self.hit = self._in_force.hit
         self._spent: Counter[str] = Counter()
         """Host (and port) -> URLs fetched to prove rules."""
+        self._awaited: set[str] = set()
+        """Images that were asked for to prove a rule."""
         self._priors: dict[str, list[Rule]] = {}
         self._last_id = 0
         if config.dust:
@@ -150,9 +152,10 @@ class Dust:
             return None
         form = form_of(url)
         misled = self._in_force.gone(form)
-        for watched in self._watched(parse(form).host):
-            if watched.failed(form, is_acting=watched in misled):
-                self._keep(watched)
+        if misled or form in self._awaited:
+            for watched in self._watched(parse(form).host):
+                if watched.failed(form, is_acting=watched in misled):
+                    self._keep(watched)
         return form if misled else None
 
     # Rules
@@ -162,6 +165,7 @@ class Dust:
         self._last_id = max(self._last_id, row.id)
         self._rules[watched.rule.key] = watched
         for image, count in row.proofs:
+            self._awaited.add(image)
             self._spent[parse(image).host] += count
         for name, host in self._hosts.items():
             if watched.covers(name):
@@ -251,6 +255,7 @@ class Dust:
             left -= len(found)
             self._spent[name] += len(found)
             if len(watched.proofs) > known:
+                self._awaited.update(image for image, _ in watched.proofs)
                 self._db.rules.set_proofs(watched.id, watched.proofs)
 
     def obey(self) -> tuple[list[str], list[WatchedRule]]:
