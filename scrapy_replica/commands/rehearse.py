@@ -23,8 +23,8 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
 from scrapy_replica.decision import Mode
-from scrapy_replica.rehearsal.archive import open_archive
 from scrapy_replica.records import Novelty
+from scrapy_replica.rehearsal.archive import open_archive
 from scrapy_replica.rehearsal.truth import Truth
 from scrapy_replica.sites.aliases import Aliases
 
