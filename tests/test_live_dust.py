@@ -16,7 +16,8 @@ from web import HTML, REPLICA, crawl, job_states, page, redirect, text
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import extension
-from scrapy_replica.crawldb.sqlite import FILE_NAME
+from scrapy_replica.crawl.dust import Dust
+from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
 
 TOP = "http://a.example/"
 ALONE = {**REPLICA, "CONCURRENT_REQUESTS": 1, "REPLICA_EXPLORE": 0.0, "REPLICA_TRAP_CREDIT": 0}
@@ -346,6 +347,27 @@ class TestRestart:
         assert len(again) <= 3  # the seed, and what was in flight
         assert set(fetches(first)) | set(fetches(second)) == set(range(N))
         assert all(states <= {"done", "dropped"} for states in map(set, job_states(tmp_path).values()))
+
+    @pytest.mark.parametrize("name", ["zsid", "zorder"])
+    async def test_says_the_same_of_every_url_as_before(self, tmp_path, name):
+        """Canonical forms that were fetched, that are no page, and that are awaited."""
+
+        def web(request):
+            if "?" not in request.url and number_of(request.url) % 5 == 4:
+                return 404, HTML, "gone"
+            return sessions(request) if name == "zsid" else sort_orders(request)
+
+        await run(web, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 20})
+        import_rule(tmp_path, name)
+        result = await run(web, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 40})
+        live = result.spider.crawler.get_extension(extension.ReplicaExtension).crawl
+        db = SqliteCrawlDB(tmp_path / FILE_NAME)
+        again = Dust(live.config, db, now=float)
+        urls = [f"{TOP}a/{number}{query}" for number in range(N) for query in ("", f"?{name}=x")]
+        hits = [live.dust.hit(url, "a.example") for url in urls]
+        assert [again.hit(url, "a.example") for url in urls] == hits
+        assert {hit.is_fetched for hit in hits if hit is not None} == {True, False}
+        db.close()
 
     @staticmethod
     async def in_pieces(web, folder, pages):
