@@ -145,6 +145,8 @@ class WatchedRule:
         asked = {image for image, _ in self.proofs}
         found: list[str] = []
         for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, PAIRS_PER_RULE - len(self.proofs)):
+            if len(found) >= most:
+                break
             is_group_enough = self.images <= MOST_MISSING and pair.image in self._seen
             forms = (pair.url,) if is_group_enough else (pair.url, pair.image)
             new = [form for form in forms if not (form in host.clusters or form in asked or form in found)]

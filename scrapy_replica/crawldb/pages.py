@@ -36,7 +36,6 @@ class Fetched(NamedTuple):
 
 GONE = (404, 410)
 """Statuses that say that there is no page."""
-_PAGES = "FROM pages JOIN urls ON urls.id = pages.url"
 INSERT = f"INSERT OR REPLACE INTO pages ({', '.join(Fetched._fields)}) VALUES ({', '.join('?' * len(Fetched._fields))})"
 
 
@@ -69,7 +68,8 @@ class PageTable:
 
     def gone(self) -> Iterator[str]:
         """Yield every URL that there is no page at."""
-        yield from (url for (url,) in self._read(f"SELECT urls.url {_PAGES} WHERE status IN {GONE}"))
+        rows = self._read(f"SELECT urls.url FROM pages JOIN urls ON urls.id = pages.url WHERE status IN {GONE}")
+        yield from (url for (url,) in rows)
 
     def marks(self) -> Iterator[tuple[str, str, bytes, str]]:
         """Yield (URL, host, mark, neighbours) of every page, in the order of fetching."""
