@@ -95,6 +95,13 @@ class TestRehearse:
         assert (found["pages"], found["novel"], found["exact_duplicates"]) == (PAGES, PAGES, 0)
         assert found["false_drop_rate"] == 0
 
+    def test_a_page_under_two_names_is_relevant_once(self, tmp_path):
+        pages = {"0": page(["/a", "/b"], seed=0), "a": page(seed=1), "b": page(seed=1)}
+        (tmp_path / "web.warc.gz").write_bytes(b"".join(record(SITE + name, html) for name, html in pages.items()))
+        (tmp_path / "truth.csv").write_text(f"url,trap,topics\n{SITE}a,0,x\n{SITE}b,0,x\n")
+        found = figures(rehearse(tmp_path, "--plain", "--truth", f"{tmp_path / 'truth.csv'}:x", "--json"))
+        assert (found["pages"], found["relevant"], found["relevant_distinct"]) == (3, 2, 1)
+
     def test_table_for_a_person(self, web):
         done = rehearse(web, "--max-pages", 5)
         lines = dict(line.split() for line in done.stdout.splitlines())

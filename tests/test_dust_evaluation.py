@@ -1,14 +1,29 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import json
 
 import pytest
+from scrapy.cmdline import execute
+from web import page
 
-from scrapy_replica.evaluation.dust import Row, evaluate, family, halves, judge, peers, read, total, unknowable
+from scrapy_replica.evaluation.dust import Row, evaluate, family, halves, judge, part_of, read, total, unknowable
+from scrapy_replica.evaluation.dust_combined import TRUTH, Removed, figures_of, removed_by_hosts
+from scrapy_replica.evaluation.dust_kinds import KINDS, difference, kinds_of
+from scrapy_replica.evaluation.dust_peers import peers
+from scrapy_replica.urls.learners import LEARNERS
 
 
-def row(url, cluster):
-    return Row(url, "h", cluster, "", "")
+def row(url, cluster, host="h"):
+    return Row(url, host, cluster, "")
+
+
+def warc_record(url, html):
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html.encode()
+    head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-01-15T00:00:00Z\r\n"
+    head += f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
+    return gzip.compress(head.encode() + block + b"\r\n\r\n")
 
 
 @pytest.fixture
@@ -27,13 +42,60 @@ def table(tmp_path):
 class TestJudge:
     def test_counts_by_hand(self):
         rows = [row("a1", "A"), row("a2", "A"), row("b1", "B"), row("c", "C")]
-        count = total(judge(lambda url: url[0] if url != "c" else "a", rows).values())
+        count = total(judge(lambda url: url[0] if url != "c" else "a", part_of(rows)).values())
         assert (count.removable, count.right, count.wrong) == (1, 1, 1)
         assert (count.recall, count.precision) == (1.0, 0.5)
 
     def test_leaving_urls_alone_is_never_wrong(self):
-        count = total(judge(str, [row("a1", "A"), row("a2", "A")]).values())
+        count = total(judge(str, part_of([row("a1", "A"), row("a2", "A")])).values())
         assert (count.right, count.wrong, count.precision) == (0, 0, 1.0)
+
+    def test_each_removal_is_counted_by_host_and_kind(self):
+        rows = [
+            row("http://h/a?s=1", "A"),
+            row("http://h/a?s=2", "A"),
+            row("http://h/b?s=1", "B"),
+            row("http://i/a/", "C", "i"),
+            row("http://i/A", "D", "i"),
+        ]
+        counts = judge(lambda url: url.partition("?")[0].rstrip("/").lower(), part_of(rows))
+        assert counts == {("h", "values"): (1, 1, 0), ("i", "slash_index"): (0, 0, 1)}
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        ("one", "other", "kind"),
+        [
+            ("http://h/a?x=1", "https://www.h/a?x=1", "host"),
+            ("http://h/a", "http://h:8080/a", "host"),
+            ("http://h/a?x=1&y=2", "http://h/a?y=2&x=1", "order"),
+            ("http://h/Read?x=1", "http://h/read?x=1", "case"),
+            ("http://h/a", "http://h/a/", "slash_index"),
+            ("http://h/a/", "http://h/a/index.html", "slash_index"),
+            ("http://h", "http://h/Default.aspx", "slash_index"),
+            ("http://h/a?x=1&sid=7", "http://h/a?x=1&sid=8", "values"),
+            ("http://h/a", "http://h/a?sid=8", "arguments"),
+            ("http://h/a?x=1&sort=up", "http://h/a?x=1", "arguments"),
+            ("http://h/story/7", "http://h/story_7", "path"),
+            ("http://h/print/a?x=1", "http://h/a?x=1", "path"),
+            ("http://h/index.php?title=A", "http://h/A/", "path_arguments"),
+            ("http://h/?p=7", "http://h/2020/01/name/", "id_only"),
+            ("http://h/?p=7", "http://h/?p=8", "id_only"),
+            ("http://h/?p=7", "http://h/index.php?p=7", "slash_index"),
+        ],
+    )
+    def test_least_difference(self, one, other, kind):
+        assert difference(one, other) == difference(other, one) == kind
+        assert kinds_of([(one, "A"), (other, "A")]) == ["", kind]
+        assert kind in KINDS
+
+    def test_the_least_of_all_before_counts(self):
+        urls = ["http://h/?p=7", "http://h/name", "http://h/name?s=1", "http://h/other", "http://h/name/"]
+        found = kinds_of([(url, "A") for url in urls])
+        assert found == ["", "id_only", "arguments", "path", "slash_index"]
+
+    def test_clusters_do_not_mix(self):
+        assert kinds_of([("http://h/a", "A"), ("http://h/a/", "B")]) == ["", ""]
 
 
 class TestSplit:
@@ -63,16 +125,47 @@ class TestRead:
         with pytest.raises(ValueError, match="text_chars, text_sha1"):
             read(tmp_path / "bad.csv")
 
+    @pytest.mark.parametrize(
+        ("name", "content", "says"),
+        [
+            ("bad.csv", b"", "no column host, text_chars, text_sha1, url"),
+            ("bad.csv", b"host,url,text_sha1,text_chars\n", "more than 200 characters"),
+            ("bad.csv", b"host,url,text_sha1,text_chars\nh,http://h/,x,many\n", "line 2: text_chars is 'many'"),
+            ("bad.csv", b"host,url,text_sha1,text_chars\nh,http://h/\n", "line 2: text_chars is None"),
+            ("bad.csv", b"\xff\xfe\x00", "is no table of URLs"),
+            ("bad.csv.gz", b"host,url", "is no table of URLs"),
+        ],
+    )
+    def test_what_is_no_table_is_one_line(self, tmp_path, capsys, name, content, says):
+        (tmp_path / name).write_bytes(content)
+        code, out, error = command(capsys, tmp_path / name)
+        assert (code, out) == (2, "")
+        assert says in error
+        assert error.count("\n") == 1
+
+
+def command(capsys, *arguments):
+    code = 0
+    try:
+        execute(["scrapy", "replica", "eval", "dust", *map(str, arguments)])
+    except SystemExit as end:
+        code = int(end.code or 0)
+    out, error = capsys.readouterr()
+    return code, out, error
+
 
 class TestEvaluate:
     def test_figures_of_a_clear_case(self, table):
-        figures = evaluate(table, ["combined", "rewrite"], with_peers=False)
-        for name in ("combined_e0", "combined_e10", "rewrite_e0", "rel_canonical"):
+        figures, rules = evaluate(table, ["combined", "rewrite"], with_peers=False)
+        for name in ("combined_e0", "combined_e10", "rewrite_e0", "rel_canonical_e0", "rel_canonical_e10"):
             assert figures[f"{name}.recall"] == 1.0
             assert figures[f"{name}.wrong"] == 0
+            assert figures[f"{name}.kind.values.right"] == figures[f"{name}.host.h.right"] == 120
         assert figures["removable"] == 120
         assert figures["combined_e0.rules"] == 1
         assert figures["combined_e0.seconds"] > 0
+        (rule,) = rules["h"]
+        assert rule.transformation[0].key == "sid"
 
     def test_peers_answer_or_are_said_to_be_absent(self):
         assert set(peers()) == {"w3lib", "url_normalize", "duplicate_url_discarder", "courlan"}
@@ -80,8 +173,107 @@ class TestEvaluate:
 
     @pytest.mark.shared
     def test_dev_floor(self, shared):
-        figures = evaluate(shared / "dust" / "dust_urls.csv.gz", ["pattern_tree"], with_peers=False)
+        figures, _ = evaluate(shared / "dust" / "dust_urls.csv.gz", ["pattern_tree"], with_peers=False)
         assert figures["urls"] == 39_145
         assert figures["unknowable"] == 1_593
         assert figures["pattern_tree_e0.recall"] >= 0.11  # 0.119 measured on dust (dev), family split
         assert figures["pattern_tree_e0.precision"] >= 0.98  # 0.990 measured there
+        assert sum(figures[f"pattern_tree_e0.kind.{kind}.removable"] for kind in KINDS) == figures["removable"]
+
+
+class TestCommand:
+    def test_json_has_every_learner_and_peer_by_name(self, table, capsys):
+        code, out, _ = command(capsys, table, "--json")
+        figures = json.loads(out)["figures"]
+        assert code == 0
+        for name in (*LEARNERS, *peers()):
+            for error in ("e0", "e10"):
+                if f"{name}.absent" not in figures:
+                    wanted = {f"{name}_{error}.{key}" for key in ("recall", "precision", "wrong", "rules", "seconds")}
+                    assert wanted <= figures.keys()
+
+    def test_text_has_kinds_hosts_and_readable_rules(self, table, capsys):
+        code, out, _ = command(capsys, table)
+        assert code == 0
+        lines = [line.split() for line in out.splitlines()]
+        assert ["combined_e0", "1.000", "1.000", "120", "120", "0"] in [line[:6] for line in lines]
+        assert ["values", "1.000", "1.000", "120", "120", "0"] in lines
+        assert "  drop sid [everywhere] support" in out
+        assert "?sid=0 -> http://h/p" in out or "?sid=1 -> http://h/p" in out
+
+
+@pytest.fixture
+def replica_folder(tmp_path):
+    """Three works on two hosts each, six pages a host, one of them under two names."""
+    folder = tmp_path / "replicas"
+    (folder / "warc").mkdir(parents=True)
+    hosts = [f"{work}{copy}.example" for work in "abc" for copy in "12"]
+    tables = {"pages.csv": ["host,url,text_sha1,text_chars"], "hosts.csv": ["host,host_status"]}
+    tables["truth.csv"] = ["host_a,host_b,relation,family"]
+    for host in hosts:
+        tables["hosts.csv"].append(f"{host},assigned")
+        records = []
+        for n in range(8):
+            html = page([f"/p{k}" for k in range(8)], words=60, seed=(host[0], n), title=f"Page {n}")
+            records.append(warc_record(f"http://{host}/p{n}", html))
+            tables["pages.csv"].append(f"{host},http://{host}/p{n},{host[0]}{n},500")
+        tables["pages.csv"].append(f"{host},http://{host}/p0?view=1,{host[0]}0,500")
+        (folder / "warc" / f"{host}.warc.gz").write_bytes(b"".join(records))
+    for place, one in enumerate(hosts):
+        for other in hosts[place + 1 :]:
+            is_replica = one[0] == other[0]
+            truth = "replica" if is_replica else "unrelated"
+            tables["truth.csv"].append(f"{one},{other},{truth},{one[0] if is_replica else ''}")
+    for name, lines in tables.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+class TestCombined:
+    def test_shares_by_hand(self):
+        intra = {
+            "none": Removed(),
+            "e0": Removed(frozenset("ab"), frozenset("x")),
+            TRUTH: Removed(frozenset("abc")),
+        }
+        inter = {"0": Removed(frozenset("bx"), frozenset("y")), TRUTH: Removed(frozenset("bcd"))}
+        figures = figures_of(intra, inter)
+        assert [figures[f"together.{key}"] for key in ("duplicates", "intra", "inter", "both")] == [4, 3, 3, 2]
+        e0 = [figures[f"together.e0.fpr_0.{key}"] for key in ("intra_only", "inter_only", "both", "wrong", "rr")]
+        assert e0 == [1, 1, 1, 1, 0.75]  # x is wrong as a rule has it, and goes with its host all the same
+        assert figures["together.none.fpr_truth.rr"] == 0.75
+        assert figures["together.truth.fpr_truth.rr"] == 1.0
+
+    def test_no_duplicates_no_ratio(self):
+        figures = figures_of({TRUTH: Removed()}, {TRUTH: Removed()})
+        assert figures["together.truth.fpr_truth.rr"] != figures["together.truth.fpr_truth.rr"]
+
+    def test_what_goes_with_a_host(self):
+        rows = [row("a1", "a X", "a"), row("a2", "a Y", "a"), row("b1", "b X", "b"), row("c1", "c Z", "c")]
+        found = removed_by_hosts({"a": True, "c": False}, rows)
+        assert found == (frozenset({"a1"}), frozenset({"c1"}))
+
+    def test_replica_hosts_and_rules_as_one_collection(self, table, replica_folder, capsys):
+        code, out, _ = command(capsys, table, "--combined", replica_folder, "--json")
+        figures = json.loads(out)["figures"]
+        assert code == 0
+        assert figures["together.inter"] == 3 * 9
+        assert figures["together.none.fpr_0.rr"] == pytest.approx(27 / figures["together.duplicates"])
+        assert figures["together.e0.fpr_0.intra_only"] >= 120
+        assert figures["together.e0.fpr_0.wrong"] == 0
+        code, out, _ = command(capsys, table, "--combined", replica_folder)
+        assert "Together: " in out
+        assert ["e10", "0.005"] in [line.split()[:2] for line in out.splitlines()]
+
+    @pytest.mark.parametrize("missing", ["truth.csv", "pages.csv", "hosts.csv"])
+    def test_what_is_no_such_folder_is_one_line(self, table, replica_folder, capsys, missing):
+        (replica_folder / missing).unlink()
+        code, out, error = command(capsys, table, "--combined", replica_folder)
+        assert (code, out) == (2, "")
+        assert f"no {missing}" in error
+        assert error.count("\n") == 1
+
+    def test_a_folder_that_is_not_there(self, table, tmp_path, capsys):
+        code, _, error = command(capsys, table, "--combined", tmp_path / "none")
+        assert code == 2
+        assert "there is no" in error

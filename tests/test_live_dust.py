@@ -16,7 +16,8 @@ from web import HTML, REPLICA, crawl, job_states, page, redirect, text
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import extension
-from scrapy_replica.crawldb.sqlite import FILE_NAME
+from scrapy_replica.crawl.dust import Dust
+from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
 
 TOP = "http://a.example/"
 ALONE = {**REPLICA, "CONCURRENT_REQUESTS": 1, "REPLICA_EXPLORE": 0.0, "REPLICA_TRAP_CREDIT": 0}
@@ -320,6 +321,19 @@ class TestPriors:
         assert ("d.example", [["drop", "zsid", None]]) in acting(tmp_path)
 
 
+def replica(*arguments):
+    command = [sys.executable, "-m", "scrapy", "replica", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def import_rule(job, argument):
+    """Put a rule that drops *argument* in force, as a person does."""
+    rule = {"order": 0, "urlPattern": {"include": ["a.example"]}, "processor": "queryRemoval", "args": [argument]}
+    (job / "rules.json").write_text(json.dumps([rule]))
+    done = replica("rules", "import", job / "rules.json", "--job", job)
+    assert "1 rules put in force" in done.stderr
+
+
 @pytest.mark.asyncio
 class TestRestart:
     async def test_rules_survive(self, tmp_path):
@@ -334,10 +348,64 @@ class TestRestart:
         assert set(fetches(first)) | set(fetches(second)) == set(range(N))
         assert all(states <= {"done", "dropped"} for states in map(set, job_states(tmp_path).values()))
 
+    @pytest.mark.parametrize("name", ["zsid", "zorder"])
+    async def test_says_the_same_of_every_url_as_before(self, tmp_path, name):
+        """Canonical forms that were fetched, that are no page, and that are awaited."""
 
-def replica(*arguments):
-    command = [sys.executable, "-m", "scrapy", "replica", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+        def web(request):
+            if number_of(request.url) % 5 == 4:
+                return 404, HTML, "gone"
+            return sessions(request) if name == "zsid" else sort_orders(request)
+
+        await run(web, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 20})
+        import_rule(tmp_path, name)
+        result = await run(web, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 40})
+        live = result.spider.crawler.get_extension(extension.ReplicaExtension).crawl
+        db = SqliteCrawlDB(tmp_path / FILE_NAME)
+        again = Dust(live.config, db, now=float)
+        urls = [f"{TOP}a/{number}{query}" for number in range(N) for query in ("", f"?{name}=x")]
+        hits = [live.dust.hit(url, "a.example") for url in urls]
+        assert [again.hit(url, "a.example") for url in urls] == hits
+        assert {hit.is_fetched for hit in hits if hit is not None} == {True, False}
+        db.close()
+
+    @staticmethod
+    async def in_pieces(web, folder, pages):
+        """Crawl on until nothing waits, at most *pages* at a time; return the URLs fetched and the probes."""
+        urls, probes = [], 0
+        for _ in range(60):
+            result = await run(web, {"JOBDIR": str(folder), "CLOSESPIDER_PAGECOUNT": pages})
+            urls += result.urls
+            probes += result.stats.get("replica/dust/probes", 0)
+            if all(set(states) <= {"done", "dropped"} for states in job_states(folder).values()):
+                return urls, probes
+        raise AssertionError("the crawl does not end")
+
+    async def test_canonical_forms_that_are_no_page_give_their_urls_back(self, tmp_path):
+        """Whether that was seen before the crawl stopped or after, by a link to the form or in the place of others."""
+
+        def web(request):
+            number = number_of(request.url)
+            if "?" not in request.url and number % 5 == 4:
+                return 404, HTML, "gone"
+            old = "".join(f'<a href="/a/{number}">old</a>' for number in range(4, N, 10))
+            return sessions(request).replace("<ul>", old if number == 0 else "<ul>")
+
+        first = await run(web, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 20})
+        import_rule(tmp_path, "zsid")
+        urls, _ = await self.in_pieces(web, tmp_path, 15)
+        found = {number_of(url) for url in first.urls + urls if "?" in url or number_of(url) % 5 != 4}
+        assert found == set(range(N))
+
+    async def test_proofs_are_paid_for_once(self, tmp_path):
+        def web(request):
+            is_refused = "/a/" in request.url and "zsid=" not in request.url
+            return (404, HTML, "no session") if is_refused else sessions(request)
+
+        settings = {"JOBDIR": str(tmp_path / "whole"), "CLOSESPIDER_PAGECOUNT": 400}
+        whole = await run(web, settings)
+        _, probes = await self.in_pieces(web, tmp_path / "pieces", 20)
+        assert 0 < probes <= whole.stats["replica/dust/probes"] + 2
 
 
 @pytest.mark.asyncio
@@ -369,13 +437,7 @@ class TestOrders:
 
     async def test_imported_acts_at_once_and_is_watched(self, tmp_path):
         await run(sort_orders, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 5})
-        file = tmp_path / "rules.json"
-        include = {"include": ["a.example"]}
-        file.write_text(
-            json.dumps([{"order": 0, "urlPattern": include, "processor": "queryRemoval", "args": ["zorder"]}])
-        )
-        done = replica("rules", "import", file, "--job", tmp_path)
-        assert "1 rules put in force" in done.stderr
+        import_rule(tmp_path, "zorder")
         result = await run(sort_orders, {"JOBDIR": str(tmp_path)})
         assert sum("zorder" in url for url in result.urls) == 0
         assert {number_of(url) for url in result.urls} >= set(range(10, N))

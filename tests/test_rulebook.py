@@ -101,6 +101,21 @@ class TestCanonical:
         book = RuleBook([rule(Step("drop", name)) for name in names])
         assert book.canonical("http://h/?" + "&".join(f"{name}=1" for name in names))[0] == "http://h/"
 
+    @pytest.mark.parametrize(
+        ("url", "form"),
+        [
+            ("http://h/%7e%7E/a%2Fb%2fc?q=%C3%A9+%20&sid=1", "http://h/%7e%7E/a%2Fb%2fc?q=%C3%A9+%20"),
+            ("http://h/a;v=1;jsessionid=2/b;sid=3?sid=1", "http://h/a;v=1;jsessionid=2/b;sid=3"),
+            ("http://h//a/./../b//?sid=1", "http://h//a/./../b//"),
+            ("http://h/a?sid=1#sid=2?x", "http://h/a#sid=2?x"),
+            ("http://h/?sid=1&id=&&b", "http://h/?&b&id="),
+            ("http://h/?SID=1&sid=2", "http://h/?SID=1"),
+            ("http://h/?a=1;sid=2;b=3", "http://h/?a=1;b=3"),
+        ],
+    )
+    def test_all_else_is_left_as_it_stands(self, url, form):
+        assert RuleBook([rule(Step("drop", "sid"))]).canonical(url)[0] == form
+
     def test_run_is_cut_at_tokens_only(self):
         book = RuleBook([rule(Step("replace", "days=1", "days="))])
         assert book.canonical("http://h/?days=14")[0] == "http://h/?days=14"

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-import pytest
+import re
 
-from scrapy_replica.urls.traps import TrapKind, Traps, shape
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_replica.urls.traps import TrapKind, Traps, path_pattern, shape
 
 
 def fed(urls, was_novel=False, **options):
@@ -62,3 +66,20 @@ class TestTraps:
     def test_patience_must_be_positive(self):
         with pytest.raises(ValueError, match="patience"):
             Traps(patience=0)
+
+
+def obvious_pattern(url):
+    base, _, query = url.partition("?")
+    _, _, host, *components = base.split("/")
+    parts = [host, *(re.sub(r"\d+", "0", component) for component in components[:2])]
+    if query:
+        arguments = query.partition("#")[0].split("&")
+        parts.append("?" + "&".join(sorted({argument.partition("=")[0] for argument in arguments})))
+    return "/".join(parts)
+
+
+class TestPattern:
+    @given(st.text("ab12/-.", max_size=12), st.text("ab1&=#?", max_size=12))
+    def test_says_what_the_obvious_one_says(self, path, query):
+        for url in (f"http://h1.org/{path}", f"http://h1.org/{path}?{query}"):
+            assert path_pattern(url) == obvious_pattern(url)

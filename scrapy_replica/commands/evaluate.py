@@ -36,6 +36,7 @@ class EvalCommand(Command):
         replicas.set_defaults(evaluate=replica_figures)
         dust = questions.add_parser("dust", help="DUST rules: a table like dust_urls.csv.gz")
         dust.add_argument("file", metavar="FILE")
+        dust.add_argument("--combined", metavar="DIR", help="with the replica hosts of this folder as one collection")
         dust.set_defaults(evaluate=dust_figures)
         visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet)")
         add_visit_arguments(visits)
@@ -80,11 +81,20 @@ def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     return replica_crawl.crawl_figures(truth, pages, judge)
 
 
-def dust_figures(opts: argparse.Namespace) -> Mapping[str, float]:
-    """Return the figures of ``eval dust``."""
-    from scrapy_replica.evaluation import dust  # noqa: PLC0415 - what it needs is imported when it runs
+def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval dust``, or their tables."""
+    from scrapy_replica.evaluation import dust, dust_table  # noqa: PLC0415 - what it needs is imported when it runs
 
-    return dust.evaluate(existing(opts.file))
+    file = existing(opts.file)
+    together: Mapping[str, float] = {}
+    if opts.combined:
+        from scrapy_replica.evaluation import dust_combined  # noqa: PLC0415 - extras learn, warc
+
+        together = dust_combined.evaluate(file, existing(opts.combined))
+    found = dust.evaluate(file)
+    if opts.json:
+        return {**found.figures, **together}
+    return dust_table.table(found) + (f"\n\n{dust_table.together_table(together)}" if together else "")
 
 
 def add_visit_arguments(parser: argparse.ArgumentParser) -> None:

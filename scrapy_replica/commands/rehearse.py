@@ -23,6 +23,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
 from scrapy_replica.decision import Mode
+from scrapy_replica.records import Novelty
 from scrapy_replica.rehearsal.archive import open_archive
 from scrapy_replica.rehearsal.truth import Truth
 from scrapy_replica.sites.aliases import Aliases
@@ -54,7 +55,7 @@ class RehearseCommand(Command):
         if not opts.plain:
             settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         run = Run(opts, settings)
-        figures = truth.harvest(run.meter.urls, opts.max_pages) | novelty_figures(run, settings)
+        figures = truth.harvest(run.meter.urls, opts.max_pages) | novelty_figures(run, settings, truth)
         inputs = {
             name: getattr(opts, name) for name in ("warcs", "seeds", "topic", "strategy", "mode", "truth", "plain")
         }
@@ -62,7 +63,7 @@ class RehearseCommand(Command):
         return run.exit_code
 
 
-def novelty_figures(run: Run, settings: Settings) -> dict[str, int | float]:
+def novelty_figures(run: Run, settings: Settings, truth: Truth) -> dict[str, int | float]:
     """Judge the pages of *run* in their order, as a crawl in ``observe`` mode does.
 
     The same judgement for every crawl, whatever it knew while it ran, and outside of its measured time.
@@ -84,16 +85,19 @@ def novelty_figures(run: Run, settings: Settings) -> dict[str, int | float]:
         now=float,
         aliases=Aliases({}),
     )
+    n_distinct = 0
     for url in tqdm(run.meter.urls, "judging", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False):
         record = archive.get(url)
         if record is not None:
             request = Request(url)
             response = decompression.process_response(request, response_of(record, request))
             assert isinstance(response, Response)
-            crawl.observe(page_from_response(response, config), crawl.url_id(url), 0)
+            observation = crawl.observe(page_from_response(response, config), crawl.url_id(url), 0)
+            n_distinct += url in truth.relevant and observation.novelty is not Novelty.EXACT_DUPLICATE
     counts = crawl.counts
     crawl.close()
     return {
+        "relevant_distinct": n_distinct,
         "novel": counts["page/novel"],
         "near_duplicates": counts["page/near-duplicate"],
         "exact_duplicates": counts["page/exact-duplicate"],

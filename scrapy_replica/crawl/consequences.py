@@ -9,6 +9,7 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.replicas import ProbeUrl
 from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.watched import WatchedRule
+from scrapy_replica.crawldb.pages import GONE
 from scrapy_replica.crawldb.schema import DEMOTED, PRIORITY_STEP
 from scrapy_replica.crawldb.sqlite import NewUrl, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision, Reason
@@ -22,8 +23,6 @@ HOST_REASONS = (Reason.REPLICA_HOST.value, Reason.MANUAL_BLOCK.value)
 
 PROBE_SCORE = 0.4 * PRIORITY_STEP
 """Score of a probe: before every link, after what the user gave a higher priority."""
-
-GONE = (404, 410)
 
 
 class Consequences:

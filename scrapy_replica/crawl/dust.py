@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -59,7 +60,10 @@ class Dust:
         """Key of the rule -> the rule, ended ones as well, which are not proposed again."""
         self._in_force = InForce(self._hosts)
         self.hit = self._in_force.hit
-        self._spent: dict[str, int] = {}
+        self._spent: Counter[str] = Counter()
+        """Host (and port) -> URLs fetched to prove rules."""
+        self._awaited: set[str] = set()
+        """Images that were asked for to prove a rule."""
         self._priors: dict[str, list[Rule]] = {}
         self._last_id = 0
         if config.dust:
@@ -69,10 +73,18 @@ class Dust:
     def _rebuild(self) -> None:
         for url, content, cluster, aliases in self._db.pages.contents():
             form = form_of(url)
-            self._host(parse(form).host).add(form, content, cluster, json.loads(aliases or "[]"))
-        for row in self._db.rules.rows():
-            self._take(row)
+            host = self._host(parse(form).host)
+            if form not in host.clusters:
+                host.add(form, content, cluster, json.loads(aliases or "[]"))
+                if host.is_due():
+                    host.lesson()  # it was learnt from then: the next lesson comes when it would have come
+        by_id = {row.id: self._take(row) for row in self._db.rules.rows()}
         self._put_in_force()
+        for form, rules in self._db.ledger.targets():
+            if form not in self._host(parse(form).host).clusters:
+                self._in_force.await_(form, [by_id[rule] for rule in rules])
+        for url in self._db.pages.gone():
+            self._in_force.gone(form_of(url))
 
     def _host(self, name: str) -> HostPages:
         found = self._hosts.get(name)
@@ -136,13 +148,14 @@ class Dust:
 
     def gone(self, url: str) -> str | None:
         """Take note that there is no page at *url*; return its form if URLs may have been dropped in its favour."""
-        if not self._rules:
+        if not self._config.dust:
             return None
         form = form_of(url)
         misled = self._in_force.gone(form)
-        for watched in self._watched(parse(form).host):
-            if watched.failed(form, is_acting=watched in misled):
-                self._keep(watched)
+        if misled or form in self._awaited:
+            for watched in self._watched(parse(form).host):
+                if watched.failed(form, is_acting=watched in misled):
+                    self._keep(watched)
         return form if misled else None
 
     # Rules
@@ -151,6 +164,9 @@ class Dust:
         watched = WatchedRule(row)
         self._last_id = max(self._last_id, row.id)
         self._rules[watched.rule.key] = watched
+        for image, count in row.proofs:
+            self._awaited.add(image)
+            self._spent[parse(image).host] += count
         for name, host in self._hosts.items():
             if watched.covers(name):
                 watched.learn(host)
@@ -200,7 +216,7 @@ class Dust:
         if rule.key in self._rules:
             return False
         under_proof = [watched for watched in self._watched(name) if watched.state == CANDIDATE]
-        row = RuleRow(0, rule.to_dict(), CANDIDATE, False, 0, 0, 0)
+        row = RuleRow(0, rule.to_dict(), CANDIDATE, False, 0, 0, 0, [])
         if len(under_proof) >= MAX_CANDIDATES or self._is_sweeping(WatchedRule(row), name):
             return False
         rule_id = self._db.rules.enter(row.rule, self._now())
@@ -228,15 +244,19 @@ class Dust:
         if self._config.mode is Mode.OBSERVE or not (is_news or host.pages % PLAN_EVERY == 0):
             return
         unproved = [watched for watched in self._watched(name) if watched.needs_proof]
-        left = int(PROOFS + PROOF_SHARE * host.pages) - self._spent.get(name, 0)
+        left = int(PROOFS + PROOF_SHARE * host.pages) - self._spent[name]
         if not unproved or left <= 0:
             return
         waiting = [form_of(url) for url in self._db.waiting_urls(host_name, WAITING_LOOKED_AT)]
         for watched in unproved:
-            found = watched.pairs(host, waiting)[:left]
+            known = len(watched.proofs)
+            found = watched.pairs(host, waiting, left)
             findings.probes += found
             left -= len(found)
-            self._spent[name] = self._spent.get(name, 0) + len(found)
+            self._spent[name] += len(found)
+            if len(watched.proofs) > known:
+                self._awaited.update(image for image, _ in watched.proofs)
+                self._db.rules.set_proofs(watched.id, watched.proofs)
 
     def obey(self) -> tuple[list[str], list[WatchedRule]]:
         """Carry out what a person did to the table of rules; return (hosts with new rules, rules switched off)."""

@@ -11,7 +11,7 @@ from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rulebook import RuleBook
 
 MAX_TARGETS = 100_000
-"""Canonical forms remembered until they are fetched, about 20 MB."""
+"""Canonical forms remembered until they are fetched, and as many that are no page: about 20 MB each."""
 
 
 class Hit(NamedTuple):
@@ -40,6 +40,7 @@ class InForce:
         self._images: dict[str, dict[str, tuple[int, ...]]] = {}
         """Host (and port) -> canonical form of a fetched URL -> the rules that led there."""
         self._dead: set[str] = set()
+        """Forms that there is no page at."""
         self._targets: dict[str, list[WatchedRule]] = {}
         """Canonical form that is to be fetched in the place of others -> the rules that led there."""
 
@@ -50,6 +51,11 @@ class InForce:
         self._names = {watched.rule.host.partition(":")[0] for watched in rules}
         self._is_wide = any(not name or name.startswith(".") for name in self._names)
         self._images.clear()
+
+    def await_(self, canonical: str, rules: list[WatchedRule]) -> None:
+        """Take note that *canonical* is to be fetched in the place of others, because of *rules*."""
+        if len(self._targets) < MAX_TARGETS:
+            self._targets[canonical] = rules
 
     def hit(self, url: str, host: str) -> Hit | None:
         """Return what the rules say about *url* on *host*; ``None`` if it is to be fetched as it stands."""
@@ -66,8 +72,8 @@ class InForce:
             return None
         if before is None and (canonical in self._dead or not all(rule.has_images for rule in rules)):
             return None
-        if before is None and len(self._targets) < MAX_TARGETS:
-            self._targets[canonical] = rules
+        if before is None:
+            self.await_(canonical, rules)
         ids = tuple(rule.id for rule in watched)
         return Hit(ids, canonical, before is not None, all(rule.is_certain for rule in watched))
 
@@ -95,6 +101,7 @@ class InForce:
     def fetched(self, form: str, name: str) -> None:
         """Take note that the page at *form*, on host (and port) *name*, was fetched."""
         self._targets.pop(form, None)
+        self._dead.discard(form)
         images = self._images.get(name)
         if images is not None:
             self._enter(images, form)
@@ -105,7 +112,6 @@ class InForce:
 
     def gone(self, form: str) -> list[WatchedRule]:
         """Take note that there is no page at *form*; return the rules that led others there."""
-        rules = self._targets.pop(form, [])
-        if rules:
+        if len(self._dead) < MAX_TARGETS:
             self._dead.add(form)
-        return rules
+        return self._targets.pop(form, [])

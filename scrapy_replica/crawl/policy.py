@@ -76,7 +76,7 @@ class Policy:
         return replace(decision, action=action, url=block.url)
 
     def _saved(self, url: str, hit: Hit) -> Decision:
-        evidence = {"rules": list(hit.rules), "canonical": hit.url}
+        evidence = {"rules": list(hit.rules), "canonical": hit.url, "fetched": hit.is_fetched}
         # Sampled by the URL as it stands: its request fingerprint may be that of the canonical form.
         number = mmh3.hash64(url)[0]
         decision = self._resolve(Action.DROP, Reason.DUST_RULE, number, evidence, is_certain=hit.is_certain)

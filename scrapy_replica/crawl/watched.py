@@ -50,11 +50,11 @@ class WatchedRule:
         self.watch = RuleWatch(self.rule, needed=PROVED, right=row.right, wrong=row.wrong)
         self.watch.is_withdrawn = row.state in {WITHDRAWN, DISABLED}
         self.images = row.images
-        self.budget = PAIRS_PER_RULE
+        self.proofs = list(row.proofs)
+        """(image, URLs fetched on purpose for it) of each pair that was to prove it."""
         self._was_acting = row.state == ACTING
         self._book = RuleBook([self.rule])
         self._seen: dict[str, Seen] = {}
-        self._awaited: set[str] = set()
 
     @property
     def is_ended(self) -> bool:
@@ -86,7 +86,7 @@ class WatchedRule:
 
     @property
     def needs_proof(self) -> bool:
-        return self.budget > 0 and not self.is_ended and not all(self.level)
+        return len(self.proofs) < PAIRS_PER_RULE and not self.is_ended and not all(self.level)
 
     def covers(self, name: str) -> bool:
         """Tell whether the rule is one for the host (and port) *name*."""
@@ -126,8 +126,9 @@ class WatchedRule:
     def failed(self, form: str, *, is_acting: bool) -> bool:
         """Take note that there is no page at *form*; tell whether that says something of the rule."""
         # A request spent on nothing weighs more than one that was well spent: a third of the images may be missing.
-        self.images -= 2 if is_acting else form in self._awaited
-        return is_acting or form in self._awaited
+        is_awaited = any(form == image for image, _ in self.proofs)
+        self.images -= 2 if is_acting else is_awaited
+        return is_acting or is_awaited
 
     def _close_if_wrong(self) -> None:
         # One wrong pair among few: it may act no longer, and what stopped acting never comes back.
@@ -135,21 +136,25 @@ class WatchedRule:
             self.watch.is_withdrawn = True
         self._was_acting = self.is_acting
 
-    def pairs(self, host: HostPages, waiting: Iterable[str]) -> list[str]:
-        """Return forms to fetch that prove or refute the rule, within its budget."""
+    def pairs(self, host: HostPages, waiting: Iterable[str], most: int) -> list[str]:
+        """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs."""
         fetched: list[str] = []
         if self.images > MOST_MISSING:
             fetched = [seen.form for image, seen in self._seen.items() if image not in host.clusters][:50]
         known = host.clusters.keys() | self._seen.keys()
-        found: dict[str, None] = {}
-        for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, self.budget):
-            self.budget -= 1
+        asked = {image for image, _ in self.proofs}
+        found: list[str] = []
+        for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, PAIRS_PER_RULE - len(self.proofs)):
+            if len(found) >= most:
+                break
             is_group_enough = self.images <= MOST_MISSING and pair.image in self._seen
-            for form in (pair.url,) if is_group_enough else (pair.url, pair.image):
-                if form not in host.clusters and form not in self._awaited:
-                    found[form] = None
-            self._awaited.add(pair.image)
-        return list(found)
+            forms = (pair.url,) if is_group_enough else (pair.url, pair.image)
+            new = [form for form in forms if not (form in host.clusters or form in asked or form in found)]
+            new = new[: most - len(found)]
+            found += new
+            asked.add(pair.image)
+            self.proofs.append((pair.image, len(new)))
+        return found
 
 
 def argument_names(form: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from scrapy_replica.crawldb.connection import Connection
 from scrapy_replica.decision import Decision, Reason
@@ -45,6 +46,14 @@ class Ledger:
             (outcome, url_id),
         ).rowcount
         return changed > 0
+
+    def targets(self) -> Iterator[tuple[str, list[int]]]:
+        """Yield (canonical form, ids of DUST rules) of every form that was to be fetched in the place of others."""
+        rows = self._read(
+            "SELECT DISTINCT json_extract(evidence, '$.canonical'), json_extract(evidence, '$.rules') FROM decisions"
+            " WHERE reason = 'dust-rule' AND json_extract(evidence, '$.fetched') = 0"
+        )
+        yield from ((form, json.loads(rules)) for form, rules in rows)
 
     def outcomes(self) -> dict[str, int]:
         """Return outcome -> number of URLs that were to be dropped and were fetched all the same."""

@@ -34,6 +34,8 @@ class Fetched(NamedTuple):
     twin: int | None = None
 
 
+GONE = (404, 410)
+"""Statuses that say that there is no page."""
 INSERT = f"INSERT OR REPLACE INTO pages ({', '.join(Fetched._fields)}) VALUES ({', '.join('?' * len(Fetched._fields))})"
 
 
@@ -63,6 +65,11 @@ class PageTable:
             "SELECT urls.url, content, cluster, aliases FROM pages JOIN urls ON urls.id = pages.url"
             " WHERE status = 200 ORDER BY fetched_at"
         )
+
+    def gone(self) -> Iterator[str]:
+        """Yield every URL that there is no page at."""
+        rows = self._read(f"SELECT urls.url FROM pages JOIN urls ON urls.id = pages.url WHERE status IN {GONE}")
+        yield from (url for (url,) in rows)
 
     def marks(self) -> Iterator[tuple[str, str, bytes, str]]:
         """Yield (URL, host, mark, neighbours) of every page, in the order of fetching."""

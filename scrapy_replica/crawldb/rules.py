@@ -25,6 +25,8 @@ class RuleRow(NamedTuple):
     wrong: int
     images: int
     """Images fetched that are the page of their URL, less those that do not exist."""
+    proofs: list[tuple[str, int]]
+    """(image, URLs fetched on purpose for it) of each pair that was to prove it."""
 
 
 class RuleTable:
@@ -50,6 +52,10 @@ class RuleTable:
             (state, right, wrong, images, rule_id),
         )
 
+    def set_proofs(self, rule_id: int, proofs: list[tuple[str, int]]) -> None:
+        """Write what was asked for to prove a rule."""
+        self._write("UPDATE rules SET proofs = ? WHERE id = ?", (json.dumps(proofs), rule_id))
+
     def disable(self, rule_id: int) -> bool:
         """Switch a rule off for good; ``False`` if there is none of that id."""
         return self._write("UPDATE rules SET state = ? WHERE id = ?", (DISABLED, rule_id)).rowcount > 0
@@ -61,8 +67,10 @@ class RuleTable:
     def rows(self, after: int = 0) -> Iterator[RuleRow]:
         """Yield the rules whose id is greater than *after*, in the order of their ids."""
         rows = self._read(
-            "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images FROM rules WHERE id > ? ORDER BY id",
+            "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images, proofs FROM rules WHERE id > ?"
+            " ORDER BY id",
             (after,),
         )
-        for rule_id, rule, state, is_manual, *record in rows.fetchall():
-            yield RuleRow(rule_id, json.loads(rule), state, bool(is_manual), *record)
+        for rule_id, rule, state, is_manual, right, wrong, images, proofs in rows.fetchall():
+            pairs = [(image, count) for image, count in json.loads(proofs)]
+            yield RuleRow(rule_id, json.loads(rule), state, bool(is_manual), right, wrong, images, pairs)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import csv
 import gzip
-import re
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import mmh3
 
+from scrapy_replica.evaluation.dust_kinds import KINDS, difference, is_by_number, kinds_of
+from scrapy_replica.evaluation.dust_peers import Canonicaliser, peers
 from scrapy_replica.urls.learners import LEARNERS
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
@@ -28,8 +28,8 @@ MIN_TEXT_CHARS = 200
 """Shorter pages are left out: equal crumbs of text are no evidence that two pages are one."""
 EPSILONS = {"e0": 0.0, "e10": 0.1}
 SUPPORT = 3
-Canonicaliser = Callable[[str], str]
-_BY_NUMBER = re.compile(r"(?:p|page_id)=\d+$")
+LARGEST_HOSTS = 10
+"""Hosts whose rules are shown."""
 
 
 class Row(NamedTuple):
@@ -41,7 +41,11 @@ class Row(NamedTuple):
     """Host and digest of the visible text."""
     canonical: str
     """Target of ``rel=canonical``; empty without one."""
-    kind: str
+
+    @property
+    def text(self) -> str:
+        """Digest of the visible text."""
+        return self.cluster.rpartition(" ")[2]
 
 
 class Count(NamedTuple):
@@ -62,23 +66,35 @@ class Count(NamedTuple):
 
 
 def read(path: str | Path) -> list[Row]:
-    """Read a table with the columns host, url, text_sha1, text_chars, canonical, kind (CSV, gzipped or not).
+    """Read a table with the columns host, url, text_sha1, text_chars and perhaps canonical (CSV, gzipped or not).
 
-    Login pages that only carry the way back are left out: their equal text is no duplicate. ValueError names a column
-    that is missing.
+    Login pages that only carry the way back are left out: their equal text is no duplicate.
+
+    :raises ValueError: the file is no such table, or there is no page of enough text in it.
     """
     opener = gzip.open if str(path).endswith(".gz") else open
+    try:
+        with opener(path, "rt", encoding="utf-8", newline="") as lines:
+            rows = _rows(csv.DictReader(lines), path)
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} is no table of URLs (CSV, gzipped or not): {error}") from error
+    if not rows:
+        raise ValueError(f"{path}: no URL whose page has more than {MIN_TEXT_CHARS} characters of text")
+    return rows
+
+
+def _rows(table: csv.DictReader[str], path: str | Path) -> list[Row]:
+    missing = {"host", "url", "text_sha1", "text_chars"} - set(table.fieldnames or ())
+    if missing:
+        raise ValueError(f"{path}: no column {', '.join(sorted(missing))}")
     rows: dict[str, Row] = {}
-    with opener(path, "rt", encoding="utf-8") as lines:
-        table = csv.DictReader(lines)
-        missing = {"host", "url", "text_sha1", "text_chars"} - set(table.fieldnames or ())
-        if missing:
-            raise ValueError(f"{path}: no column {', '.join(sorted(missing))}")
-        for line in table:
-            if int(line["text_chars"]) > MIN_TEXT_CHARS and "UserLogin" not in line["url"]:
-                cluster = f"{line['host']} {line['text_sha1']}"
-                row = Row(line["url"], line["host"], cluster, line.get("canonical") or "", line.get("kind") or "")
-                rows.setdefault(row.url, row)
+    for line in table:
+        chars = line["text_chars"]
+        if chars is None or not chars.isdecimal():
+            raise ValueError(f"{path}, line {table.line_num}: text_chars is {chars!r}, not a number")
+        if int(chars) > MIN_TEXT_CHARS and "UserLogin" not in line["url"]:
+            cluster = f"{line['host']} {line['text_sha1']}"
+            rows.setdefault(line["url"], Row(line["url"], line["host"], cluster, line.get("canonical") or ""))
     return list(rows.values())
 
 
@@ -104,21 +120,45 @@ def halves(rows: Sequence[Row], key: Callable[[Row], str]) -> tuple[list[Row], l
     return parts
 
 
-def judge(canonical: Canonicaliser, rows: Iterable[Row]) -> dict[str, Count]:
-    """Return the removals per host."""
-    kept: dict[str, str] = {}
-    seen: set[str] = set()
-    counts: dict[str, Counter[str]] = {}
+Counts = Mapping[tuple[str, str], Count]
+"""(host, kind of difference) -> removals there."""
+
+
+class Part(NamedTuple):
+    """URLs that are judged together."""
+
+    rows: Sequence[Row]
+    kinds: Mapping[str, str]
+    """Removable URL -> what it differs in from the others of its cluster."""
+
+
+def part_of(rows: Sequence[Row]) -> Part:
+    """Return *rows* with what the removable ones differ in."""
+    kinds = kinds_of((row.url, row.cluster) for row in rows)
+    return Part(rows, {row.url: kind for row, kind in zip(rows, kinds, strict=True) if kind})
+
+
+def removals(canonical: Canonicaliser, rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+    """Yield each row whose canonical form was there before, and the row that is kept in its place."""
+    kept: dict[str, Row] = {}
     for row in rows:
-        count = counts.setdefault(row.host, Counter())
-        count["removable"] += row.cluster in seen
-        seen.add(row.cluster)
-        form = canonical(row.url)
-        if form not in kept:
-            kept[form] = row.cluster
+        first = kept.setdefault(canonical(row.url), row)
+        if first is not row:
+            yield row, first
+
+
+def judge(canonical: Canonicaliser, part: Part) -> Counts:
+    """Return the removals. A wrong one is of the kind in which the URL differs from the one kept in its place."""
+    counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for row in part.rows:
+        if row.url in part.kinds:
+            counts[row.host, part.kinds[row.url]]["removable"] += 1
+    for row, first in removals(canonical, part.rows):
+        if first.cluster == row.cluster:
+            counts[row.host, part.kinds[row.url]]["right"] += 1
         else:
-            count["right" if kept[form] == row.cluster else "wrong"] += 1
-    return {host: Count(c["removable"], c["right"], c["wrong"]) for host, c in counts.items()}
+            counts[row.host, difference(first.url, row.url)]["wrong"] += 1
+    return {place: Count(c["removable"], c["right"], c["wrong"]) for place, c in counts.items()}
 
 
 def total(counts: Iterable[Count]) -> Count:
@@ -131,63 +171,102 @@ def unknowable(rows: Sequence[Row]) -> int:
     """Count the removable URLs that name a page by its number in the database (``/?p=7``), which no rule can know."""
     clusters: dict[str, list[bool]] = {}
     for row in rows:
-        clusters.setdefault(row.cluster, []).append(bool(_BY_NUMBER.fullmatch(parse(row.url).query)))
+        clusters.setdefault(row.cluster, []).append(is_by_number(row.url))
     return sum(min(sum(is_number), len(is_number) - 1) for is_number in clusters.values() if not all(is_number))
 
 
-def evaluate(path: str | Path, learners: Iterable[str] = LEARNERS, with_peers: bool = True) -> dict[str, float]:
-    """Return the figures by name: ``<learner>_e0.recall``, ``.precision``, ``.wrong``, ``.rules``, ``.seconds`` (CPU
-    time of learning one half, mean of two) on the family split, and the same with ``_e10``; ``combined_e0.url.recall``
-    and so on for the other splits, ``combined_e0.host.<host>.recall`` per host, and the peers under their names.
+class Evaluation(NamedTuple):
+    """What there is to tell of one table."""
+
+    figures: dict[str, float]
+    rules: dict[str, list[Rule]]
+    """The largest hosts -> the rules that ``combined`` learnt from one half at an error of 0."""
+
+
+def evaluate(path: str | Path, learners: Iterable[str] = LEARNERS, with_peers: bool = True) -> Evaluation:
+    """Return the figures by name: ``<learner>_e0.recall``, ``.precision``, ``.removable``, ``.right``, ``.wrong``,
+    ``.rules``, ``.seconds`` (CPU time of learning one half, mean of two) on the family split, the same with ``_e10``,
+    and ``<learner>_e0.host.<host>.recall``, ``<learner>_e0.kind.<kind>.recall`` and so on (see ``dust_kinds.KINDS``).
+
+    ``combined_e0.url`` and ``.cluster`` are the other splits. ``rel_canonical`` and the peers have the same figures;
+    they learn nothing.
+
+    :raises ValueError: the file is no such table.
     """
     rows = read(path)
-    figures: dict[str, float] = {"urls": len(rows), "unknowable": unknowable(rows)}
-    parts = halves(rows, family)
-    figures["removable"] = sum(total(judge(str, part).values()).removable for part in parts)
+    parts = [part_of(half) for half in halves(rows, family)]
+    largest: dict[str, list[Rule]] = {host: [] for host, _ in Counter(r.host for r in rows).most_common(LARGEST_HOSTS)}
+    figures: dict[str, float] = {
+        "urls": len(rows),
+        "unknowable": unknowable(rows),
+        "removable": sum(len(part.kinds) for part in parts),
+    }
     for name in learners:
         for suffix, epsilon in EPSILONS.items():
-            figures |= _learner_figures(f"{name}_{suffix}", name, epsilon, parts, per_host=name == "combined")
+            found, rules = _learnt(name, epsilon, parts)
+            figures |= _named(f"{name}_{suffix}", found)
+            for rule in rules if (name, epsilon) == ("combined", 0.0) else ():
+                if rule.host in largest:
+                    largest[rule.host].append(rule)
     if "combined" in set(learners):
-        for split in ("url", "cluster"):
-            for suffix, epsilon in EPSILONS.items():
-                halved = halves(rows, SPLITS[split])
-                figures |= _learner_figures(f"combined_{suffix}.{split}", "combined", epsilon, halved, per_host=False)
+        figures |= _other_splits(rows)
     canonical_of = {row.url: row.canonical for row in rows if row.canonical}
-    figures |= _figures("rel_canonical", [judge(lambda url: canonical_of.get(url, url), part) for part in parts])
-    if with_peers:
-        for name, canonical in peers().items():
-            figures |= (
-                _figures(name, [judge(canonical, part) for part in parts]) if canonical else {f"{name}.absent": 1}
-            )
+    figures |= _unlearnt("rel_canonical", lambda url: canonical_of.get(url, url), parts)
+    for name, canonical in (peers() if with_peers else {}).items():
+        figures |= _unlearnt(name, canonical, parts) if canonical is not None else {f"{name}.absent": 1}
+    return Evaluation(figures, largest)
+
+
+def _other_splits(rows: Sequence[Row]) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for split in ("url", "cluster"):
+        parts = [part_of(half) for half in halves(rows, SPLITS[split])]
+        for suffix, epsilon in EPSILONS.items():
+            found, _ = _learnt("combined", epsilon, parts)
+            figures |= _named(f"combined_{suffix}.{split}", {key: found[key] for key in found if "." not in key})
     return figures
 
 
-def _learner_figures(
-    prefix: str, name: str, epsilon: float, parts: tuple[list[Row], list[Row]], per_host: bool
-) -> dict[str, float]:
-    counts: list[dict[str, Count]] = []
-    rules: list[Rule] = []
-    started = time.process_time()
+def _unlearnt(name: str, canonical: Canonicaliser, parts: Sequence[Part]) -> dict[str, float]:
+    """Return the figures of what knows no error and learns no rules, by the names that learners have."""
+    found = _figures([judge(canonical, part) for part in parts]) | {"rules": 0, "seconds": 0.0}
+    return _named(f"{name}_e0", found) | _named(f"{name}_e10", found)
+
+
+def _named(prefix: str, figures: Mapping[str, float]) -> dict[str, float]:
+    return {f"{prefix}.{name}": value for name, value in figures.items()}
+
+
+def learn(name: str, epsilon: float, rows: Sequence[Row]) -> list[Rule]:
+    """Return what the learner called *name* learns from *rows*."""
+    return LEARNERS[name]([row.url for row in rows], [row.cluster for row in rows], epsilon, SUPPORT)
+
+
+def _learnt(name: str, epsilon: float, parts: Sequence[Part]) -> tuple[dict[str, float], list[Rule]]:
+    """Learn on each of the two *parts* and judge on the other; return the figures and the rules of the first."""
+    counts: list[Counts] = []
+    learnt: list[list[Rule]] = []
     seconds = 0.0
-    for learnt, judged in (parts, parts[::-1]):
+    for learnt_from, judged in (parts, parts[::-1]):
         started = time.process_time()
-        found = LEARNERS[name]([row.url for row in learnt], [row.cluster for row in learnt], epsilon, SUPPORT)
+        learnt.append(learn(name, epsilon, learnt_from.rows))
         seconds += time.process_time() - started
-        book = RuleBook(found)
-        rules += found
+        book = RuleBook(learnt[-1])
         counts.append(judge(lambda url, book=book: book.canonical(url)[0], judged))  # type: ignore[misc]
-    figures = _figures(prefix, counts)
-    figures |= {f"{prefix}.rules": len(rules) / 2, f"{prefix}.seconds": seconds / 2}
-    if per_host:
-        for host in sorted({host for count in counts for host in count}):
-            own = total(count[host] for count in counts if host in count)
-            figures |= {f"{prefix}.host.{host}.{key}": value for key, value in _plain(own).items()}
+    return _figures(counts) | {"rules": sum(map(len, learnt)) / 2, "seconds": seconds / 2}, learnt[0]
+
+
+def _figures(counts: Sequence[Counts]) -> dict[str, float]:
+    """Return the figures of all removals, of each kind and of each host."""
+    places = [(place, count) for part in counts for place, count in part.items()]
+    figures = _plain(total(count for _, count in places))
+    for kind in KINDS:
+        own = total(count for (_, its_kind), count in places if its_kind == kind)
+        figures |= _named(f"kind.{kind}", _plain(own))
+    for host in sorted({host for (host, _), _ in places}):
+        own = total(count for (its_host, _), count in places if its_host == host)
+        figures |= _named(f"host.{host}", _plain(own))
     return figures
-
-
-def _figures(prefix: str, counts: Sequence[dict[str, Count]]) -> dict[str, float]:
-    whole = total(count for per_host in counts for count in per_host.values())
-    return {f"{prefix}.{key}": value for key, value in _plain(whole).items()}
 
 
 def _plain(count: Count) -> dict[str, float]:
@@ -198,54 +277,3 @@ def _plain(count: Count) -> dict[str, float]:
         "right": count.right,
         "wrong": count.wrong,
     }
-
-
-def peers() -> dict[str, Canonicaliser | None]:
-    """Return the canonicalisers of other packages; None for one that is not installed (extra ``test``)."""
-    makers = {
-        "w3lib": _w3lib,
-        "url_normalize": lambda: import_module("url_normalize").url_normalize,
-        "duplicate_url_discarder": _duplicate_url_discarder,
-        "courlan": _courlan,
-    }
-    found: dict[str, Canonicaliser | None] = {}
-    for name, maker in makers.items():
-        found[name] = _made(maker)
-    return found
-
-
-def _made(maker: Callable[[], Canonicaliser]) -> Canonicaliser | None:
-    try:
-        return _patient(maker())
-    except ImportError:
-        return None
-
-
-def _patient(canonical: Callable[[str], str | None]) -> Canonicaliser:
-    """Return *canonical* with URLs left as they are where it refuses them."""
-
-    def answer(url: str) -> str:
-        try:
-            return canonical(url) or url
-        except ValueError:
-            return url
-
-    return answer
-
-
-def _w3lib() -> Canonicaliser:
-    canonical: Canonicaliser = import_module("w3lib.url").canonicalize_url
-    return canonical
-
-
-def _duplicate_url_discarder() -> Canonicaliser:
-    canonicaliser = import_module("duplicate_url_discarder.url_canonicalizer").UrlCanonicalizer
-    rules = import_module("duplicate_url_discarder_rules").RULE_PATHS
-    canonical = _w3lib()
-    discarder = canonicaliser(rules)
-    return lambda url: canonical(discarder.process_url(url))
-
-
-def _courlan() -> Canonicaliser:
-    normalize = import_module("courlan").normalize_url
-    return lambda url: str(normalize(url, strict=True))

@@ -150,14 +150,20 @@ def duplicate_urls(pages: Mapping[str, list[Page]]) -> dict[str, int]:
 
 def reduction_ratio(table: PairTable, scores: FloatArray, max_fpr: float, weights: Mapping[str, int]) -> float:
     """Return (|U| - |U*|) / |U| over duplicate URLs U when one host of each called pair is dropped."""
-    threshold = threshold_at(scores[~table.is_replica], max_fpr)
-    dropped: set[str] = set()
-    for place in np.argsort(-scores, kind="stable"):
-        first, second = table.hosts[place]
-        if scores[place] >= threshold and not {first, second} & dropped:
-            dropped.add(min((first, second), key=lambda host: (weights.get(host, 0), host)))
     total = sum(weights.values())
-    return sum(weights.get(host, 0) for host in dropped) / total if total else math.nan
+    gone = dropped(table, scores, max_fpr, weights)
+    return sum(weights.get(host, 0) for host in gone) / total if total else math.nan
+
+
+def dropped(table: PairTable, scores: FloatArray, max_fpr: float, weights: Mapping[str, int]) -> dict[str, bool]:
+    """Return the smaller host of each pair that is called at *max_fpr* -> whether it is a replica of the other one."""
+    threshold = threshold_at(scores[~table.is_replica], max_fpr)
+    found: dict[str, bool] = {}
+    for place in np.argsort(-scores, kind="stable"):
+        pair = table.hosts[place]
+        if scores[place] >= threshold and not found.keys() & set(pair):
+            found[min(pair, key=lambda host: (weights.get(host, 0), host))] = bool(table.is_replica[place])
+    return found
 
 
 def judge_scores(table: PairTable, is_train: BoolArray) -> FloatArray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from scrapy_replica.urls.pattern import parse
@@ -34,6 +35,9 @@ class Pair(NamedTuple):
     image: str
 
 
+_parsed = lru_cache(2_000)(parse)  # every rule under proof looks at the same waiting URLs, again and again
+
+
 def pairs_to_fetch(rule: Rule, urls: Iterable[str], known: Iterable[str], budget: int = 5) -> list[Pair]:
     """Return up to *budget* applications of *rule* to *urls*, those first of which one side is *known* (fetched).
 
@@ -45,7 +49,7 @@ def pairs_to_fetch(rule: Rule, urls: Iterable[str], known: Iterable[str], budget
     cheap: dict[str, Pair] = {}
     dear: dict[str, Pair] = {}
     for url in urls:
-        pattern = parse(url)
+        pattern = _parsed(url)
         changed = change(pattern) if rule.holds(pattern) else None
         if changed is None or str(changed) == url:
             continue

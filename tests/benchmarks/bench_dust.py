@@ -1,15 +1,19 @@
-"""DUST: canonicalising beside w3lib, trap tests per link, learning time and memory as the crawl grows."""
+"""DUST: canonicalising beside w3lib, trap tests per link, learning time and memory up to a million URLs."""
 
 from __future__ import annotations
 
+import json
+import math
+import resource
 import statistics
+import subprocess
+import sys
 import time
-import tracemalloc
 
 import pytest
 from w3lib.url import canonicalize_url
 
-from scrapy_replica.urls.learners import combined
+from scrapy_replica.urls.learners import LEARNERS
 from scrapy_replica.urls.rule import Rule, Step
 from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.traps import Traps
@@ -46,30 +50,49 @@ class TestPerUrl:
         print(f"\nTraps.is_trap: {asked:.2f} us, observe {told:.2f} us")
 
 
-def generated(count):
-    """URLs of hosts of up to 20,000 pages: session ids, sort orders, and values that matter."""
+def generated(count, pages_of_a_host):
+    """URLs with session ids, sort orders, and values that matter, four to a page."""
     urls, clusters = [], []
     for i in range(count // 4):
-        host, page = f"h{i // 5_000}.example", i % 5_000
+        host, page = f"h{i // pages_of_a_host}.example", i % pages_of_a_host
         for j in range(4):
             urls.append(f"http://{host}/s{page % 7}/item{page}?id={page}&sid={i}{j}&o={'asc' if j % 2 else 'desc'}")
             clusters.append((host, page) if page % 7 else (host, page, j % 2))
     return urls, clusters
 
 
-@pytest.mark.parametrize("count", [10_000, 40_000, 160_000, 1_000_000])
-def test_learning_grows_no_worse_than_n_log_n(count):
-    urls, clusters = generated(count)
+def learning(name, count, pages_of_a_host=5_000):
+    """Learn in a process of its own; CPU seconds, peak memory in MB, and rules."""
+    command = [sys.executable, __file__, name, str(count), str(pages_of_a_host)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learning_from_forty_thousand(name):
+    seconds, megabytes, rules = learning(name, 40_000)
+    print(f"\n{name}, 40,000 URLs of two hosts: {seconds:.1f} s (target 20), peak {megabytes:.0f} MB, {rules} rules")
+
+
+@pytest.mark.parametrize(("name", "pages_of_a_host"), [("combined", 5_000), ("combined", 25), ("combined", 250_000)])
+def test_learning_grows_no_worse_than_n_log_n(name, pages_of_a_host):
+    first = None
+    print(f"\n{name}, {4 * pages_of_a_host:,} URLs a host")
+    for count in (40_000, 200_000, 1_000_000):
+        seconds, megabytes, rules = learning(name, count, pages_of_a_host)
+        cost = seconds / (count * math.log(count))
+        first = first or cost
+        grown = f"{cost / first:.2f} x n log n from {40_000:,}"
+        print(f"  {count:>9,}: {seconds:6.1f} s, {grown}, peak {megabytes:.0f} MB, {rules} rules", flush=True)
+        assert megabytes < 1_000
+
+
+def learn(name, count, pages_of_a_host):
+    urls, clusters = generated(count, pages_of_a_host)
     started = time.process_time()
-    rules = combined.learn(urls, clusters)
+    rules = LEARNERS[name](urls, clusters)
     seconds = time.process_time() - started
-    print(f"\n{count:>9} URLs: {seconds:.1f} s, {seconds / count * 1e6:.0f} us/URL, {len(rules)} rules")
+    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, len(rules)
 
 
-def test_memory_of_learning():
-    urls, clusters = generated(40_000)
-    tracemalloc.start()
-    combined.learn(urls, clusters)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    print(f"\nlearning 40,000 URLs: peak {peak / 1e6:.0f} MB beside the URLs")
+if __name__ == "__main__":
+    print(json.dumps(learn(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
