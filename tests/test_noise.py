@@ -166,7 +166,7 @@ class TestMainText:
         body, late = etree.SubElement(root, "body"), etree.SubElement(root, "table")
         body.text, late.text = (
             "menu",
-            "One sentence that stands behind the body, and says all that the page has to say.",
+            "One sentence that stands behind the body and says all that the page has to say.",
         )
         assert late.text in main_text(root)
 
