@@ -49,6 +49,12 @@ class TestReadBlocks:
         assert first & HINT_BITS["comment"]
         assert not second & (HINT_BITS["comment"] | HINT_BITS["side"])
 
+    def test_short_words_tell_only_when_they_stand_alone(self):
+        blocks = blocks_of("<body><div class='top-ads'>a</div><div class='shadow leads'>b</div>")
+        first, second = (blocks.hints[node] for node in blocks.run_nodes)
+        assert first & HINT_BITS["advert"]
+        assert not second & HINT_BITS["advert"]
+
     def test_the_tree_is_not_changed_and_a_part_ends_before_its_tail(self):
         root = html.document_fromstring("<body><div>a<p>b</p></div>tail")
         before = etree.tostring(root)

@@ -161,6 +161,15 @@ MENU = "<ul>" + "<li><a href=x>Section</a></li>" * 30 + "</ul>"
 
 
 class TestMainText:
+    def test_what_stands_behind_a_body_that_was_closed_early(self):
+        root = lxml.html.Element("html")
+        body, late = etree.SubElement(root, "body"), etree.SubElement(root, "table")
+        body.text, late.text = (
+            "menu",
+            "One sentence that stands behind the body and says all that the page has to say.",
+        )
+        assert late.text in main_text(root)
+
     def test_leaves_the_menu_out(self):
         text = main_text(parse(f"<body><div>{MENU}</div><div>{ARTICLE}</div></body>"))
         assert text.count("A long paragraph") == 8

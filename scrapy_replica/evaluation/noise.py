@@ -26,6 +26,7 @@ from rapidfuzz.distance import LCSseq
 from scrapy_replica.evaluation.train_extractor import gold_shares, group_of, parse, read_examples, train
 from scrapy_replica.pages import extractor, noise
 from scrapy_replica.pages.blocks import read_blocks
+from scrapy_replica.pages.trees import BlendedModel
 
 logger = logging.getLogger(__name__)
 
@@ -153,7 +154,8 @@ def leave_set_out(folder: Path, groups: Sequence[str]) -> dict[str, extractor.Ex
     if len(groups) < 2:
         raise ValueError(f"{folder} holds one set only: nothing is left to train on (--shipped takes what is trained)")
     examples = list(read_examples(folder))
-    return {group: train(examples, [other for other in groups if other != group]) for group in groups}
+    firsts: dict[frozenset[str], BlendedModel] = {}
+    return {group: train(examples, [other for other in groups if other != group], firsts) for group in groups}
 
 
 def _learned(model: extractor.Extractor) -> Extract:

@@ -105,27 +105,31 @@ def read_examples(folder: Path) -> Iterator[Example]:
             yield Example(group_of(gold.parents[1].name), columns, features(blocks, columns), shares)
 
 
-def train(examples: Sequence[Example], groups: Sequence[str]) -> Extractor:
+def train(
+    examples: Sequence[Example], groups: Sequence[str], firsts: dict[frozenset[str], BlendedModel] | None = None
+) -> Extractor:
     """Train both ensembles on the examples of *groups*.
 
     The second learns from first scores given by a model that never saw the page's group; with a single group it is
-    left out.
+    left out. *firsts* holds the first models that were trained on the same examples, by their groups, and is added to.
     """
-    own = [example for example in examples if example.group in groups]
-    first = _first(examples, groups)
-    if len(groups) < 2:
-        return Extractor(first)
+    firsts = {} if firsts is None else firsts
+
+    def first_of(some: frozenset[str]) -> BlendedModel:
+        if some not in firsts:
+            own = [example for example in examples if example.group in some]
+            firsts[some] = _fit([example.rows for example in own], own, FIRST)
+        return firsts[some]
+
+    every = frozenset(groups)
+    if len(every) < 2:
+        return Extractor(first_of(every))
+    own = [example for example in examples if example.group in every]
     both: list[FloatArray] = []
-    judges = {group: _first(examples, [other for other in groups if other != group]) for group in groups}
     for example in own:
-        scores = probability(judges[example.group].log_odds(example.rows))
+        scores = probability(first_of(every - {example.group}).log_odds(example.rows))
         both.append(np.concatenate([example.rows, second_look(example.columns, scores)]))
-    return Extractor(first, _fit(both, own, SECOND))
-
-
-def _first(examples: Sequence[Example], groups: Sequence[str]) -> BlendedModel:
-    own = [example for example in examples if example.group in groups]
-    return _fit([example.rows for example in own], own, FIRST)
+    return Extractor(first_of(every), _fit(both, own, SECOND))
 
 
 def _fit(rows: Sequence[FloatArray], examples: Sequence[Example], options: dict[str, Any]) -> BlendedModel:

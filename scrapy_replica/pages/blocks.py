@@ -27,29 +27,35 @@ _KINDS = {
     "br": _BREAK,
 }
 
-# Bits of what the tags and the class, id, role and itemprop of an element say about the text below it, one per pattern.
+# Bits of what the words in the class, id, role and itemprop of an element, and its tag, say about the text below it.
+# A word tells by the stems it holds, short ones by being the whole word.
 HINTS = {
-    "comment": r"comment|disqus|repl(y|ies)|respond",
-    "menu": r"nav|menu|toolbar|tabs?\b|breadcrumb|pagina|pager|sitemap|directory",
-    "side": r"side|rail|aside|column-?(left|right)|left-?col|right-?col|widget|gadget",
-    "foot": r"foot|bottom|copyright|legal|colophon",
-    "head": r"head(er)?\b|masthead|banner|topbar|logo|branding|site-?title",
-    "related": r"relat|recommend|also|popular|trending|latest|recent|similar|suggest|read-?more|most-|teaser|"
-    r"outbrain|taboola",
-    "share": r"shar(e|ing)|social|facebook|twitter|follow|like",
-    "advert": r"\bad(s|vert|box|slot|unit|-|_)|advert|sponsor|promo|doubleclick|commercial|affiliat|deal",
-    "meta": r"meta|byline|author|date|time|posted|published|tag(s|ged)|categor|credit|source|bio\b",
-    "content": r"content|article|post|entry|story|text|body|main|page|blog|copy|description|detail|section",
-    "notice": r"cookie|consent|gdpr|popup|modal|overlay|newsletter|subscri|sign-?up|paywall|login|alert|notice|toast",
-    "title": r"title|headline|heading|subject|\bh1\b",
-    "caption": r"caption|figure|photo|image|img|gallery|slide|carousel|thumb",
-    "form": r"form|search|input|button|btn|submit|contact|dropdown|filter|sort",
-    "product": r"product|price|cart|shop|item|buy|rating|review|listing|result|card|grid",
-    "forum": r"forum|thread|message|topic|answer|question|quote|signature|user|profile|avatar|member|vote",
-    "screen": r"sr-only|visually-?hidden|screen-?reader|hide|hidden|print|skip|collapse|accordion|aria-hidden",
-}
+    "comment": ("comment disqus reply replies respond", ""),
+    "menu": ("nav menu toolbar breadcrumb pagina pager sitemap directory", "tab tabs"),
+    "side": ("side rail column widget gadget", "left right"),
+    "foot": ("foot bottom copyright legal colophon", ""),
+    "head": ("masthead banner topbar logo brand", "head header"),
+    "related": ("relat recommend popular trending latest recent similar suggest readmore teaser outbrain taboola",
+        "also more most"),
+    "share": ("share sharing social facebook twitter follow like", ""),
+    "advert": ("advert sponsor promo doubleclick commercial affiliat deal", "ad ads adv adbox adslot adunit"),
+    "meta": ("meta byline author date time posted published tag categor credit source", "bio"),
+    "content": ("content article post entry story text body main page blog copy description detail section", ""),
+    "notice": ("cookie consent gdpr popup modal overlay newsletter subscri signup paywall login alert notice toast",
+        ""),
+    "title": ("title headline heading subject", ""),
+    "caption": ("caption figure photo image gallery slide carousel thumb", "img"),
+    "form": ("form search input button submit contact dropdown filter sort", "btn"),
+    "product": ("product price cart shop item buy rating review listing result card grid", ""),
+    "forum": ("forum thread message topic answer question quote signature user profile avatar member vote", ""),
+    "screen": ("visually reader hidden print skip collapse accordion", "sr hide"),
+}  # fmt: skip
 HINT_BITS = {name: 1 << place for place, name in enumerate(HINTS)}
-_HINT_PATTERNS = [(HINT_BITS[name], re.compile(pattern)) for name, pattern in HINTS.items()]
+_STEMS = {stem: HINT_BITS[name] for name, (stems, _) in HINTS.items() for stem in stems.split()}
+_STEMS["posted"] |= HINT_BITS["content"]  # of two stems at one place the longer one is found
+_WHOLE_WORDS = {word: HINT_BITS[name] for name, (_, words) in HINTS.items() for word in words.split()}
+_ANY_STEM = re.compile(f"(?=({'|'.join(sorted(_STEMS, reverse=True))}))")
+_NAME_WORD = re.compile("[a-z]+")
 _TELLING_TAGS = (
     "nav", "footer", "header", "aside", "article", "main", "form", "table", "ul", "ol", "blockquote", "figure", "pre",
     "dl",
@@ -99,16 +105,18 @@ class Blocks:
 @lru_cache(maxsize=8192)
 def _name_hints(names: str) -> int:
     hints = 0
-    for name in names.split():
-        hints |= _hints_of_name(name)
+    for word in _NAME_WORD.findall(names.lower()):
+        hints |= _word_hints(word)
     return hints
 
 
-# Names recur far more often than their combinations: 17 searches per new name only.
+# Words recur far more often than names: on pages of 504 sites 15,000 against 94,000.
 @lru_cache(maxsize=32768)
-def _hints_of_name(name: str) -> int:
-    lowered = name.lower()[:80]
-    return sum(bit for bit, pattern in _HINT_PATTERNS if pattern.search(lowered))
+def _word_hints(word: str) -> int:
+    hints = _WHOLE_WORDS.get(word, 0)
+    for stem in _ANY_STEM.findall(word):
+        hints |= _STEMS[stem]
+    return hints
 
 
 def _is_hidden(style: str) -> bool:
@@ -126,6 +134,11 @@ def count_words(text: str) -> int:
 
 class _Reader:
     """What is open at one place of the walk; every border of a block empties the run that is being gathered."""
+
+    __slots__ = (
+        "blocks", "breaks", "inline_tags", "link_words", "links", "n_tags", "names", "nodes", "open_links", "path",
+        "pieces", "skipped_from",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.blocks = Blocks()
@@ -147,16 +160,19 @@ class _Reader:
         kind = _KINDS.get(tag, _BLOCK) if isinstance(tag, str) else _SKIPPED
         self.n_tags += 1
         if kind == _BLOCK:
-            self.flush()
+            if self.pieces:
+                self.flush()
             if not self.open_node(tag, element):
                 kind = _SKIPPED
         elif kind == _INLINE:
             self.inline_tags += 1
+            self.pieces.append("")  # so that the next border sets the counts back
             if element.attrib and (element.get("hidden") is not None or _is_hidden(element.get("style", ""))):
                 kind = _SKIPPED
         elif kind == _LINK:
             self.links += 1
             self.open_links += 1
+            self.pieces.append("")
         elif kind == _BREAK:
             self.breaks += 1
             self.pieces.append(" ")
@@ -180,7 +196,8 @@ class _Reader:
                     continue
                 self.skipped_from = 0
             if kind == _BLOCK:
-                self.flush()
+                if self.pieces:
+                    self.flush()
                 node = self.nodes.pop()
                 self.blocks.run_ends[node] = len(self.blocks.texts)
                 self.blocks.tag_ends[node] = self.n_tags
@@ -198,6 +215,8 @@ class _Reader:
         return self.blocks
 
     def add(self, text: str) -> None:
+        if not self.pieces and text.isspace():
+            return
         self.pieces.append(text)
         if self.breaks or self.open_links:
             words = len(text.split())
@@ -207,18 +226,17 @@ class _Reader:
                     self.link_words += words
 
     def flush(self) -> None:
-        if self.pieces:
-            text = " ".join("".join(self.pieces).split())
-            self.pieces.clear()
-            if text:
-                blocks = self.blocks
-                words = count_words(text)
-                blocks.texts.append(text)
-                blocks.run_nodes.append(self.nodes[-1])
-                blocks.words.append(words)
-                blocks.link_words.append(min(self.link_words, words))
-                blocks.links.append(self.links)
-                blocks.run_tags.append(self.inline_tags)
+        text = " ".join("".join(self.pieces).split())
+        self.pieces.clear()
+        if text:
+            blocks = self.blocks
+            words = count_words(text)
+            blocks.texts.append(text)
+            blocks.run_nodes.append(self.nodes[-1])
+            blocks.words.append(words)
+            blocks.link_words.append(min(self.link_words, words))
+            blocks.links.append(self.links)
+            blocks.run_tags.append(self.inline_tags)
         self.link_words = self.links = self.inline_tags = self.breaks = 0
 
     def open_node(self, tag: str, element: etree._Element) -> bool:
@@ -241,7 +259,7 @@ class _Reader:
         if is_hidden and not is_streamed and tag not in {"body", "html"}:  # a script will show a hidden body
             return False
         if names and tag not in {"body", "html"}:  # their classes describe the page, not a place on it
-            hints |= _name_hints(names)
+            hints |= _name_hints(names[:300])
         parent = self.nodes[-1]
         self.nodes.append(len(self.blocks.tags))
         self._append_node(tag, klass, hints, parent)

@@ -16,7 +16,7 @@ from lxml import etree
 
 from scrapy_replica.pages.forms import terms_of
 from scrapy_replica.pages.noise import composite_text_densities, count, density_sums
-from scrapy_replica.pages.text_tree import INVISIBLE, TextTree, read_text_tree
+from scrapy_replica.pages.text_tree import INVISIBLE, TextTree, body_of, read_text_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +36,7 @@ N_QUERY_COLUMNS = 6
 
 def visible_elements(root: etree._Element) -> list[etree._Element]:
     """Return the elements that ``read_text_tree`` has entries for, in that order."""
-    body = next(root.iter("body"), root)
-    walker = etree.iterwalk(body, events=("start",))
+    walker = etree.iterwalk(body_of(root), events=("start",))
     elements: list[etree._Element] = []
     for _, element in walker:
         style = "".join(element.get("style", "").lower().split())

@@ -57,13 +57,24 @@ class TextTree:
 
 
 def read_text_tree(root: etree._Element) -> TextTree:
-    """Read the :class:`TextTree` of *root*, a whole document or a part; without ``<body>`` it is read from the root.
+    """Read the :class:`TextTree` of *root*, a whole document or a part; it is read from :func:`body_of`.
 
     Linear in the size of the tree, without recursion; the tree is not changed.
     """
-    body = next(root.iter("body"), root)
+    body = body_of(root)
     styled: list[etree._Element] = _STYLED(body)  # type: ignore[assignment]  # an expression may give other types
     return _walk(body, {element for element in styled if _is_hidden(element.get("style", ""))})
+
+
+def body_of(root: etree._Element) -> etree._Element:
+    """Return the ``<body>`` of *root*; its parent if elements stand behind it, and without one the root itself.
+
+    Where a page opens its body late, the parser has put one around what came before, and the rest behind that.
+    """
+    body = next(root.iter("body"), root)
+    parent = body.getparent()
+    is_closed_early = body is not root and next(body.itersiblings("*"), None) is not None
+    return parent if is_closed_early and parent is not None else body
 
 
 def _is_hidden(style: str) -> bool:

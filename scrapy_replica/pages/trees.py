@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SPLITS = 8
 """Splits per tree, so that the answers of all splits to one row are one byte."""
+_COLUMNS = 256
+"""Columns scored at a time, so that what is compared stays in the cache: 200 in .17 ms (all splits at once: 1.6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,15 @@ class BoostedTrees:
 
     def log_odds(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the log odds of every column of *rows*, shape (features, n), as shape (n,)."""
-        answers = rows[self.split_features.ravel()] > self.thresholds.ravel()[:, None]
-        places = np.packbits(answers.reshape(-1, SPLITS, rows.shape[1]), axis=1)[:, 0, :].astype(np.intp)
-        places += np.arange(0, len(self.table), 256)[:, None]
-        scores: NDArray[np.float32] = self.table[places].sum(axis=0) + np.float32(self.start)
+        scores = np.full(rows.shape[1], self.start, np.float32)
+        for first in range(0, rows.shape[1], _COLUMNS):
+            some = np.ascontiguousarray(rows[:, first : first + _COLUMNS])
+            answers = np.zeros((len(self.thresholds), some.shape[1]), np.uint8)
+            for features, thresholds in zip(self.split_features.T, self.thresholds.T, strict=True):
+                answers <<= 1
+                answers |= some[features] > thresholds[:, None]
+            places = answers + np.arange(0, len(self.table), 256)[:, None]
+            scores[first : first + _COLUMNS] += self.table[places].sum(axis=0)
         return scores
 
 
