@@ -41,6 +41,8 @@ class Guide:
         self._last: Page | None = None
         self._early: list[Visit] = []
         self._moved: dict[str, float] = {}
+        self.shown = 0
+        """Pages that the strategy was shown; while it stands still, so do the present scores."""
         self.is_warming_up = self._strategy.warms_up and db.pages.count() < config.warmup_pages
         self._replay()
 
@@ -70,6 +72,7 @@ class Guide:
             self._show(visit)
 
     def _show(self, visit: Visit) -> list[float]:
+        self.shown += 1
         if visit.relevance is not None:
             self._last = Page(visit.url, host_of(visit.url), terms=visit.terms)
             self._strategy.visited(self._last, visit.relevance)

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from scrapy_replica.focus.layers import MOST_TERMS
-from scrapy_replica.focus.link_table import LinkTable
+from scrapy_replica.focus.link_table import (
+    ANCHOR,
+    DIRECTORY,
+    HUB,
+    IN_LINKS,
+    MAX_RELEVANCE,
+    NEARNESS,
+    PARENT,
+    PLACE,
+    SUM_RELEVANCE,
+    WORDS,
+    LinkTable,
+)
 from scrapy_replica.focus.online import DenseModel, TermModel, sigmoid
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategy import FloatArray, Strategy
@@ -86,7 +98,7 @@ class LinkAware(Strategy):
         self._distance.visited(page, relevance)
         self._page, self._relevance = row, relevance
         self._visited += 1
-        if row and table["in_links"][row]:
+        if row and table.facts[row, IN_LINKS]:
             self._learn(row, relevance)
         table.fetched(row, relevance)
 
@@ -94,7 +106,7 @@ class LinkAware(Strategy):
         features = self._features(np.array([row]))
         logit = float(self._model.logits(features)[0])
         self._model.learn(features[0], relevance, logit)
-        parent = int(self._table["parent"][row])
+        parent = int(self._table.groups[row, PARENT])
         if parent:
             self._hub.learn(self._distance.graph.terms_of(parent), relevance)
         if abs(sigmoid(logit) - relevance) > SURPRISE:
@@ -123,44 +135,45 @@ class LinkAware(Strategy):
         """Move up those whose score has risen; one that has fallen is noticed when it is about to be fetched."""
         if not len(rows):
             return
-        before = self._table["score"][rows]
+        before = self._table.scores[rows]
         scores = self._score(rows)
         risen = np.flatnonzero(scores > before + RISEN)
         if len(risen) > MOST_MOVED:
             risen = risen[np.argsort(-scores[risen])[:MOST_MOVED]]
-        self._table["score"][rows] = before
-        self._table["score"][rows[risen]] = scores[risen]
+        self._table.scores[rows] = before
+        self._table.scores[rows[risen]] = scores[risen]
         urls = self._table.urls
         self._moved.update(zip((urls[row] for row in rows[risen].tolist()), scores[risen].tolist(), strict=True))
 
     def _score(self, rows: IntArray) -> FloatArray:
         features = self._features(rows)
         scores: FloatArray = self._model.logits(features) + BONUS * features[:, IS_NEW]
-        self._table["score"][rows] = scores
+        self._table.scores[rows] = scores
         return scores
 
     def _features(self, rows: IntArray) -> FloatArray:
         table = self._table
-        directory, host, tried = table.directories.means(table["directory"][rows])
+        facts, groups = table.facts[rows].astype(np.float64).T, table.groups[rows].T
+        directory, host, tried = table.directories.means(groups[DIRECTORY])
         everywhere = table.directories.mean
-        in_links = np.maximum(table["in_links"][rows].astype(np.float64), 1.0)
-        parent, words = table["max_relevance"][rows], table["words"][rows]
-        children = table.parents.means(table["parent"][rows], everywhere)
+        in_links = np.maximum(facts[IN_LINKS], 1.0)
+        parent, words = facts[MAX_RELEVANCE], facts[WORDS]
+        children = table.parents.means(groups[PARENT], everywhere)
         columns = np.empty((len(START_WEIGHTS), len(rows)))
         columns[0] = 1.0
         columns[1] = parent
-        columns[2] = table["sum_relevance"][rows] / in_links
+        columns[2] = facts[SUM_RELEVANCE] / in_links
         columns[3] = np.log(in_links)
         columns[4] = directory
         columns[5] = host
-        columns[6] = table.anchors.means(table["anchor"][rows], everywhere)
+        columns[6] = table.anchors.means(groups[ANCHOR], everywhere)
         columns[7] = children
-        columns[8] = table.neighbour_means(rows, children)
+        columns[8] = table.neighbour_means(groups[PLACE], children)
         columns[9] = words
         columns[10] = words * parent
         columns[11] = directory * parent
         columns[12] = children * parent
         columns[IS_NEW] = 1.0 / np.sqrt(1.0 + tried)
-        columns[14] = table["hub"][rows]
-        columns[15] = table["nearness"][rows]
+        columns[14] = facts[HUB]
+        columns[15] = facts[NEARNESS]
         return columns.T
