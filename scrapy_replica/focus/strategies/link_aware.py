@@ -51,6 +51,8 @@ START_WEIGHTS = {
     "nearness": 0.5,
 }
 IS_NEW = list(START_WEIGHTS).index("is_new")
+ALPHA = 0.5
+"""Of the HMM that gives the feature: the nearer page is the parent, half by distance and half by relevance."""
 RATE = 0.05
 BONUS = 0.3
 """Added over sqrt(1 + outcomes in the directory): a directory that was never tried deserves a look."""
@@ -83,7 +85,7 @@ class LinkAware(Strategy):
         self._words = link_words
         self._table = LinkTable()
         self._model = DenseModel(list(START_WEIGHTS.values()), RATE)
-        self._distance = HmmDynamic(urls=self._table.ids)
+        self._distance = HmmDynamic(alpha=ALPHA, urls=self._table.ids)
         self._hub = TermModel(MOST_TERMS, 0.05, -2.0)
         self._moved: dict[str, float] = {}
         self._visited = 0
