@@ -24,8 +24,8 @@ ALPHA = 0.25
 .963 with .25, .962 with .1; of the static one .934 with .5, .940 with .25."""
 MAX_DISTANCE = 6
 """With 3 instead of 6 the same mean is .953. What did not help, with a weight of .5, one on top of the other: links
-inherit a state that they made known themselves .952, the mean state instead of the likeliest .948, relevance as a second
-observation .946, waiting links moved when the state of their page changes .947."""
+inherit a state that they made known themselves .952, the mean state instead of the likeliest .948, relevance as a
+second observation .946, waiting links moved when the state of their page changes .947."""
 NEVER_RAISED = -1e9
 """Score of a link that was found before, where the first parent stays."""
 KNOWN = 50.0
