@@ -33,8 +33,8 @@ class LinkTable:
     """Rows are URLs in the order found; *page* rows are those that were fetched.
 
     A URL's best parent is the most relevant page known to link to it; place, hub value and distance are taken from
-    there. Few wide arrays, because a look at eight rows costs as much as one at a single number. About 70 bytes a URL,
-    4 bytes a link, 250 bytes for the URL's own string and number; at most ``frontier.MOST_URLS`` URLs, later ones get
+    there. Few wide arrays, because a look at eight rows costs as much as one at a single number. A URL takes 350
+    bytes with its string and number, a link 4; at most ``frontier.MOST_URLS`` URLs, later ones get
     the row 0 of a URL about which nothing is known.
     """
 

@@ -76,7 +76,8 @@ class LinkAware(Strategy):
     AdaGrad step a fetched page, on its relevance. Mean Pref over five topics of three labelled crawls, three draws:
     .934; best-first .882, with anchors .901.
 
-    Memory: about 500 bytes a URL found, 1.3 kB a visited page, 16 bytes a link; at most ``frontier.MOST_URLS`` URLs.
+    Memory: 540 bytes a URL found, 2 kB a visited page of 12 links (measured at 100,000 pages); at most
+    ``frontier.MOST_URLS`` URLs.
     """
 
     name: ClassVar[str] = "link-aware"
