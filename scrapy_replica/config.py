@@ -59,7 +59,7 @@ class Config:
     strategy: str = _setting(
         "auto",
         "Which link comes next: the name of a strategy, or ``auto``: ``link-aware`` with a topic and "
-        "``REPLICA_BACKGROUND``, ``best-first`` with a topic alone, ``breadth-first`` without.",
+        "``REPLICA_BACKGROUND``, ``best-first-anchors`` with a topic alone, ``breadth-first`` without.",
     )
     warmup_pages: int = _setting(60, "Pages fetched breadth-first before the strategy's scores count.", low=0)
     language: str = _setting("en", "Two-letter language of pages that do not declare one.")

@@ -89,9 +89,9 @@ class TestEveryName:
         focused = await crawl(TopicSpider, web(), settings(name, topic), seeds=TOP)
         assert first_found(focused) < first_found(plain) - 0.1
 
-    async def test_auto_is_best_first_with_a_topic_alone(self, topic):
+    async def test_auto_is_best_first_with_anchors_with_a_topic_alone(self, topic):
         auto = await crawl(TopicSpider, web(), settings("auto", topic), seeds=TOP)
-        assert auto.urls == (await crawl(TopicSpider, web(), settings("best-first", topic), seeds=TOP)).urls
+        assert auto.urls == (await crawl(TopicSpider, web(), settings("best-first-anchors", topic), seeds=TOP)).urls
 
     async def test_auto_is_link_aware_with_unlabelled_pages_too(self, topic, tmp_path):
         (tmp_path / "b").mkdir()

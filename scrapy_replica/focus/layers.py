@@ -31,36 +31,38 @@ class TopTerms:
         self.is_tfidf = is_tfidf
         self.pages = 0
         self.ids: dict[str, int] = {}
-        self._holders: list[int] = []
+        self._holders = np.zeros(1024, dtype=np.int64)
 
     def see(self, terms: Mapping[str, int]) -> tuple[IntArray, FloatArray]:
         """Count a page; return the numbers of its top terms and their weights (counts, TF or TF-IDF), shape (k,)."""
         self.pages += 1
-        ids, holders = self.ids, self._holders
-        known: list[int] = []
-        counts: list[int] = []
-        for term, count in terms.items():
-            number = ids.get(term)
-            if number is None:
-                if len(ids) >= MOST_TERMS:
-                    continue
-                number = ids[term] = len(holders)
-                holders.append(0)
-            holders[number] += 1
-            known.append(number)
-            counts.append(count)
-        numbers, weights = np.array(known, dtype=np.int64), np.array(counts, dtype=np.float64)
+        found = list(map(self.ids.get, terms))
+        if None in found:
+            found = [self._new(term) if number is None else number for term, number in zip(terms, found, strict=True)]
+        numbers = np.array(found, dtype=np.int64)
+        weights = np.fromiter(terms.values(), np.float64, len(terms))
+        if len(self.ids) >= MOST_TERMS:
+            numbers, weights = numbers[numbers >= 0], weights[numbers >= 0]
+        self._holders[numbers] += 1
         if len(numbers) > TOP_TERMS:
             rank = weights
             if self.is_tfidf:
-                frequency = np.array([holders[number] for number in known], dtype=np.float64)
-                rank = weights * np.log((1 + self.pages) / frequency)
+                rank = weights * np.log((1 + self.pages) / self._holders[numbers])
             top = np.argpartition(-rank, TOP_TERMS)[:TOP_TERMS]
             numbers, weights = numbers[top], weights[top]
         return numbers, weights
 
+    def _new(self, term: str) -> int:
+        if len(self.ids) >= MOST_TERMS:
+            return -1
+        number = self.ids[term] = len(self.ids)
+        if number >= len(self._holders):
+            self._holders = np.append(self._holders, np.zeros_like(self._holders))
+        return number
+
     def state(self) -> dict[str, object]:
-        return {"pages": self.pages, "is_tfidf": self.is_tfidf, "terms": list(self.ids), "holders": self._holders}
+        holders = self._holders[: len(self.ids)].tolist()
+        return {"pages": self.pages, "is_tfidf": self.is_tfidf, "terms": list(self.ids), "holders": holders}
 
     def restore(self, state: Mapping[str, object]) -> None:
         self.pages = int(str(state["pages"]))
@@ -69,7 +71,7 @@ class TopTerms:
         assert isinstance(terms, list)
         assert isinstance(holders, list)
         self.ids = {term: number for number, term in enumerate(terms)}
-        self._holders = list(holders)
+        self._holders = np.array([*holders, *[0] * 1024], dtype=np.int64)
 
 
 class LayerBayes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,23 @@ MOST_DIRECTORIES = 200_000
 MOST_ANCHORS = 200_000
 NEIGHBOURS = 3
 """Places on each side of a link that count as its neighbours."""
-OFFSETS = np.array([offset for offset in range(-NEIGHBOURS, NEIGHBOURS + 1) if offset])
+AROUND = np.array([place for place in range(2 * NEIGHBOURS + 1) if place != NEIGHBOURS])
+
+MAX_RELEVANCE, SUM_RELEVANCE, IN_LINKS, WORDS, HUB, NEARNESS = range(6)
+"""Columns of :attr:`LinkTable.facts`: of the pages that link to the URL, and of its own words."""
+DIRECTORY, ANCHOR, PARENT, PLACE = range(4)
+"""Columns of :attr:`LinkTable.groups`: numbers of groups, and of the first of the slots around the link."""
+IS_FETCHED, OUTCOME = range(2)
+"""Columns of :attr:`LinkTable.fates`."""
 
 
 class LinkTable:
     """Rows are URLs in the order found; *page* rows are those that were fetched.
 
     A URL's best parent is the most relevant page known to link to it; place, hub value and distance are taken from
-    there. About 60 bytes a URL, 4 bytes a link, 250 bytes for the URL's own string and number; at most
-    ``frontier.MOST_URLS`` URLs, later ones get the row 0 of a URL about which nothing is known.
+    there. Few wide arrays, because a look at eight rows costs as much as one at a single number. A URL takes 350
+    bytes with its string and number, a link 4; at most ``frontier.MOST_URLS`` URLs, later ones get
+    the row 0 of a URL about which nothing is known.
     """
 
     def __init__(self) -> None:
@@ -37,29 +44,34 @@ class LinkTable:
         self.directories = DirectoryTree(MOST_DIRECTORIES)
         self.anchors = Groups(MOST_ANCHORS)
         self.parents = Groups(0)
-        self.columns = {
-            "max_relevance": Column(np.float32, 0.0),
-            "sum_relevance": Column(np.float32, 0.0),
-            "in_links": Column(np.int32, 0),
-            "directory": Column(np.int32, 0),
-            "anchor": Column(np.int32, 0),
-            "parent": Column(np.int32, 0),
-            "place": Column(np.int64, NEIGHBOURS),
-            "words": Column(np.float32, 0.0),
-            "hub": Column(np.float32, 0.0),
-            "nearness": Column(np.float32, 0.0),
-            "outcome": Column(np.float32, 0.0),
-            "is_fetched": Column(np.float32, 0.0),
-            "score": Column(np.float32, 0.0),
-        }
-        self.slots = Column(np.int32, 0)
-        self.page_start = Column(np.int64, 0)
-        self.page_stop = Column(np.int64, 0)
+        self._facts = Column(np.float32, 6)
+        self._groups = Column(np.int64, 4)
+        self._fates = Column(np.float32, 2)
+        self._scores = Column(np.float32)
+        self._slots = Column(np.int32)
+        self._spans = Column(np.int64, 2)
         # The first slots stay empty: a URL without a place has its neighbours there.
         self._used = 2 * NEIGHBOURS + 1
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self.columns[name].values
+    @property
+    def facts(self) -> NDArray[np.float32]:
+        """Shape (URLs or more, 6)."""
+        return self._facts.values
+
+    @property
+    def groups(self) -> IntArray:
+        """Shape (URLs or more, 4)."""
+        return self._groups.values
+
+    @property
+    def fates(self) -> NDArray[np.float32]:
+        """Shape (URLs or more, 2): 1 and the outcome of fetched URLs, 0 and 0 of others."""
+        return self._fates.values
+
+    @property
+    def scores(self) -> NDArray[np.float32]:
+        """The score that each URL waits with, shape (URLs or more,)."""
+        return self._scores.values
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -70,22 +82,20 @@ class LinkTable:
         if row < len(self.urls):
             return row
         self.urls.append(url)
-        for column in (*self.columns.values(), self.page_start, self.page_stop):
+        for column in (self._facts, self._groups, self._fates, self._scores, self._spans, self.parents.sums):
             column.reserve(row + 1)
-        self["directory"][row] = self.directories.id_of(directories(url))
+        self.groups[row, DIRECTORY] = self.directories.id_of(directories(url))
         return row
 
     def fetched(self, row: int, outcome: float) -> None:
         """Write down the outcome (relevance, 0..1) of a fetched URL and count it in its groups."""
-        if not row or self["is_fetched"][row]:
+        if not row or self.fates[row, IS_FETCHED]:
             return
-        self["outcome"][row], self["is_fetched"][row] = outcome, 1.0
-        self.directories.add(int(self["directory"][row]), outcome)
-        self.anchors.add(int(self["anchor"][row]), outcome)
-        parent = int(self["parent"][row])
+        self.fates[row] = 1.0, outcome
+        directory, anchor, parent, _ = self.groups[row].tolist()
+        self.directories.add(directory, outcome)
+        self.anchors.add(anchor, outcome)
         if parent:
-            self.parents.count.reserve(parent + 1)
-            self.parents.total.reserve(parent + 1)
             self.parents.add(parent, outcome)
 
     def add_links(
@@ -98,37 +108,36 @@ class LinkTable:
         start, stop = self._used, self._used + len(rows)
         # Zeros between pages: neighbours never reach over to another page's links.
         self._used = stop + NEIGHBOURS
-        self.slots.reserve(self._used + NEIGHBOURS)
-        self.slots.values[start:stop] = rows
-        self.page_start.values[page], self.page_stop.values[page] = start, stop
-        self.parents.count.reserve(page + 1)
-        self.parents.total.reserve(page + 1)
-        is_first = self["in_links"][rows] == 0
-        better = is_first | (relevance > self["max_relevance"][rows])
-        self["in_links"][rows] += 1
-        self["sum_relevance"][rows] += relevance
-        self["words"][rows] = np.maximum(self["words"][rows], words)
-        self["hub"][rows] = np.maximum(self["hub"][rows], hub)
-        self["nearness"][rows] = np.maximum(self["nearness"][rows], nearness)
-        chosen = rows[better]
-        self["max_relevance"][chosen] = relevance
-        self["parent"][chosen] = page
-        self["place"][chosen] = np.arange(start, stop)[better]
-        for at in np.flatnonzero(better).tolist():
-            self["anchor"][rows[at]] = self.anchors.id_of(links[at].text.lower())
+        self._slots.reserve(self._used + NEIGHBOURS)
+        self._slots.values[start:stop] = rows
+        self._spans.values[page] = start, stop
+        facts, groups = self.facts, self.groups
+        known = facts[rows]
+        better = (known[:, IN_LINKS] == 0) | (relevance > known[:, MAX_RELEVANCE])
+        known[:, SUM_RELEVANCE] += relevance
+        known[:, IN_LINKS] += 1.0
+        known[:, WORDS] = np.maximum(known[:, WORDS], words)
+        known[:, HUB] = np.maximum(known[:, HUB], hub)
+        known[:, NEARNESS] = np.maximum(known[:, NEARNESS], nearness)
+        known[better, MAX_RELEVANCE] = relevance
+        facts[rows] = known
+        at = np.flatnonzero(better)
+        anchors = [self.anchors.id_of(links[place].text.lower()) for place in at.tolist()]
+        groups[rows[at], ANCHOR] = anchors
+        groups[rows[at], PARENT] = page
+        groups[rows[at], PLACE] = start + at - NEIGHBOURS
         return rows
 
     def siblings(self, row: int) -> IntArray:
         """Return the rows on the best parent's page that were not fetched, without *row* itself."""
-        parent = int(self["parent"][row])
-        found = self.slots.values[self.page_start.values[parent] : self.page_stop.values[parent]]
-        return np.asarray(found[(self["is_fetched"][found] == 0) & (found != row)], dtype=np.int64)
+        start, stop = self._spans.values[self.groups[row, PARENT]]
+        found = self._slots.values[start:stop]
+        return np.asarray(found[(self.fates[found, IS_FETCHED] == 0) & (found != row)], dtype=np.int64)
 
     def waiting(self) -> IntArray:
-        return np.flatnonzero(self["is_fetched"][: len(self.urls)] == 0)[1:]
+        return np.flatnonzero(self.fates[: len(self.urls), IS_FETCHED] == 0)[1:]
 
-    def neighbour_means(self, rows: IntArray, prior: FloatArray) -> FloatArray:
+    def neighbour_means(self, places: IntArray, prior: FloatArray) -> FloatArray:
         """Return the mean outcome of fetched links within ``NEIGHBOURS`` places, *prior* counting as one of them."""
-        around = self.slots.values[self["place"][rows][:, None] + OFFSETS]
-        total, known = self["outcome"][around].sum(axis=1), self["is_fetched"][around].sum(axis=1)
-        return np.asarray((total + prior) / (known + 1.0), dtype=np.float64)
+        fates = self.fates[self._slots.values[places[:, None] + AROUND]].sum(axis=1)
+        return np.asarray((fates[:, OUTCOME] + prior) / (fates[:, IS_FETCHED] + 1.0), dtype=np.float64)

@@ -18,15 +18,14 @@ MANY = 64
 
 
 class Column:
-    """A numpy array that grows by doubling; new entries hold *fill*."""
+    """A numpy array that grows by doubling along its first axis; new entries hold 0. *width*: of a second axis."""
 
-    def __init__(self, dtype: type, fill: float) -> None:
-        self._fill = fill
-        self.values: NDArray[Any] = np.full(1024, fill, dtype=dtype)
+    def __init__(self, dtype: type, width: int | None = None) -> None:
+        self.values: NDArray[Any] = np.zeros(1024 if width is None else (1024, width), dtype=dtype)
 
     def reserve(self, size: int) -> None:
         if size > len(self.values):
-            grown = np.full(max(size, 2 * len(self.values)), self._fill, dtype=self.values.dtype)
+            grown = np.zeros((max(size, 2 * len(self.values)), *self.values.shape[1:]), dtype=self.values.dtype)
             grown[: len(self.values)] = self.values
             self.values = grown
 
@@ -37,8 +36,8 @@ class Groups:
     def __init__(self, most: int) -> None:
         self._most = most
         self._ids: dict[str, int] = {}
-        self.count = Column(np.float32, 0.0)
-        self.total = Column(np.float32, 0.0)
+        self.sums = Column(np.float32, 2)
+        """Number and sum of the outcomes of each group."""
 
     def id_of(self, name: str) -> int:
         known = self._ids.get(name)
@@ -46,18 +45,16 @@ class Groups:
             if len(self._ids) + 1 >= self._most:
                 return 0
             known = self._ids[name] = len(self._ids) + 1
-            self.count.reserve(known + 1)
-            self.total.reserve(known + 1)
+            self.sums.reserve(known + 1)
         return known
 
     def add(self, group: int, outcome: float) -> None:
-        self.count.values[group] += 1.0
-        self.total.values[group] += outcome
+        self.sums.values[group] += (1.0, outcome)
 
     def means(self, groups: IntArray, prior: FloatArray | float) -> FloatArray:
         """Return shrunk means (sum + m * prior) / (n + m), m = ``PRIOR_WEIGHT``."""
-        count, total = self.count.values[groups], self.total.values[groups]
-        return np.asarray((total + PRIOR_WEIGHT * prior) / (count + PRIOR_WEIGHT), dtype=np.float64)
+        sums = self.sums.values[groups]
+        return np.asarray((sums[:, 1] + PRIOR_WEIGHT * prior) / (sums[:, 0] + PRIOR_WEIGHT), dtype=np.float64)
 
 
 class DirectoryTree:

@@ -35,7 +35,7 @@ class SoftFocus(Strategy):
 
     def __init__(self) -> None:
         self._graph = KnownGraph()
-        self._relevance = Column(np.float32, 0.0)
+        self._relevance = Column(np.float32)
         self._last = 0.0
         self._next = 100.0
 
