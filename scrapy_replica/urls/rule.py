@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from scrapy_replica.urls.context import Condition, Fact, is_true
 from scrapy_replica.urls.pattern import UrlPattern, argument_name, parse
 
-_WILDCARD = re.compile(r"\{(\d+)\}")
+WILDCARD = re.compile(r"\{(\d+)\}")
 _WILD_VALUE = "([^/?&=;#]+)"  # a wildcard never swallows a delimiter, so it never stands for two keys
 _DELIMITERS = "/?&=;"
 
@@ -246,14 +246,14 @@ def _template(step: Step) -> Change:
         found = source.fullmatch(url.local)
         if found is None:
             return None
-        return relocated(url, _WILDCARD.sub(lambda place: found.group(int(place.group(1)) + 1), target))
+        return relocated(url, WILDCARD.sub(lambda place: found.group(int(place.group(1)) + 1), target))
 
     return change
 
 
 def template_expression(template: str) -> str:
     """Return the regular expression of *template*; ``{0}``, ``{1}``, .. stand there once each, in this order."""
-    literals = _WILDCARD.split(template)[::2]
+    literals = WILDCARD.split(template)[::2]
     return _WILD_VALUE.join(re.escape(literal) for literal in literals)
 
 

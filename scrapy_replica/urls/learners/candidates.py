@@ -136,4 +136,4 @@ def candidates(evidence: HostEvidence, pairs_per_cluster: int = 30, limit: int =
                 seen_in[change].add(cluster)
     found = [change for change, clusters in seen_in.items() if len(clusters) > 1]
     found.sort(key=lambda change: (-len(seen_in[change]), str(change)))
-    return found[:limit]
+    return sorted(found[:limit], key=lambda change: (change[0].kind, change[0].value is None))

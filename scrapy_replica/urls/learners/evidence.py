@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scrapy_replica.urls.context import Fact, facts
 from scrapy_replica.urls.pattern import UrlPattern, argument_name, parse
-from scrapy_replica.urls.rule import Step, compiled, triggers
+from scrapy_replica.urls.rule import WILDCARD, Step, compiled, triggers
 
 Transformation = tuple[Step, ...]
 MAX_HOST_FORMS = 50_000
@@ -85,10 +85,7 @@ class HostEvidence:
             return self._with_argument.get(names[0], ())
         if names:
             return sorted({form for name in names for form in self._with_argument.get(name, ())})
-        if len(transformation) == 1 and transformation[0].kind == "replace":
-            run = transformation[0].key
-            return [form for form, local in enumerate(self.locals) if run in local]
-        return range(len(self.forms))
+        return may_change(transformation, self.locals)
 
     def applications(self, transformation: Transformation) -> list[Application]:
         """Return what *transformation* makes smaller."""
@@ -147,6 +144,17 @@ class HostEvidence:
     def facts_by_id(self) -> list[Fact]:
         """Return the facts by their numbers."""
         return list(self._fact_ids)
+
+
+def may_change(transformation: Transformation, locals_: Sequence[str]) -> list[int]:
+    """Return the places in *locals_*, paths with queries, that hold some text without which nothing is changed."""
+    needles = triggers(transformation)
+    if not needles and transformation[0].kind in {"replace", "template"}:
+        needles = (max(WILDCARD.split(transformation[0].key)[::2], key=len),)
+    if len(needles) == 1:
+        needle = needles[0]
+        return [place for place, local in enumerate(locals_) if needle in local]
+    return [place for place, local in enumerate(locals_) if not needles or any(needle in local for needle in needles)]
 
 
 def by_host(urls: Sequence[str], clusters: Sequence[Hashable]) -> Iterator[HostEvidence]:

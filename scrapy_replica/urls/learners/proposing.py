@@ -28,8 +28,13 @@ def proposals(
 ) -> list[Proposal]:
     """Return a rule for every context of at most *max_depth* conditions in which a transformation holds."""
     found = []
+    known: set[int] = set()
     for change in changes:
         applications = evidence.applications(change)
+        effect = hash(tuple(applications))
+        if effect in known:  # 3 -> 1 does what days=3 -> days=1 does
+            continue
+        known.add(effect)
         for leaf in safe_contexts(evidence, applications, epsilon, support, max_depth):
             examples = tuple(
                 (str(evidence.forms[a.member]), evidence.forms[a.member].head + a.image) for a in leaf.examples

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from scrapy_replica.urls.learners.evidence import HostEvidence
+from scrapy_replica.urls.learners.evidence import HostEvidence, may_change
 from scrapy_replica.urls.pattern import UrlPattern
 from scrapy_replica.urls.rule import Rule, compiled
 from scrapy_replica.urls.rulebook import RuleBook
@@ -39,6 +39,7 @@ class Selection:
         self._book = RuleBook()
         self.forms: list[UrlPattern] = list(evidence.forms)
         """The canonical form of every form of the evidence."""
+        self._locals = list(evidence.locals)
         self._images: dict[str, set[int]] = {local: {form} for form, local in enumerate(evidence.locals)}
 
     def try_out(self, proposal: Proposal) -> Trial:
@@ -47,7 +48,8 @@ class Selection:
         change = compiled(rule.transformation)
         self._book.add(rule)
         moved: dict[int, UrlPattern] = {}
-        for number, form in enumerate(self.forms):
+        for number in may_change(rule.transformation, self._locals):
+            form = self.forms[number]
             if rule.holds(form) and change(form) is not None:
                 moved[number] = self._book.reduced(form, self.evidence.host)[0]
         self._book.remove(rule)
@@ -60,7 +62,7 @@ class Selection:
         leaving: dict[str, set[int]] = defaultdict(set)
         for number, form in moved.items():
             arriving[form.local].add(number)
-            leaving[self.forms[number].local].add(number)
+            leaving[self._locals[number]].add(number)
         right = wrong = 0
         for image in arriving.keys() | leaving.keys():
             before = self._images.get(image, set())
@@ -83,10 +85,10 @@ class Selection:
         self.chosen.append(trial.proposal)
         self._book.add(trial.proposal.rule)
         for number, form in trial.moved.items():
-            old = self.forms[number].local
-            self._images[old].discard(number)
+            self._images[self._locals[number]].discard(number)
             self._images.setdefault(form.local, set()).add(number)
             self.forms[number] = form
+            self._locals[number] = form.local
         self.right += trial.right
         self.wrong += trial.wrong
         self.unseen_wrong += trial.unseen_wrong
