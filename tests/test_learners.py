@@ -94,6 +94,18 @@ class TestEveryLearner:
 
 
 class TestCombined:
+    @pytest.mark.parametrize(
+        ("form", "clean"), [("/x{n};zid={s}", "/x{n}"), ("/x{n};zid={s}?a=1", "/x{n}?a=1"), ("/s/{s}/x{n}", "/s/x{n}")]
+    )
+    def test_session_ids_in_the_path(self, form, clean):
+        pages = [("http://h" + form.format(n=n, s=f"{7919 * n + s:x}"), n) for n in range(20) for s in range(3)]
+        book = learnt("combined", pages)
+        assert book.canonical("http://h" + form.format(n=99, s="abc"))[0] == "http://h" + clean.format(n=99)
+
+    def test_names_of_content_in_the_path_are_kept(self):
+        pages = [(f"http://h/commit/{7919 * n + s:x}/x{n}", (n, s)) for n in range(20) for s in range(3)]
+        assert len(learnt("combined", pages)) == 0
+
     def test_order_with_a_meaning_is_found(self):
         pages = [
             (f"http://h/?{q}&n={i}&sid={s}", (q, i))

@@ -31,7 +31,7 @@ def tree(number, n=N):
 
 
 def number_of(url):
-    path = url.partition("?")[0].removeprefix(TOP)
+    path = url.partition("?")[0].partition(";")[0].removeprefix(TOP)
     digits = "".join(character for character in path if character.isdigit())
     return int(digits or 0)
 
@@ -73,6 +73,13 @@ def sessions(request):
     return article(number, links)
 
 
+def sessions_in_the_path(request):
+    """The same with servlets' session ids."""
+    number = number_of(request.url)
+    mark = random.Random(request.url).randrange(10**6)
+    return article(number, [f"/a/{child};zid={mark + place}" for place, child in enumerate(tree(number))])
+
+
 def sort_orders(request):
     """Listings of a shop whose goods come in four orders."""
     path, _, query = request.url.partition("?")
@@ -105,7 +112,7 @@ def argument_order(request):
 
 @pytest.mark.asyncio
 class TestLearning:
-    @pytest.mark.parametrize("web", [sessions, sort_orders, index_pages, slashes])
+    @pytest.mark.parametrize("web", [sessions, sessions_in_the_path, sort_orders, index_pages, slashes])
     async def test_within_a_few_dozen_pages_and_then_not_fetched_twice(self, web, tmp_path):
         without = await run(web, {"REPLICA_DUST": False, "CLOSESPIDER_PAGECOUNT": 1000})
         result = await run(web, {"JOBDIR": str(tmp_path)})
@@ -113,7 +120,7 @@ class TestLearning:
         assert acting(tmp_path)
         # 40 pages before it is learnt, up to 16 to prove it, and what was fetched before by its other names.
         again = len(result.urls) - N
-        assert again <= 60 < (len(without.urls) - N) * (0.9 if web is sessions else 1)
+        assert again <= 60 < (len(without.urls) - N) * (0.9 if web in {sessions, sessions_in_the_path} else 1)
         late = [url for url in result.urls[100:] if len(fetches(result)[number_of(url)]) > 1]
         assert len(late) <= 16
         assert result.unfinished == {}
@@ -295,12 +302,13 @@ class TestFreeLabels:
 
 
 def shop(name):
-    """A host whose links carry PHPSESSID."""
+    """A host whose links carry *name*."""
+    sign = ";" if name.startswith("j") else "?"
 
     def web(request):
-        number = int("".join(filter(str.isdigit, request.url.partition("?")[0].partition("example/")[2])) or 0)
+        number = int("".join(filter(str.isdigit, request.url.partition(sign)[0].partition("example/")[2])) or 0)
         mark = random.Random(request.url).randrange(10**6)
-        links = [f"/a/{child}?{name}={mark + place}" for place, child in enumerate(tree(number))]
+        links = [f"/a/{child}{sign}{name}={mark + place}" for place, child in enumerate(tree(number))]
         return page(links, seed=("article", number, request.url.split("/")[2]), title=f"Article {number}")
 
     return web
@@ -308,10 +316,14 @@ def shop(name):
 
 @pytest.mark.asyncio
 class TestPriors:
-    async def test_a_shipped_prior_is_confirmed_before_there_is_enough_to_learn_from(self, tmp_path):
+    @pytest.mark.parametrize(
+        ("name", "step"),
+        [("PHPSESSID", ["drop", "PHPSESSID", None]), ("jsessionid", ["replace", ";jsessionid={0}", ""])],
+    )
+    async def test_a_shipped_prior_is_confirmed_before_there_is_enough_to_learn_from(self, tmp_path, name, step):
         settings = {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 35}
-        await run(shop("PHPSESSID"), settings)
-        assert acting(tmp_path) == [("a.example", [["drop", "PHPSESSID", None]])]
+        await run(shop(name), settings)
+        assert acting(tmp_path) == [("a.example", [step])]
 
     async def test_what_holds_on_three_hosts_is_tried_on_the_next(self, tmp_path):
         for name in "abcd":

@@ -67,6 +67,19 @@ class TestCanonical:
         book = RuleBook([rule(Step("template", "/a/{0}", "/b/{0}")), rule(Step("template", "/b/{0}", "/a/{0}"))])
         assert book.canonical("http://h/b/1")[0] == book.canonical("http://h/a/1")[0] == "http://h/a/1"
 
+    @pytest.mark.parametrize(
+        ("source", "url", "form"),
+        [
+            (";sid={0}", "http://h/a;sid=7;v=2?b=1", "http://h/a;v=2?b=1"),
+            (";sid={0}", "http://h/a;sid=?b=1", "http://h/a;sid=?b=1"),
+            (";sid={0}", "http://h/a;ssid=7", "http://h/a;ssid=7"),
+            ("/(S({0}))", "http://h/(S(x7))/a.aspx", "http://h/a.aspx"),
+            ("/(S({0}))", "http://h/(S(x/7))/a.aspx", "http://h/(S(x/7))/a.aspx"),
+        ],
+    )
+    def test_a_value_in_the_path_is_left_out(self, source, url, form):
+        assert RuleBook([rule(Step("replace", source, ""))]).canonical(url)[0] == form
+
     def test_other_hosts_are_left_alone(self):
         book = RuleBook([rule(Step("drop", "sid"))])
         assert book.canonical("http://other/?b=1&a=2&sid=1") == ("http://other/?b=1&a=2&sid=1", ())

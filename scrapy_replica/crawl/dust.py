@@ -20,7 +20,7 @@ from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param, priors
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
-from scrapy_replica.urls.rule import Rule, triggers
+from scrapy_replica.urls.rule import Change, Rule, compiled, triggers
 from scrapy_replica.urls.validation import generalised
 
 logger = logging.getLogger(__name__)
@@ -65,6 +65,7 @@ class Dust:
         self._awaited: set[str] = set()
         """Images that were asked for to prove a rule."""
         self._priors: dict[str, list[Rule]] = {}
+        self._path_priors: dict[Rule, Change] = {}
         self._last_id = 0
         if config.dust:
             self._carry(priors())
@@ -182,9 +183,12 @@ class Dust:
         self._carry(generalised(watched.rule for watched in acting if watched.is_certain))
 
     def _carry(self, rules: Iterable[Rule]) -> None:
-        """Remember *rules* for any host, to be proposed where their argument is met."""
+        """Remember *rules* for any host, to be proposed where their argument is met or they change a path."""
         for rule in rules:
-            for name in triggers(rule.transformation):
+            names = triggers(rule.transformation)
+            if not names:
+                self._path_priors.setdefault(rule, compiled(rule.transformation))
+            for name in names:
                 known = self._priors.setdefault(name, [])
                 if rule not in known:
                     known.append(rule)
@@ -204,7 +208,8 @@ class Dust:
         for argument in dict.fromkeys(argument_names(form)):
             for rule in self._priors.get(argument, ()):
                 kinds.setdefault(rule.learnt_from, []).append(rule)
-        found = []
+        pattern = parse(form)
+        found = [replace(rule, host=name) for rule, change in self._path_priors.items() if change(pattern) is not None]
         for rules in kinds.values():
             steps = dict.fromkeys(step for rule in rules for step in rule.transformation)
             is_plain = all(not rule.context for rule in rules)

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from scrapy_replica.urls.context import Condition, Fact
-from scrapy_replica.urls.rule import Rule, Step
+from scrapy_replica.urls.rule import WILDCARD, Rule, Step
 
 IMPORTED = "duplicate-url-discarder"
 
@@ -126,7 +126,12 @@ def priors() -> list[Rule]:
     """Return the shipped guesses: names of session ids, trackers and the like. None may act on a host unconfirmed."""
     data = json.loads(files("scrapy_replica.urls").joinpath("priors.json").read_text(encoding="utf-8"))
     return [
-        Rule("", (), (Step("drop", name),), learnt_from=f"prior {kind}")
+        Rule("", (), (_guess(name),), learnt_from=f"prior {kind}")
         for kind, names in sorted(data.items())
         for name in names
     ]
+
+
+def _guess(name: str) -> Step:
+    """Return what leaves out the argument *name* or, where *name* has a ``{0}`` for its value, that part of a path."""
+    return Step("replace", name, "") if WILDCARD.search(name) else Step("drop", name)

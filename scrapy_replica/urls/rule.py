@@ -22,7 +22,7 @@ class Step(NamedTuple):
     ==============  ==================================================================================
     ``drop``        remove the arguments called ``key``; with a ``value``, only if they carry that value
     ``set``         give the argument ``key`` this ``value``, at its place or, if absent, at the end
-    ``replace``     replace the token run ``key`` in path and query, once, by ``value``
+    ``replace``     replace the token run ``key`` in path and query, once, by ``value``; ``{0}`` stands for a value
     ``template``    path and query of the shape ``key`` become ``value``; ``{0}``, ``{1}`` copy a token
     ``only``        remove every argument whose name is not in the comma-separated list ``key``
     ``subpath``     remove the path component number ``key``, from 0
@@ -218,6 +218,8 @@ def _unslash(_step: Step) -> Change:
 
 def _replace_run(step: Step) -> Change:
     source, target = step.key, step.value or ""
+    if WILDCARD.search(source):
+        return _replace_any_run(re.compile(template_expression(source)), target)
 
     def change(url: UrlPattern) -> UrlPattern | None:
         local = url.local
@@ -226,6 +228,17 @@ def _replace_run(step: Step) -> Change:
             if _is_run(local, place, place + len(source)):
                 return relocated(url, local[:place] + target + local[place + len(source) :])
             place = local.find(source, place + 1)
+        return None
+
+    return change
+
+
+def _replace_any_run(source: re.Pattern[str], target: str) -> Change:
+    def change(url: UrlPattern) -> UrlPattern | None:
+        local = url.local
+        for found in source.finditer(local):
+            if _is_run(local, *found.span()):
+                return relocated(url, local[: found.start()] + target + local[found.end() :])
         return None
 
     return change

@@ -79,6 +79,25 @@ def run_changes(one: Sequence[str], other: Sequence[str]) -> Iterator[Transforma
             yield (Step("replace", source, target),)
 
 
+def left_out_values(one: Sequence[str], other: Sequence[str]) -> Iterator[Transformation]:
+    """Yield what leaves out, whatever its value, a part of the path that only one of two URLs has: a session id.
+
+    It is that of a matrix parameter (``;jsessionid=A71``) or of the component below a directory (``/s/A71/item``).
+    """
+    for sequence, against in ((one, set(other)), (other, set(one))):
+        path = sequence[: sequence.index("?")] if "?" in sequence else sequence
+        for place, token in enumerate(path):
+            if token in against or token in _DELIMITERS or place < 2 or path[place - 2] in _DELIMITERS:
+                continue
+            name = _literal(path[place - 2])
+            if name is None:
+                continue
+            if path[place - 1] == "=" and path[place - 3] == ";":
+                yield (Step("replace", f";{name}={{0}}", ""),)
+            elif path[place - 1] == "/":
+                yield (Step("replace", f"/{name}/{{0}}/", f"/{name}/"),)
+
+
 def _is_larger(one: Sequence[str], other: Sequence[str]) -> bool:
     left, right = "".join(one), "".join(other)
     return (len(left), left) > (len(right), right)
@@ -128,6 +147,7 @@ def candidates(evidence: HostEvidence, pairs_per_cluster: int = 30, limit: int =
                 changes += argument_changes(left, right)
             else:
                 changes += run_changes(tokens[one], tokens[other])
+                changes += left_out_values(tokens[one], tokens[other])
                 changes += template_changes(tokens[one], tokens[other], frequency, common)
                 changes += template_changes(tokens[one], tokens[other], frequency, len(tokens))
             if len(tokens[one]) == len(tokens[other]) and left.path == right.path:
