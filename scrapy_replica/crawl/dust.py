@@ -186,8 +186,8 @@ class Dust:
         """Remember *rules* for any host, to be proposed where their argument is met or they change a path."""
         for rule in rules:
             names = triggers(rule.transformation)
-            if not names:
-                self._path_priors.setdefault(rule, compiled(rule.transformation))
+            if not names and rule not in self._path_priors:
+                self._path_priors[rule] = compiled(rule.transformation)
             for name in names:
                 known = self._priors.setdefault(name, [])
                 if rule not in known:
