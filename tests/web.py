@@ -115,7 +115,8 @@ class CrawlResult:
 
 def web_settings(pages: Any, log: list[str]) -> dict[str, Any]:
     return {
-        "DOWNLOAD_HANDLERS": {"http": Web, "https": Web},
+        # With a reactor Scrapy would look for FTP servers on the network.
+        "DOWNLOAD_HANDLERS": {"http": Web, "https": Web, "ftp": None},
         "TEST_WEB": Served((pages, log)),
         "RETRY_TIMES": 1,
         "LOG_LEVEL": "ERROR",
