@@ -87,6 +87,30 @@ class TestMainText:
     def test_text_in_attributes_is_no_text(self):
         assert text_of(f"<body><img alt='{SENTENCE}'><p title='{SENTENCE}'>word") == "word"
 
+    def test_of_a_page_that_says_it_is_an_article_less_around_the_article_is_kept(self):
+        teaser = "<h3><a href=/>A vote</a></h3><p>The council of town {} will vote on Monday on what is to be spent.</p>"
+        teasers = "".join(f"<div class=card>{teaser.format(n)}</div>" for n in range(8))
+        body = f"<body><div id=content><h1>A report</h1>{ARTICLE}</div><div>{teasers}</div>"
+        other = text_of(f"<meta property=og:type content=website>{body}")
+        article = text_of(f"<meta property=og:type content=article>{body}")
+        assert other == text_of(body)
+        assert article.count("The committee met") == 18
+        assert article.count("will vote") < other.count("will vote")
+
+    @pytest.mark.parametrize(
+        ("meta", "is_article"),
+        [
+            ("property=og:type content=article", True),
+            ("name=og:type content=news.article", True),
+            ("property=og:type content=website", False),
+            ("property=og:title content=article", False),
+            ("property=og:type", False),
+            ("content=article", False),
+        ],
+    )
+    def test_what_declares_an_article(self, meta, is_article):
+        assert read_blocks(html.document_fromstring(f"<head><meta {meta}></head><body>word")).is_article is is_article
+
     def test_reader_comments_are_the_callers_choice(self):
         page = f"<body><div id=content>{ARTICLE}</div><div id=comments><p>I disagree. {SENTENCE}</p></div>"
         assert "disagree" not in text_of(page, with_comments=False)

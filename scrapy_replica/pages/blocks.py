@@ -100,6 +100,8 @@ class Blocks:
     tag_starts: list[int] = field(default_factory=list)
     tag_ends: list[int] = field(default_factory=list)
     """Number of elements opened before the node and before its end."""
+    is_article: bool = False
+    """Whether the page says of itself that it is one article (Open Graph: ``og:type``)."""
 
 
 @lru_cache(maxsize=8192)
@@ -292,4 +294,10 @@ def read_blocks(root: etree._Element) -> Blocks:
         if path and path[-1][0] is not parent:
             reader.close_to(parent)
         reader.start(element)
-    return reader.finish()
+    blocks = reader.finish()
+    blocks.is_article = any(
+        "article" in meta.get("content", "")
+        for meta in root.iter("meta")
+        if "og:type" in (meta.get("property"), meta.get("name"))
+    )
+    return blocks
