@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -295,9 +296,6 @@ def read_blocks(root: etree._Element) -> Blocks:
             reader.close_to(parent)
         reader.start(element)
     blocks = reader.finish()
-    blocks.is_article = any(
-        "article" in meta.get("content", "")
-        for meta in root.iter("meta")
-        if "og:type" in (meta.get("property"), meta.get("name"))
-    )
+    declared = (meta for meta in root.iter("meta") if "og:type" in (meta.get("property"), meta.get("name")))
+    blocks.is_article = any("article" in meta.get("content", "") for meta in islice(declared, 1))
     return blocks

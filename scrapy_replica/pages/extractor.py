@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 ARTICLE_LOG_ODDS = -0.75
 """Added on pages that declare themselves one article: teasers and comments around it look like the text that listings,
-forums and old pages are made of. Learned from other kinds of pages, word F1 of articles rose by 0 to 1.9 in 100."""
+forums and old pages are made of. On sets not learned from it brings .9 of 100 in word F1 to news and costs .5 on pages
+of all kinds; on halves of sets learned from, 1.2 to 1.8 to news and costs less than .1."""
 MODEL_FILE = Path(__file__).with_name("extractor.npz")
 
 
