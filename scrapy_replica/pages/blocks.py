@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ class Blocks:
     tag_starts: list[int] = field(default_factory=list)
     tag_ends: list[int] = field(default_factory=list)
     """Number of elements opened before the node and before its end."""
+    is_article: bool = False
+    """Whether the page says of itself that it is one article (Open Graph: ``og:type``)."""
 
 
 @lru_cache(maxsize=8192)
@@ -292,4 +295,7 @@ def read_blocks(root: etree._Element) -> Blocks:
         if path and path[-1][0] is not parent:
             reader.close_to(parent)
         reader.start(element)
-    return reader.finish()
+    blocks = reader.finish()
+    declared = (meta for meta in root.iter("meta") if "og:type" in (meta.get("property"), meta.get("name")))
+    blocks.is_article = any("article" in meta.get("content", "") for meta in islice(declared, 1))
+    return blocks

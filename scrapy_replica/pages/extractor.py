@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float32]
 
+ARTICLE_LOG_ODDS = -0.75
+"""Added on pages that declare themselves one article: teasers and comments around it look like the text that listings,
+forums and old pages are made of. On sets not learned from it brings .9 of 100 in word F1 to news and costs .5 on pages
+of all kinds; on halves of sets learned from, 1.2 to 1.8 to news and costs less than .1."""
 MODEL_FILE = Path(__file__).with_name("extractor.npz")
 
 
@@ -35,10 +39,10 @@ class Extractor:
         """Return the expected share of main text of every run of *blocks*, which has at least one, shape (n,)."""
         columns = Columns(blocks)
         rows = features(blocks, columns)
-        scores = probability(self.first.log_odds(rows))
+        log_odds = self.first.log_odds(rows)
         if self.second is not None:
-            scores = probability(self.second.log_odds(np.concatenate([rows, second_look(columns, scores)])))
-        return scores
+            log_odds = self.second.log_odds(np.concatenate([rows, second_look(columns, probability(log_odds))]))
+        return probability(log_odds + ARTICLE_LOG_ODDS * blocks.is_article)
 
 
 @cache
