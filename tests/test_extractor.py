@@ -16,7 +16,6 @@ from scrapy_replica.evaluation.train_extractor import parse
 from scrapy_replica.pages import extractor
 from scrapy_replica.pages.blocks import read_blocks
 from scrapy_replica.pages.extractor import best_cut, main_text
-from scrapy_replica.pages.repetition import WINDOW_PAGES, HostBlocks
 
 SENTENCE = "The committee met on Tuesday and agreed, after a long debate, to publish the report in full. "
 MENU = "<ul class=menu>" + "".join(f"<li><a href=/{n}>Section {n}</a></li>" for n in range(12)) + "</ul>"
@@ -116,14 +115,6 @@ class TestMainText:
         assert "disagree" not in text_of(page, with_comments=False)
         only = f"<body><div id=comments><p>I disagree. {SENTENCE}</p></div>"
         assert "disagree" in text_of(only, with_comments=False)
-
-    def test_what_the_host_repeats_is_left_out(self):
-        blocks = HostBlocks()
-        notice = "We use cookies to make this site better, and you can read here what they are for and how long."
-        for number in range(WINDOW_PAGES):
-            blocks.add(f"{notice}\nPage {number}")
-        page = f"<body><p>{notice}</p>{ARTICLE}"
-        assert notice not in text_of(page, is_repeated=blocks.is_repeated)
 
 
 def slow_best_cut(scores, words):

@@ -14,8 +14,6 @@ from scrapy_replica.pages.blocks import HINT_BITS, Blocks, read_blocks
 from scrapy_replica.pages.trees import BlendedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lxml import etree
     from numpy.typing import NDArray
 
@@ -52,23 +50,16 @@ def shipped() -> Extractor:
         return Extractor(BlendedModel.from_arrays(arrays, "first_"), BlendedModel.from_arrays(arrays, "second_"))
 
 
-def main_text(
-    root: etree._Element,
-    *,
-    with_comments: bool = True,
-    is_repeated: Callable[[str], bool] | None = None,
-    extractor: Extractor | None = None,
-) -> str:
+def main_text(root: etree._Element, *, with_comments: bool = True, extractor: Extractor | None = None) -> str:
     """Return the main text of the page parsed as *root*: a line per block, white space folded, empty if there is none.
 
     Linear in the size of the page; the tree is not changed. Without *with_comments* blocks inside elements named as
-    reader comments are never kept, whatever they score. *is_repeated* says of a block's text that the host shows it on
-    many pages (:class:`~scrapy_replica.pages.repetition.HostBlocks`): such a block is not kept either.
+    reader comments are never kept, whatever they score.
     """
     blocks = read_blocks(root)
     if not blocks.texts:
         return ""
-    kept = kept_runs(blocks, extractor or shipped(), with_comments=with_comments, is_repeated=is_repeated)
+    kept = kept_runs(blocks, extractor or shipped(), with_comments=with_comments)
     return "\n".join(blocks.texts[run] for run in np.flatnonzero(kept).tolist())
 
 
@@ -77,14 +68,8 @@ def whole_text(root: etree._Element) -> str:
     return "\n".join(read_blocks(root).texts)
 
 
-def kept_runs(
-    blocks: Blocks,
-    extractor: Extractor,
-    *,
-    with_comments: bool = True,
-    is_repeated: Callable[[str], bool] | None = None,
-) -> NDArray[np.bool_]:
-    """Return which runs of *blocks* are main text, shape (n,); at least one unless all are excluded by the caller."""
+def kept_runs(blocks: Blocks, extractor: Extractor, *, with_comments: bool = True) -> NDArray[np.bool_]:
+    """Return which runs of *blocks* are main text, shape (n,); at least one."""
     scores = extractor.probabilities(blocks)
     allowed = np.ones(len(scores), dtype=bool)
     if not with_comments:
@@ -92,8 +77,6 @@ def kept_runs(
         allowed &= (hints & HINT_BITS["comment"]) == 0
         if not allowed.any():  # the whole page is named after comments: a forum, not an article with some
             allowed[:] = True
-    if is_repeated is not None:
-        allowed &= np.array([not is_repeated(text) for text in blocks.texts])
     kept = np.zeros(len(scores), dtype=bool)
     places = np.flatnonzero(allowed)
     kept[places[best_cut(scores[places], np.array(blocks.words, np.float32)[places])]] = True
