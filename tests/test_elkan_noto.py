@@ -44,3 +44,11 @@ class TestFitLogistic:
         peer = linear.LogisticRegression(C=1.0, class_weight="balanced", tol=1e-8).fit(dense, labels)
         assert weights == pytest.approx(peer.coef_[0], abs=1e-3)
         assert intercept == pytest.approx(peer.intercept_[0], abs=1e-3)
+
+
+def test_a_link_without_a_text_is_no_bad_link():
+    on = [{"kernel": 3, "svm": n} for n in range(1, 9)]
+    off = [{word: 3, "cup": n} for word in ("football", "opera", "garden") for n in range(1, 20)]
+    model = ElkanNoto()
+    model.fit(on, Background(documents=off, frequencies={}))
+    assert model.relevance({"football": 2, "opera": 1}) < model.relevance({}) < model.relevance({"kernel": 2, "svm": 1})

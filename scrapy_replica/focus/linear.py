@@ -51,7 +51,7 @@ class LinearModel:
     """``intercept`` + w . row of a page, w over the terms of ``idf``; one without terms knows no page."""
 
     def __init__(
-        self, idf: Mapping[str, float] | None = None, weights: Sequence[float] = (), intercept: float = 0.0
+        self, idf: Mapping[str, float] | None = None, weights: Sequence[float] = (), intercept: float = -math.inf
     ) -> None:
         self._idf = dict(idf or {})
         self._weights = dict(zip(self._idf, weights, strict=True))
