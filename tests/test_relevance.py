@@ -11,6 +11,7 @@ import pytest
 
 from scrapy_replica.evaluation.text import MODELS
 from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.elkan_noto import ElkanNoto
 from scrapy_replica.focus.relevance import FEWEST_DOCUMENTS, Relevance, RelevanceModel, Terms
 from scrapy_replica.pages.terms import terms
 
@@ -104,7 +105,10 @@ class TestBackground:
 class TestPages:
     @pytest.mark.parametrize("page", [{}, {"neverseen": 3}], ids=["empty", "unknown words"])
     def test_without_a_known_word_is_not_relevant(self, fitted: Fitted, page: Terms) -> None:
-        assert fitted(EXAMPLES, OTHERS).relevance(page) <= 0.5
+        model = fitted(EXAMPLES, OTHERS)
+        # A regression says what it would of a page of which nothing is known: links' texts are often such.
+        highest = 0.5 if isinstance(model, ElkanNoto | Relevance) else 0.0
+        assert model.relevance(page) <= highest
 
     @pytest.mark.parametrize("count", [1, 10**9])
     def test_0_to_1_whatever_the_counts(self, fitted: Fitted, count: int) -> None:

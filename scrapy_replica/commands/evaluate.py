@@ -128,6 +128,8 @@ def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     """Return the figures of ``eval text``, or their table."""
     from scrapy_replica.evaluation import text  # noqa: PLC0415 - extra learn
 
+    if opts.seed < 0:
+        raise ValueError(f"--seed: {opts.seed} is less than 0")
     result = text.evaluate(existing(opts.file), seed=opts.seed)
     return result["figures"] if opts.json else text.table(result)
 
