@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from scrapy_replica.evaluation.forms import evaluate
+from scrapy_replica.evaluation.form_results import evaluate
 from scrapy_replica.pages.hidden_web import (
     MAX_ELEMENTS,
     MAX_LEVELS,

@@ -16,7 +16,7 @@ from web import HTML, REPLICA, crawl, job_states, page, redirect, text
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import extension
-from scrapy_replica.crawl.dust import Dust
+from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
 
 TOP = "http://a.example/"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_replica.commands import crawl, evaluate, explain, forms, hosts, rehearse, rules
+from scrapy_replica.commands import crawl, evaluate, explain, hosts, list_forms, rehearse, rules
 
 if TYPE_CHECKING:
     from scrapy_replica.commands.command import Command
@@ -22,7 +22,7 @@ COMMANDS: tuple[Command, ...] = (
     hosts.BlockCommand(),
     hosts.AllowCommand(),
     rules.RulesCommand(),
-    forms.FormsCommand(),
+    list_forms.FormsCommand(),
     evaluate.EvalCommand(),
 )
 

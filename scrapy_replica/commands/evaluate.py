@@ -144,9 +144,9 @@ def noise_figures(opts: argparse.Namespace) -> Mapping[str, float]:
 
 def form_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     """Return the figures of ``eval forms``."""
-    from scrapy_replica.evaluation import forms  # noqa: PLC0415 - extra learn
+    from scrapy_replica.evaluation import form_results  # noqa: PLC0415 - extra learn
 
-    return forms.evaluate(existing(opts.folder))
+    return form_results.evaluate(existing(opts.folder))
 
 
 def existing(name: str) -> Path:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from scrapy_replica.crawl.hosts.replicas import ProbeUrl
+from scrapy_replica.crawl.hosts.samples import Samples
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawl.replicas import ProbeUrl
-from scrapy_replica.crawl.samples import Samples
-from scrapy_replica.crawl.watched import WatchedRule
+from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.pages import GONE
 from scrapy_replica.crawldb.schema import DEMOTED, PRIORITY_STEP
 from scrapy_replica.crawldb.sqlite import NewUrl, Waiting

@@ -9,16 +9,16 @@ from typing import TextIO
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.consequences import Consequences
-from scrapy_replica.crawl.dust import Dust
-from scrapy_replica.crawl.forms import Forms
-from scrapy_replica.crawl.guard import Guard
-from scrapy_replica.crawl.guide import Guide
-from scrapy_replica.crawl.heads import Heads
-from scrapy_replica.crawl.novelty import Duplicates
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.links.guide import Guide
+from scrapy_replica.crawl.links.heads import Heads
 from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.pages.repetition import Repetition
+from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
-from scrapy_replica.crawl.repetition import Repetition
-from scrapy_replica.crawl.replicas import Replicas
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.schema import DEMOTED
 from scrapy_replica.crawldb.sqlite import NewUrl, SqliteCrawlDB, Waiting

@@ -8,10 +8,10 @@ from dataclasses import replace
 import mmh3
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.guard import Guard
-from scrapy_replica.crawl.in_force import Hit
+from scrapy_replica.crawl.hosts.replicas import Block, Replicas
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawl.replicas import Block, Replicas
+from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawl.urls.in_force import Hit
 from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
 from scrapy_replica.records import Novelty
 from scrapy_replica.sites.aliases import Aliases

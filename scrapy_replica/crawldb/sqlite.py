@@ -10,7 +10,7 @@ import mmh3
 
 from scrapy_replica.crawldb.blocks import BlockTable
 from scrapy_replica.crawldb.connection import Connection, signed
-from scrapy_replica.crawldb.forms import FormTable
+from scrapy_replica.crawldb.form_table import FormTable
 from scrapy_replica.crawldb.frontier import Frontier, Head
 from scrapy_replica.crawldb.ledger import Ledger
 from scrapy_replica.crawldb.pages import PageTable

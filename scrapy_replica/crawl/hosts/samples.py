@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from scrapy_replica.crawl.replicas import Replicas
+from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawldb.schema import DONE
 from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
 from scrapy_replica.records import Novelty, Page, Verdict

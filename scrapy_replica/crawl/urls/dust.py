@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.host_pages import BOILERPLATE_NAMES, HostPages, content_of, form_of, name_of
-from scrapy_replica.crawl.in_force import InForce
-from scrapy_replica.crawl.watched import Settled, WatchedRule, argument_names
+from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, content_of, form_of, name_of
+from scrapy_replica.crawl.urls.in_force import InForce
+from scrapy_replica.crawl.urls.watched import Settled, WatchedRule, argument_names
 from scrapy_replica.crawldb.pages import PageRow
 from scrapy_replica.crawldb.rules import CANDIDATE, RuleRow
 from scrapy_replica.crawldb.sqlite import SqliteCrawlDB

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.relevance import Relevance
+from scrapy_replica.crawl.links.relevance import Relevance
 from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies

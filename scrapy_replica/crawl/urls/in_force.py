@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scrapy_replica.crawl.host_pages import HostPages, form_of
-from scrapy_replica.crawl.watched import WatchedRule
+from scrapy_replica.crawl.urls.host_pages import HostPages, form_of
+from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rulebook import RuleBook
 

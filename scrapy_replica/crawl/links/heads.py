@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_replica.crawl.guide import Guide
+from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawldb.schema import PRIORITY_STEP
 from scrapy_replica.crawldb.sqlite import SqliteCrawlDB, Waiting
 

@@ -1,0 +1,1 @@
+"""What the crawl knows of links: which comes next."""

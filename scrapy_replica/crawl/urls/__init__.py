@@ -1,0 +1,1 @@
+"""What the crawl knows of URLs: DUST rules and traps."""
