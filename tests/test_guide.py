@@ -15,7 +15,7 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.guide import Guide
-from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.relevance import Relevance
@@ -283,7 +283,7 @@ class TestPresentScores:
     async def test_priority_and_demotion_stay(self):
         db = SqliteCrawlDB(None)
         from scrapy_replica.crawl.links.heads import own_score
-        from scrapy_replica.crawldb.sqlite import NewUrl
+        from scrapy_replica.crawldb.sqlite.database import NewUrl
 
         for place, score in enumerate((2e6 + 3.0, -1e9 + 0.25, 0.5)):
             db.discover(NewUrl(f"http://a.example/{place}", "a.example", place + 1, score))

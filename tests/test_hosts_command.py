@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from scrapy.cmdline import execute
 
-from scrapy_replica.crawldb.schema import STATE_NAMES
-from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.schema import STATE_NAMES
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.sites.aliases import Aliases

@@ -17,7 +17,7 @@ from web import HTML, REPLICA, crawl, job_states, page, redirect, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import extension
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 
 TOP = "http://a.example/"
 ALONE = {**REPLICA, "CONCURRENT_REQUESTS": 1, "REPLICA_EXPLORE": 0.0, "REPLICA_TRAP_CREDIT": 0}

@@ -11,7 +11,7 @@ from web import REPLICA, crawl, page, redirect, text
 
 from scrapy_replica import page_of
 from scrapy_replica.crawl.pages.search_forms import MAX_FORMS_OF_SITE, Forms
-from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.pages.hidden_web import hidden_web_text
 from scrapy_replica.records import Form, FormField
 

@@ -17,10 +17,10 @@ from web import REPLICA, crawl, job_states
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
-from scrapy_replica.crawldb.connection import Connection
-from scrapy_replica.crawldb.schema import DROPPED, QUEUED
-from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB
-from scrapy_replica.crawldb.verdicts import VerdictTable
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.schema import DROPPED, QUEUED
+from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.decision import FETCH
 from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.sites.aliases import Aliases

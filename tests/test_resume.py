@@ -18,8 +18,8 @@ from scrapy import Request, Spider
 from web import HTML, REPLICA, crawl, job_states, page
 
 from scrapy_replica.components import serialise
-from scrapy_replica.crawldb.schema import LEASED
-from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.schema import LEASED
 
 KILLS = 20
 TARGET = Path(__file__).parent / "kill_target.py"

@@ -18,8 +18,8 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_replica import Addon
 from scrapy_replica.components.extension import ReplicaExtension
-from scrapy_replica.crawldb.schema import STATE_NAMES
-from scrapy_replica.crawldb.sqlite import FILE_NAME
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME
+from scrapy_replica.crawldb.sqlite.schema import STATE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
 from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_arguments, say
-from scrapy_replica.crawldb.sqlite import FILE_NAME
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 
 if TYPE_CHECKING:
     import argparse

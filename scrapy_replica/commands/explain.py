@@ -12,7 +12,7 @@ from scrapy import Request
 
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import database_path
-from scrapy_replica.crawldb.schema import DEMOTED, STATE_NAMES
+from scrapy_replica.crawldb.sqlite.schema import DEMOTED, STATE_NAMES
 
 if TYPE_CHECKING:
     import argparse

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import open_job
-from scrapy_replica.crawldb.verdicts import VerdictTable
+from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.decision import Reason
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.connection import Connection
+    from scrapy_replica.crawldb.sqlite.connection import Connection
 
 SAVED = (
     "SELECT COUNT(*) FROM decisions JOIN urls ON urls.id = decisions.url JOIN hosts ON hosts.id = urls.host"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scrapy_replica.crawldb.connection import Connection
-from scrapy_replica.crawldb.sqlite import FILE_NAME
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 
 
 def database_path(job: str) -> Path:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import open_job
-from scrapy_replica.crawldb.form_table import FormTable
+from scrapy_replica.crawldb.sqlite.form_table import FormTable
 
 if TYPE_CHECKING:
     import argparse

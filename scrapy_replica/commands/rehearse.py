@@ -21,7 +21,7 @@ from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.handler import rehearsal_settings, response_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
-from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Mode
 from scrapy_replica.records import Novelty
 from scrapy_replica.rehearsal.archive import open_archive

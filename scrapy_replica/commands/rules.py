@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import open_job
-from scrapy_replica.crawldb.rules import ACTING, RuleRow, RuleTable
+from scrapy_replica.crawldb.sqlite.rules import ACTING, RuleRow, RuleTable
 from scrapy_replica.decision import Reason
 from scrapy_replica.urls.interchange import dumps, loads
 from scrapy_replica.urls.rule import Rule
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.connection import Connection
+    from scrapy_replica.crawldb.sqlite.connection import Connection
 
 SAVED = (
     "SELECT COUNT(DISTINCT url) FROM decisions WHERE reason = ? AND action IN ('drop', 'rewrite')"

@@ -21,7 +21,7 @@ from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFin
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
-from scrapy_replica.crawldb.sqlite import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Decision, wilson_interval
 from scrapy_replica.pages.hidden_web import hidden_web_text
 from scrapy_replica.pages.links import host_of

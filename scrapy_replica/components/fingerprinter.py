@@ -13,7 +13,7 @@ from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProto
 from w3lib.url import canonicalize_url
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.sqlite import host_key
+from scrapy_replica.crawldb.sqlite.database import host_key
 from scrapy_replica.decision import Mode
 from scrapy_replica.pages.links import host_of
 from scrapy_replica.sites.aliases import Aliases

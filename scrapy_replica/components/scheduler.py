@@ -16,8 +16,8 @@ from scrapy_replica.components import serialise
 from scrapy_replica.components.extension import Pending, ReplicaExtension
 from scrapy_replica.components.fingerprinter import is_exempt
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.crawldb.schema import PRIORITY_STEP, QUEUED
-from scrapy_replica.crawldb.sqlite import NewUrl, Waiting
+from scrapy_replica.crawldb.sqlite.database import NewUrl, Waiting
+from scrapy_replica.crawldb.sqlite.schema import PRIORITY_STEP, QUEUED
 from scrapy_replica.decision import FETCH
 from scrapy_replica.pages.links import host_of
 

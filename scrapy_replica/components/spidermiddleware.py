@@ -10,7 +10,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_replica.components.extension import Pending, ReplicaExtension, page_of
 from scrapy_replica.components.fingerprinter import is_exempt
-from scrapy_replica.crawldb.sqlite import NewUrl
+from scrapy_replica.crawldb.sqlite.database import NewUrl
 from scrapy_replica.decision import Action
 from scrapy_replica.records import Link
 

@@ -9,9 +9,9 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl
 from scrapy_replica.crawl.hosts.samples import Samples
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.watched import WatchedRule
-from scrapy_replica.crawldb.pages import GONE
-from scrapy_replica.crawldb.schema import DEMOTED, PRIORITY_STEP
-from scrapy_replica.crawldb.sqlite import NewUrl, Waiting
+from scrapy_replica.crawldb.sqlite.database import NewUrl, Waiting
+from scrapy_replica.crawldb.sqlite.pages import GONE
+from scrapy_replica.crawldb.sqlite.schema import DEMOTED, PRIORITY_STEP
 from scrapy_replica.decision import FETCH, Action, Decision, Reason
 from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Novelty, Verdict

@@ -19,9 +19,9 @@ from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.schema import DEMOTED
-from scrapy_replica.crawldb.sqlite import NewUrl, SqliteCrawlDB, Waiting
+from scrapy_replica.crawldb.sqlite.database import NewUrl, SqliteCrawlDB, Waiting
+from scrapy_replica.crawldb.sqlite.pages import Fetched
+from scrapy_replica.crawldb.sqlite.schema import DEMOTED
 from scrapy_replica.decision import FETCH, Action, Decision
 from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Link, Novelty, Page

@@ -7,7 +7,7 @@ import resource
 import statistics
 import time
 
-from scrapy_replica.crawldb.sqlite import FILE_NAME, NewUrl, SqliteCrawlDB, host_key
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB, host_key
 
 WAITING = 1_000_000
 HOSTS = 10_000

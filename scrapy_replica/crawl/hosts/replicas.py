@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawldb.schema import DONE
-from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.schema import DONE
 from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.evidence import PageMark, is_same_page, mark_of
 

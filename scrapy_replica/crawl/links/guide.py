@@ -8,8 +8,8 @@ from functools import partial
 
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.relevance import Relevance
-from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
-from scrapy_replica.crawldb.visits import Visit
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategy import Strategy

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scrapy_replica.crawl.links.guide import Guide
-from scrapy_replica.crawldb.schema import PRIORITY_STEP
-from scrapy_replica.crawldb.sqlite import SqliteCrawlDB, Waiting
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB, Waiting
+from scrapy_replica.crawldb.sqlite.schema import PRIORITY_STEP
 
 LOOKED_AT = 8
 """Best waiting URLs of a host that are asked for their present scores together."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.focus.links import finite
 from scrapy_replica.focus.relevance import Relevance as Model
 from scrapy_replica.records import Page

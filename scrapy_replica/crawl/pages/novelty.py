@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.pages import PageRow, PageTable
+from scrapy_replica.crawldb.sqlite.pages import PageRow, PageTable
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Novelty, Page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from scrapy_replica.crawldb.blocks import BlockTable
+from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 from scrapy_replica.pages.repetition import HostBlocks
 from scrapy_replica.records import Page
 

@@ -12,9 +12,9 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, content_of, form_of, name_of
 from scrapy_replica.crawl.urls.in_force import InForce
 from scrapy_replica.crawl.urls.watched import Settled, WatchedRule, argument_names
-from scrapy_replica.crawldb.pages import PageRow
-from scrapy_replica.crawldb.rules import CANDIDATE, RuleRow
-from scrapy_replica.crawldb.sqlite import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.pages import PageRow
+from scrapy_replica.crawldb.sqlite.rules import CANDIDATE, RuleRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param, priors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from scrapy_replica.crawldb.schema import DEMOTED
+from scrapy_replica.crawldb.sqlite.schema import DEMOTED
 
 Head = tuple[float, int]
 """Best waiting URL of a host: (minus score, URL id); the smallest comes first, ties in the order of discovery."""

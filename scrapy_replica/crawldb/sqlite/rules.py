@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from scrapy_replica.crawldb.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection
 
 CANDIDATE, ACTING, WITHDRAWN, DISABLED = "candidate", "acting", "withdrawn", "disabled"
 """States of a rule: to be proved; in force; found wrong; switched off by a person. The last two are for good."""

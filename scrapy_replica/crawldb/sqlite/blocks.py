@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_replica.crawldb.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection
 
 
 class BlockTable:

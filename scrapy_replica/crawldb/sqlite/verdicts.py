@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scrapy_replica.crawldb.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.records import Verdict
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from scrapy_replica.crawldb.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.records import Form, FormField
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scrapy_replica.crawldb.connection import Connection, signed
+from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 
 class PageRow(NamedTuple):

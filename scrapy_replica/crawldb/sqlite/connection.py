@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scrapy_replica.crawldb.schema import APPLICATION_ID, KEYS, SCHEMA, VERSION
+from scrapy_replica.crawldb.sqlite.schema import APPLICATION_ID, KEYS, SCHEMA, VERSION
 
 CACHE_KIB = 24 * 1024
 """SQLite's page cache. With 24 MiB, discovering is bound by the CPU to a million waiting URLs."""

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from scrapy_replica.crawldb.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.records import Link
 
 LEVEL = 1

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import mmh3
 
-from scrapy_replica.crawldb.blocks import BlockTable
-from scrapy_replica.crawldb.connection import Connection, signed
-from scrapy_replica.crawldb.form_table import FormTable
-from scrapy_replica.crawldb.frontier import Frontier, Head
-from scrapy_replica.crawldb.ledger import Ledger
-from scrapy_replica.crawldb.pages import PageTable
-from scrapy_replica.crawldb.rules import RuleTable
-from scrapy_replica.crawldb.schema import DEMOTED, DONE, DROPPED, LEASED, PRIORITY_STEP, QUEUED
-from scrapy_replica.crawldb.verdicts import VerdictTable
-from scrapy_replica.crawldb.visits import VisitTable
+from scrapy_replica.crawldb.sqlite.blocks import BlockTable
+from scrapy_replica.crawldb.sqlite.connection import Connection, signed
+from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
+from scrapy_replica.crawldb.sqlite.ledger import Ledger
+from scrapy_replica.crawldb.sqlite.pages import PageTable
+from scrapy_replica.crawldb.sqlite.rules import RuleTable
+from scrapy_replica.crawldb.sqlite.schema import DEMOTED, DONE, DROPPED, LEASED, PRIORITY_STEP, QUEUED
+from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
+from scrapy_replica.crawldb.sqlite.visits import VisitTable
 
 FILE_NAME = "replica.sqlite"
 

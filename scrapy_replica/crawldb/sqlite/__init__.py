@@ -1,0 +1,1 @@
+"""The crawl database in one SQLite file."""
