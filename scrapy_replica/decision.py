@@ -57,7 +57,11 @@ class Decision:
     """How sure the evidence is, 0..1."""
     evidence: Mapping[str, object] = field(default_factory=dict)
     url: str | None = None
-    """The URL to fetch instead, for a rewrite."""
+    """The URL to fetch instead, for a rewrite; of a sample, the one that it is held against."""
+    target: str | None = None
+    """The URL that stands in the place of one that is dropped or demoted: it was fetched or waits."""
+    causes: tuple[str, ...] = ()
+    """What brings the URL back when it ends: ``rule 12``, ``host a.example``."""
     is_sampled: bool = False
     """Fetched all the same to measure the false-drop rate."""
 

@@ -53,7 +53,7 @@ class ReplicaFingerprinter:
 
     def canonical(self, request: Request) -> Request:
         """Return *request* under the name that aliases and DUST rules give its page."""
-        if is_exempt(request):
+        if request.meta.get("replica") is False or "redirect_urls" in request.meta:
             return request
         for rename in (self._aliases.canonical_url if self._aliases else None, self.rewritten):
             if rename is not None:
@@ -61,11 +61,6 @@ class ReplicaFingerprinter:
                 if url != request.url:
                     request = request.replace(url=url)
         return request
-
-
-def is_exempt(request: Request) -> bool:
-    """Tell whether no decision applies: the user said ``meta["replica"] = False``, or it is part of a redirect."""
-    return request.meta.get("replica") is False or "redirect_urls" in request.meta
 
 
 class UrlFingerprints:

@@ -164,19 +164,17 @@ class Replicas:
         self._db.verdicts.enter(verdict, now, expires_at)
         logger.info("%s is a replica of %s (score %.3f)", verdict.copy, verdict.keeper, verdict.score)
 
-    def obey(self) -> tuple[list[str], list[str]]:
-        """Carry out the orders given since the last call and end verdicts by age; return hosts (blocked, freed)."""
-        blocked, freed = [], []
+    def obey(self) -> list[str]:
+        """Carry out the orders given since the last call and end verdicts by age; return the hosts that were freed."""
+        freed = []
         for copy in self._db.verdicts.expired(self._now()):
             self._end(copy, "expired")
             freed.append(copy)
         for order in self._db.verdicts.orders(self._last_order):
             freed += self._allow(order.host) if order.keeper is None else self._block(order.host, order.keeper)
-            if order.keeper is not None:
-                blocked.append(order.host)
             self._last_order = order.id
             self._db.set_meta(LAST_ORDER, str(order.id).encode())
-        return blocked, freed
+        return freed
 
     def _allow(self, host: str) -> list[str]:
         touched = [verdict.copy for verdict in self._detector.allow(host)]
