@@ -138,12 +138,10 @@ class HostEvidence:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.ip: str | None = None
         self.pages: dict[str, PageMark] = {}
         self.paths: dict[str, str] = {}
         self.n_pages = 0
         self.n_probes = 0
-        self.out_hosts: Counter[str] = Counter()
         self.redirects_to: Counter[str] = Counter()
         self.canonical_to: Counter[str] = Counter()
         self.alternates_to: Counter[str] = Counter()

@@ -94,17 +94,6 @@ class Feature(ABC):
         """Return the feature of *pair*, NaN if unknown."""
 
 
-class CommonPaths(Feature):
-    """Common relative paths of fetched pages / pages of the smaller host."""
-
-    name = "crel"
-
-    def value(self, pair: Comparison) -> float:
-        mine, theirs = (host.view(prefix)[0] for host, prefix in _sides(pair))
-        smaller = min(len(pair.first.pages), len(pair.second.pages))
-        return len(mine.keys() & theirs.keys()) / smaller if smaller else math.nan
-
-
 class CommonKnownPaths(Feature):
     """Common relative paths of known URLs / known URLs of the host that has fewer, in the sample of both."""
 
@@ -171,15 +160,6 @@ class OtherNumbers(Feature):
         return _share((a.title != b.title and a.title_pattern == b.title_pattern for a, b in pages), 0.0)
 
 
-class EqualTexts(Feature):
-    """Share of aligned pages with equal signatures."""
-
-    name = "sigeq"
-
-    def value(self, pair: Comparison) -> float:
-        return _share((a.signature == b.signature for a, b in pair.aligned if a.signature or b.signature), _PRIOR)
-
-
 class VersionMarks(Feature):
     """1 if names and prefixes carry versions or years that have nothing in common, 0 if they share one."""
 
@@ -188,32 +168,6 @@ class VersionMarks(Feature):
     def value(self, pair: Comparison) -> float:
         mine, theirs = (set(_VERSION.findall(f"{host.name}/{prefix}".lower())) for host, prefix in _sides(pair))
         return math.nan if not mine or not theirs else float(not mine & theirs)
-
-
-class OutLinks(Feature):
-    """Cosine of the linked-to hosts, the two themselves left out."""
-
-    name = "outlinks"
-
-    def value(self, pair: Comparison) -> float:
-        ignored = {pair.first.name, pair.second.name}
-        mine, theirs = ({h: n for h, n in host.out_hosts.items() if h not in ignored} for host, _ in _sides(pair))
-        if not mine or not theirs:
-            return math.nan
-        return sum(math.log1p(n) * math.log1p(theirs[h]) for h, n in mine.items() if h in theirs) / (
-            math.sqrt(sum(math.log1p(n) ** 2 for n in mine.values()))
-            * math.sqrt(sum(math.log1p(n) ** 2 for n in theirs.values()))
-        )
-
-
-class Redirects(Feature):
-    """1 if a page of one redirects to the other, unknown otherwise: no redirect says nothing."""
-
-    name = "redirect"
-
-    def value(self, pair: Comparison) -> float:
-        first, second = pair.first, pair.second
-        return 1.0 if first.redirects_to[second.name] or second.redirects_to[first.name] else math.nan
 
 
 class Alternates(Feature):
@@ -229,7 +183,6 @@ class Alternates(Feature):
 FEATURES: dict[str, Feature] = {
     feature.name: feature
     for feature in (
-        CommonPaths(),
         CommonKnownPaths(),
         NearTexts(),
         LowShingles(),
@@ -237,10 +190,7 @@ FEATURES: dict[str, Feature] = {
         EqualTitles(),
         SameLanguage(),
         OtherNumbers(),
-        EqualTexts(),
         VersionMarks(),
-        OutLinks(),
-        Redirects(),
         Alternates(),
     )
 }
