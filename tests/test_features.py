@@ -5,9 +5,9 @@ import math
 import pytest
 from replica_sites import GERMAN, page, site, text_of
 
+from scrapy_replica.evaluation.replica_published import Collection, address_groups, is_obvious_replica
 from scrapy_replica.sites.evidence import HostEvidence, mark_of, normal_path, path_of
 from scrapy_replica.sites.features import FEATURES, Comparison
-from scrapy_replica.sites.published import Collection, address_groups, is_obvious_replica
 
 
 def evidence(name, pages):

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from w3lib.encoding import html_to_unicode
 
 from scrapy_replica.config import Config
+from scrapy_replica.evaluation.replica_baselines import normpaths
+from scrapy_replica.evaluation.replica_published import Collection, is_obvious_replica
 from scrapy_replica.pages.page import EXTRACTORS, page_from_tree
 from scrapy_replica.records import Noise, Page
-from scrapy_replica.sites.baselines import normpaths
 from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.evidence import host_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.judge import RAW
-from scrapy_replica.sites.published import Collection, is_obvious_replica
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -16,13 +16,14 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.evaluation.cuts import equal_width_cuts
 from scrapy_replica.evaluation.measures import auc
-from scrapy_replica.sites.baselines import BiasedSVM, normpaths
+from scrapy_replica.evaluation.pareto import dominance_counts
+from scrapy_replica.evaluation.replica_baselines import BiasedSVM, normpaths
+from scrapy_replica.evaluation.replica_published import MAX_DF, Collection, is_obvious_replica
 from scrapy_replica.sites.em import Start, train
-from scrapy_replica.sites.intervals import Intervals, equal_width_cuts
+from scrapy_replica.sites.intervals import Intervals
 from scrapy_replica.sites.lac import LAC, Cube
-from scrapy_replica.sites.pareto import dominance_counts
-from scrapy_replica.sites.published import MAX_DF, Collection, is_obvious_replica
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

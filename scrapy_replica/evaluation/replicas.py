@@ -20,12 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_replica.config import Config
+from scrapy_replica.evaluation.cuts import equal_frequency_cuts
 from scrapy_replica.evaluation.measures import auc, precision_recall_f1, rdr, tpr_at_fpr
+from scrapy_replica.evaluation.pareto import dominance_counts
+from scrapy_replica.evaluation.replica_baselines import BiasedSVM
 from scrapy_replica.evaluation.replica_pairs import N_FOLDS, PairTable, load
+from scrapy_replica.evaluation.replica_published import NAMES
 from scrapy_replica.records import Noise, Page
-from scrapy_replica.sites.baselines import BiasedSVM
 from scrapy_replica.sites.em import Start, train
-from scrapy_replica.sites.intervals import Intervals, equal_frequency_cuts
+from scrapy_replica.sites.intervals import Intervals
 from scrapy_replica.sites.judge import (
     COLUMNS,
     RAW,
@@ -38,8 +41,6 @@ from scrapy_replica.sites.judge import (
     trained_on,
 )
 from scrapy_replica.sites.lac import LAC, Cube
-from scrapy_replica.sites.pareto import dominance_counts
-from scrapy_replica.sites.published import NAMES
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

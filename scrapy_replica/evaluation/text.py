@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.evaluation.svmc import MAPPERS, SVMC
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.bprtfidf import BPrTFIDF
 from scrapy_replica.focus.elkan_noto import ElkanNoto
 from scrapy_replica.focus.relevance import Relevance, RelevanceModel
-from scrapy_replica.focus.svmc import MAPPERS, SVMC
 from scrapy_replica.pages.stop_words import STOP_WORDS
 from scrapy_replica.pages.terms import terms as count_terms
 

@@ -1,6 +1,6 @@
 """Features of a pair of hosts: what aligned pages, names and neighbours say.
 
-Each feature is a small class with a ``name`` and a ``value``; adding one touches this module (or ``published``) only.
+Each feature is a small class with a ``name`` and a ``value``; adding one touches this module only.
 NaN means unknown, never 0. Shares of n aligned pages are shrunk towards a prior, (n share + prior) / (n + 1), so
 that one agreeing page does not look like a hundred.
 """

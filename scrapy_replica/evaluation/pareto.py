@@ -59,10 +59,3 @@ def _equal_before(ranks: IntArray, weights: IntArray, order: IntArray) -> IntArr
     result = np.zeros_like(weights)
     result[order] = _running(weights[order], starts, sizes)
     return result
-
-
-def pareto_rank(first: FloatArray, second: FloatArray) -> IntArray:
-    """Return the places of the points, most dominant first; points of the frontier come first among equals."""
-    dominates = dominance_counts(first, second)
-    is_dominated = dominance_counts(-first, -second) > 0
-    return np.lexsort((is_dominated, -dominates))
