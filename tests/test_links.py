@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from lxml import etree
 from scrapy import Request
 
-from scrapy_replica.pages.links import MAX_TEXT_CHARACTERS, Base, host_of, page_links
+from scrapy_replica.address import host_of
+from scrapy_replica.pages.links import MAX_TEXT_CHARACTERS, Base, page_links
 from scrapy_replica.records import Link
 
 PAGE_URL = "http://example.com/dir/page.html"
@@ -119,24 +120,6 @@ class TestBase:
     def test_long_urls_are_kept(self):
         reference = "/" + "x" * 10_000
         assert Base(PAGE_URL).absolute(reference) == "http://example.com" + reference
-
-
-class TestHostOf:
-    @pytest.mark.parametrize(
-        ("url", "host"),
-        [
-            ("http://example.com", "example.com"),
-            ("https://WWW.Example.com:8080/x?y", "www.example.com"),
-            ("http://user:pass@example.com/", "example.com"),
-            ("http://[2001:db8::1]:80/", "2001:db8::1"),
-            ("http://example.com:80@evil.org/", "evil.org"),
-            ("mailto:x@y", ""),
-            ("http://[::1", ""),
-            ("", ""),
-        ],
-    )
-    def test_host(self, url, host):
-        assert host_of(url) == host
 
 
 class TestPageLinks:

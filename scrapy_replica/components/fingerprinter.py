@@ -12,10 +12,10 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
 from w3lib.url import canonicalize_url
 
+from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.sqlite.database import host_key
 from scrapy_replica.decision import Mode
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:

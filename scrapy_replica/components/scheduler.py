@@ -12,6 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.httpobj import urlparse_cached
 
+from scrapy_replica.address import host_of
 from scrapy_replica.components import serialise
 from scrapy_replica.components.extension import Pending, ReplicaExtension
 from scrapy_replica.components.fingerprinter import is_exempt
@@ -19,7 +20,6 @@ from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.crawldb.sqlite.database import NewUrl, Waiting
 from scrapy_replica.crawldb.sqlite.schema import PRIORITY_STEP, QUEUED
 from scrapy_replica.decision import FETCH
-from scrapy_replica.pages.links import host_of
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -8,10 +8,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from scrapy_replica.numeric import FloatArray, IntArray
 
 
 def normpaths(pages: Mapping[str, Iterable[tuple[str, object]]]) -> dict[tuple[str, str], float]:

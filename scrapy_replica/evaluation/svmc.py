@@ -11,13 +11,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_replica.focus.background import Background, examples_and_others
-from scrapy_replica.focus.linear import LinearModel, sigmoid, term_idf, term_matrix
+from scrapy_replica.focus.linear import LinearModel, term_idf, term_matrix
+from scrapy_replica.numeric import BoolArray, FloatArray, sigmoid
 
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
 Terms = Mapping[str, int]
 Mapper = Callable[[Any, Any], BoolArray]
 

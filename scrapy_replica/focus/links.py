@@ -8,11 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scrapy_replica.numeric import FloatArray
 from scrapy_replica.records import Link
-
-FloatArray = NDArray[np.float64]
 
 CACHED_LINKS = 200_000
 DEEPEST = 8

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import re
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from lxml import etree
 from w3lib.url import safe_url_string
 
+from scrapy_replica.address import host_of
 from scrapy_replica.pages.text_tree import INVISIBLE
 from scrapy_replica.records import Link
 
@@ -28,20 +29,7 @@ _PLAIN_ROOTED = re.compile(rf"/{_TAIL}|/")
 _PLAIN_RELATIVE = re.compile(rf"((?:\.\.?/)*)({_TAIL})")
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*):")
 _HTTP = frozenset({"http", "https"})
-_PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+)(?:[/?#]|:\d{1,4}(?:[/?#]|$)|$)")
 _WHITE_SPACE = " \t\n\r\f"
-
-
-@lru_cache(4096)
-def host_of(url: str) -> str:
-    """Return the host name of *url*, lower-case, without port and brackets; empty if it has none or is no URL."""
-    plain = _PLAIN_HOST.match(url)
-    if plain:
-        return plain[1]
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 @cache

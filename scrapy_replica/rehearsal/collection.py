@@ -20,10 +20,9 @@ import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.numeric import BoolArray, IntArray
 from scrapy_replica.records import Link, Page
 
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 TermCounter = Callable[[str], Mapping[str, int]]
 
 LABEL_COLUMNS = ("topics", "categories", "tags")

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from publicsuffixlist import PublicSuffixList
 
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.records import Link, Page
-from scrapy_replica.rehearsal.collection import BoolArray, Collection, IntArray
-
-FloatArray = NDArray[np.float64]
+from scrapy_replica.rehearsal.collection import Collection
 
 WARM_UP_PAGES = 60
 """Pages taken breadth-first before the scores count: a strategy that learns needs outcomes of both kinds."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from scrapy_replica.address import host_of
 from scrapy_replica.records import Page
-from scrapy_replica.sites.evidence import host_of
 
 
 class Neighbours(NamedTuple):
