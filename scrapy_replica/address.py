@@ -38,9 +38,13 @@ def origin_of(url: str) -> str:
 
 def name_of(host: str) -> str:
     """Return the name or address of a *host*, without port and brackets."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
+    return without_port(host)[0].strip("[]")
+
+
+def without_port(host: str) -> tuple[str, str]:
+    """Return *host* without its port, and the port with its colon: ``[2001:db8::1]`` and ``:8080``."""
+    colon = host.rfind(":")
+    return (host[:colon], host[colon:]) if colon > host.rfind("]") else (host, "")
 
 
 def _taken_apart(url: str) -> tuple[str, str]:

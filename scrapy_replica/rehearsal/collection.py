@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.address import host_of
 from scrapy_replica.numeric import BoolArray, IntArray
 from scrapy_replica.records import Link, Page
 
@@ -55,7 +55,7 @@ class Collection:
 
     @property
     def hosts(self) -> list[str]:
-        return [urlsplit(url).hostname or "" for url in self.urls]
+        return [host_of(url) for url in self.urls]
 
     def terms(self, page: int) -> dict[str, int]:
         """Return stem -> count of one page."""
@@ -78,7 +78,7 @@ class Collection:
             if target != page and target not in first:
                 first[target] = Link(self.urls[target], anchor, position)
         terms = self.terms(page)
-        host = urlsplit(url).hostname or ""
+        host = host_of(url)
         title = self.titles[page] or None
         return Page(url, host, title, terms=terms, words=sum(terms.values()), links=tuple(first.values()))
 
