@@ -2,7 +2,7 @@
 
 The folder holds ``councils/<vendor>-<site>/`` with ``pages/*.html``, ``truth/*.json``, ``queries.csv`` and perhaps
 ``forms/*.html``. Label rule: an element is content if it is a gold record or lies inside one, noise otherwise.
-Needs the extra ``learn`` (scikit-learn).
+Needs the extra ``eval`` (scikit-learn).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def fit(pages: Sequence[LabelledPage], *, with_query: bool = True) -> DecisionTr
     try:
         from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - an extra
     except ImportError as error:
-        message = "training needs scikit-learn: pip install scrapy-replica[learn]"
+        message = "training needs scikit-learn: pip install scrapy-replica[eval]"
         raise ImportError(message) from error
     model = DecisionTreeClassifier(**TREE)
     weights = np.concatenate([np.full(len(page.rows), 1 / len(page.rows)) for page in pages])

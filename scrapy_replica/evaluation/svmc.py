@@ -1,7 +1,7 @@
 """SVMC: support vector machines from positive and unlabelled examples, in two stages (Yu 2005).
 
 Mapping finds strong negatives in U; convergence retrains a nu-SVM and moves what it calls negative, until nothing does.
-To learn needs scikit-learn (extra ``learn``), to judge pages does not.
+To learn needs scikit-learn (extra ``eval``), to judge pages does not.
 """
 
 from __future__ import annotations
@@ -132,4 +132,4 @@ def _learn(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError("SVMC needs scikit-learn: pip install scrapy-replica[learn]") from error
+        raise ImportError("SVMC needs scikit-learn: pip install scrapy-replica[eval]") from error
