@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_replica.evaluation.svmc import MAPPERS, NU, ROUNDS, SVMC, converge
 from scrapy_replica.focus.background import Background
-from scrapy_replica.focus.svmc import MAPPERS, NU, ROUNDS, SVMC, converge
 
 sparse = pytest.importorskip("scipy.sparse")
 svm = pytest.importorskip("sklearn.svm")

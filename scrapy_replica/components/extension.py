@@ -28,7 +28,7 @@ from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import wilson_interval
 from scrapy_replica.pages.hidden_web import hidden_web_text
-from scrapy_replica.pages.links import host_of
+from scrapy_replica.address import host_of
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
 from scrapy_replica.records import Noise, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases

@@ -16,7 +16,7 @@ from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.payloads import LIVE
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.crawldb.contract import NewUrl, StoreError, Waiting
-from scrapy_replica.pages.links import host_of
+from scrapy_replica.address import host_of, hostname_of
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -230,7 +230,7 @@ def _slot_of(request: Request) -> str | None:
     """
     slot: str | None = request.meta.get("download_slot")
     before = request.meta.get("redirect_urls")
-    if slot is not None and before and slot == slot_of(host_of(before[-1])):
+    if slot is not None and before and slot == hostname_of(before[-1]):
         del request.meta["download_slot"]
         return None
     return slot

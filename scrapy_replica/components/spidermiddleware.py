@@ -12,7 +12,7 @@ from scrapy_replica.components.extension import ReplicaExtension, page_of
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import FETCH, Action
-from scrapy_replica.pages.links import host_of
+from scrapy_replica.address import host_of
 from scrapy_replica.records import Link
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
 from scrapy_replica.decision import Action, Decision, Reason
-from scrapy_replica.pages.links import host_of
+from scrapy_replica.address import host_of
 from scrapy_replica.records import Novelty, Verdict
 
 SLICE = 100

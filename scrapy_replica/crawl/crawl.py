@@ -25,7 +25,7 @@ from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
 from scrapy_replica.crawldb.sqlite.pages import Fetched
 from scrapy_replica.decision import Action, Decision
-from scrapy_replica.pages.links import host_of
+from scrapy_replica.address import host_of
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 

@@ -6,12 +6,13 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
+from scrapy_replica.address import origin_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
-from scrapy_replica.sites.evidence import PageMark, origin_of, path_of
+from scrapy_replica.sites.evidence import PageMark, path_of
 from scrapy_replica.sites.judge import Judge
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved
