@@ -11,12 +11,12 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later
 
+from scrapy_replica.address import host_of, hostname_of
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.payloads import LIVE
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.crawldb.contract import NewUrl, StoreError, Waiting
-from scrapy_replica.address import host_of, hostname_of
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider

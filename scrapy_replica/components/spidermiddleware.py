@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension, page_of
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import FETCH, Action
-from scrapy_replica.address import host_of
 from scrapy_replica.records import Link
 
 if TYPE_CHECKING:

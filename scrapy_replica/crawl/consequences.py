@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from scrapy_replica.address import host_of
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.hosts.samples import Samples
 from scrapy_replica.crawl.intake import Intake
@@ -13,7 +14,6 @@ from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
 from scrapy_replica.decision import Action, Decision, Reason
-from scrapy_replica.address import host_of
 from scrapy_replica.records import Novelty, Verdict
 
 SLICE = 100
@@ -150,4 +150,3 @@ class Consequences:
         for watched in self._dust.obey():
             self._withdraw(watched)
         self._store.commit()
-

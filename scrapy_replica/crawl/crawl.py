@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TextIO
 
+from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.hosts.replicas import Replicas
@@ -25,7 +26,6 @@ from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
 from scrapy_replica.crawldb.sqlite.pages import Fetched
 from scrapy_replica.decision import Action, Decision
-from scrapy_replica.address import host_of
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
@@ -224,5 +224,3 @@ class Crawl:
     def is_pending(self) -> bool:
         """Whether there is anything to fetch, now or later."""
         return self.store.urls.waiting > 0 or self.consequences.has_work
-
-

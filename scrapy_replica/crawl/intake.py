@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TextIO
 
+from scrapy_replica.address import host_of
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
-from scrapy_replica.address import host_of
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""

@@ -338,15 +338,32 @@ class SavedStore(Protocol):
 class CrawlDB(Protocol):
     """What one crawl knows."""
 
-    urls: UrlStore
-    saved: SavedStore
-    pages: Any
-    visits: Any
-    ledger: Ledger
-    verdicts: VerdictStore
-    rules: RuleStore
-    forms: FormStore
-    blocks: BlockStore
+    @property
+    def urls(self) -> UrlStore: ...
+
+    @property
+    def saved(self) -> SavedStore: ...
+
+    @property
+    def pages(self) -> Any: ...
+
+    @property
+    def visits(self) -> Any: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def verdicts(self) -> VerdictStore: ...
+
+    @property
+    def rules(self) -> RuleStore: ...
+
+    @property
+    def forms(self) -> FormStore: ...
+
+    @property
+    def blocks(self) -> BlockStore: ...
 
     def page(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scrapy_replica.address import origin_of
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
@@ -50,7 +50,7 @@ class Replicas:
     again when a crawl is resumed.
     """
 
-    def __init__(self, config: Config, db: SqliteCrawlDB, now: Callable[[], float]) -> None:
+    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float]) -> None:
         self._config, self._db, self._now = config, db, now
         self._detector = Detector(Judge.load(), max_probes_of_host=config.probes)
         self._manual: set[str] = set()
@@ -68,15 +68,15 @@ class Replicas:
                 self._detector.allow(order.host)
         self._last_order = int(db.meta(LAST_ORDER) or 0)
 
+    def forget(self, host: str) -> None:
+        pass
+
     def _rebuild(self) -> None:
         candidates = self._detector.candidates
-        for url, host in self._db.known_urls():
-            self.known(url, host)
         for url, host, mark, neighbours in self._db.pages.marks():
             candidates.add_neighbours(host, Neighbours.from_json(neighbours))
             candidates.add_mark(host, path_of(url), PageMark.unpack(mark))
             self._detector.first_seen.setdefault(host, len(self._detector.first_seen))
-        self._detector.in_links.update(self._db.in_links())
 
     # Decisions
 

@@ -9,7 +9,7 @@ from functools import partial
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.relevance import Relevance
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
@@ -35,7 +35,7 @@ class Guide:
     page; strategies that do not remember pages need none after the warm-up.
     """
 
-    def __init__(self, config: Config, db: SqliteCrawlDB) -> None:
+    def __init__(self, config: Config, db: CrawlDB) -> None:
         self._config, self._db = config, db
         self.relevance = Relevance(db)
         self._strategy = self._new_strategy()
@@ -91,7 +91,7 @@ class Guide:
         visit = Visit(page.url, None, {}, links) if is_same else Visit(page.url, relevance, page.terms, links)
         if self.is_warming_up:
             self._early.append(visit)
-        if self._db.is_persistent and (self.is_warming_up or self._strategy.remembers):
+        if (self.is_warming_up or self._strategy.remembers):
             self._db.visits.add(visit)
         return self._show(visit), self._moved
 
@@ -114,10 +114,9 @@ class Guide:
                 for link, score in zip(visit.links, self._show(visit), strict=True):
                     best[link.url] = max(score, best.get(link.url, score))
                 best |= {url: score for url, score in self._moved.items() if url in best}
-        if self._db.is_persistent:
-            self._db.visits.clear()
-            for visit in early if self._strategy.remembers else ():
-                self._db.visits.add(visit)
+        self._db.visits.clear()
+        for visit in early if self._strategy.remembers else ():
+            self._db.visits.add(visit)
         return best
 
     def _judged_again(self, visit: Visit) -> Visit:
