@@ -103,7 +103,6 @@ class Crawl:
         self.store.pages.enter(
             Fetched(
                 url_id,
-                page.host,
                 self._now(),
                 200,
                 None,
@@ -114,6 +113,7 @@ class Crawl:
                 relevance,
                 novelty.value,
                 twin.url_id if twin else None,
+                is_news,
             )
         )
         if page.ip is not None:
@@ -152,8 +152,7 @@ class Crawl:
     def failed(self, url_id: int, status: int | None, error: str | None) -> None:
         """Take note that a fetch brought no page: another status, another type, or no response."""
         if not self.store.pages.has_page(url_id):
-            host = host_of(self.store.urls.url_of(url_id))
-            self.store.pages.enter(Fetched(url_id, host, self._now(), status, error))
+            self.store.pages.enter(Fetched(url_id, self._now(), status, error))
             self.store.ledger.settle(url_id, "failed")
             self.consequences.of_failure(url_id, status)
         self.counts["page/failed" if status is None else "page/other"] += 1

@@ -44,7 +44,7 @@ class Guide:
         self._moved: dict[str, float] = {}
         self.shown = 0
         """Pages that the strategy was shown; while it stands still, so do the present scores."""
-        self.is_warming_up = self._strategy.warms_up and db.pages.count() < config.warmup_pages
+        self.is_warming_up = self._strategy.warms_up and db.pages.count(config.warmup_pages) < config.warmup_pages
         self._replay()
 
     def _new_strategy(self) -> Strategy:

@@ -56,6 +56,7 @@ CREATE TABLE work (                   -- begun and not ended
 );
 CREATE TABLE pages (
     url INTEGER PRIMARY KEY,          -- urls.id
+    host INTEGER NOT NULL,            -- hosts.id
     status INTEGER,                   -- HTTP status; NULL where no response came
     error TEXT,                       -- why not
     fetched_at REAL NOT NULL,         -- seconds since the epoch
@@ -68,12 +69,14 @@ CREATE TABLE pages (
     neighbours TEXT,                  -- JSON: hosts that the page redirects from, links to, and so on
     novelty TEXT,                     -- novel, exact-duplicate, near-duplicate or unknown
     twin INTEGER,                     -- urls.id of the page that it repeats
+    is_news INTEGER,                  -- worth a fetch for the budgets; NULL: its text is too short to tell
     content INTEGER,                  -- hash of title, language version and words, in whatever order
     cluster INTEGER,                  -- content of the first page on the host that is the same page
     aliases TEXT                      -- JSON: other URLs of the page on its host, by redirect or rel=canonical
 );
 CREATE INDEX signatures ON pages (signature) WHERE signature IS NOT NULL;
-CREATE INDEX simhashes ON pages (simhash) WHERE simhash IS NOT NULL;
+CREATE INDEX simhashes ON pages (simhash, host) WHERE simhash IS NOT NULL;
+CREATE INDEX pages_of_host ON pages (host, fetched_at);
 CREATE TABLE visits (                 -- what the strategy was shown, in this order
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,
