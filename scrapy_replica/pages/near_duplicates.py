@@ -76,7 +76,8 @@ class NearDuplicates:
         if simhash in self._recent_set:
             return True
         return any(
-            len(level) and simhash in level.bucket(0, simhash & 0xFFFF).cast("Q") for level in (self._large, self._small)
+            len(level) and simhash in level.bucket(0, simhash & 0xFFFF).cast("Q")
+            for level in (self._large, self._small)
         )
 
     def add(self, simhash: int) -> bool:

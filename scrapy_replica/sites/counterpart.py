@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from scrapy_replica.address import origin_of
 from scrapy_replica.sites.alignment import normal_path, unshared
-from scrapy_replica.sites.evidence import origin_of, path_of
+from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.sites.probes import moved
 
 

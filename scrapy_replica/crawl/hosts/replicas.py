@@ -12,7 +12,7 @@ from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
-from scrapy_replica.sites.evidence import PageMark, path_of
+from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.sites.judge import Judge
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved
@@ -57,8 +57,6 @@ class Replicas:
         self._origins: dict[str, str] = {}
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
-        if config.hosts:
-            self._rebuild()
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
         for copy, keeper in db.verdicts.withdrawn():
@@ -70,13 +68,6 @@ class Replicas:
 
     def forget(self, host: str) -> None:
         pass
-
-    def _rebuild(self) -> None:
-        candidates = self._detector.candidates
-        for url, host, mark, neighbours in self._db.pages.marks():
-            candidates.add_neighbours(host, Neighbours.from_json(neighbours))
-            candidates.add_mark(host, path_of(url), PageMark.unpack(mark))
-            self._detector.first_seen.setdefault(host, len(self._detector.first_seen))
 
     # Decisions
 

@@ -91,7 +91,7 @@ class Guide:
         visit = Visit(page.url, None, {}, links) if is_same else Visit(page.url, relevance, page.terms, links)
         if self.is_warming_up:
             self._early.append(visit)
-        if (self.is_warming_up or self._strategy.remembers):
+        if self.is_warming_up or self._strategy.remembers:
             self._db.visits.add(visit)
         return self._show(visit), self._moved
 

@@ -12,8 +12,8 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, content_of, form_of, name_of
 from scrapy_replica.crawl.urls.in_force import InForce
 from scrapy_replica.crawl.urls.watched import Settled, WatchedRule, argument_names
-from scrapy_replica.crawldb.sqlite.pages import PageRow
 from scrapy_replica.crawldb.contract import CANDIDATE, CrawlDB, RuleRow
+from scrapy_replica.crawldb.sqlite.pages import PageRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param, priors
@@ -74,17 +74,9 @@ class Dust:
         pass
 
     def _rebuild(self) -> None:
-        for url, content, cluster, aliases in self._db.pages.contents():
-            form = form_of(url)
-            host = self._host(parse(form).host)
-            if form not in host.clusters:
-                host.add(form, content, cluster, json.loads(aliases or "[]"))
-                if host.is_due():
-                    host.lesson()  # it was learnt from then: the next lesson comes when it would have come
-        by_id = {row.id: self._take(row) for row in self._db.rules.rows()}
+        for row in self._db.rules.rows():
+            self._take(row)
         self._put_in_force()
-        for url in self._db.pages.gone():
-            self._in_force.gone(form_of(url))
 
     def _host(self, name: str) -> HostPages:
         found = self._hosts.get(name)
