@@ -12,7 +12,7 @@ from scrapy import Request
 
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import database_path
-from scrapy_replica.crawldb.sqlite.schema import DEMOTED, STATE_NAMES
+from scrapy_replica.crawldb.sqlite.schema import STATES
 
 if TYPE_CHECKING:
     import argparse
@@ -50,10 +50,9 @@ def explain_url(db: sqlite3.Connection, url: str) -> dict[str, Any] | None:
     row = db.execute("SELECT * FROM urls WHERE url = ? ORDER BY id LIMIT 1", (url,)).fetchone()
     if row is None:
         return None
-    known: dict[str, Any] = {"url": url, "state": STATE_NAMES[row["state"]], "depth": row["depth"]}
-    is_demoted = row["score"] < -DEMOTED / 2
-    known["score"] = row["score"] + DEMOTED if is_demoted else row["score"]
-    known["demoted"] = is_demoted
+    known: dict[str, Any] = {"url": url, "state": STATES[row["state"]].value, "depth": row["depth"]}
+    known["score"] = row["score"]
+    known["demoted"] = bool(row["is_demoted"])
     known["found on"] = _url_of(db, row["parent"])
     page = db.execute("SELECT * FROM pages WHERE url = ?", (row["id"],)).fetchone()
     if page is not None:
@@ -74,7 +73,7 @@ def explain_host(db: sqlite3.Connection, host: str) -> dict[str, Any] | None:
         return None
     known: dict[str, Any] = {"host": row["name"], "ip": row["ip"]}
     for state, count in db.execute("SELECT state, COUNT(*) FROM urls WHERE host = ? GROUP BY state", (row["id"],)):
-        known[f"urls {STATE_NAMES[state]}"] = count
+        known[f"urls {STATES[state].value}"] = count
     of_host = "JOIN urls ON urls.id = {0}.url WHERE urls.host = ?"
     for novelty, count in db.execute(
         f"SELECT novelty, COUNT(*) FROM pages {of_host.format('pages')} AND novelty IS NOT NULL GROUP BY 1",

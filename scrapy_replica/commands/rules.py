@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import open_job
-from scrapy_replica.crawldb.sqlite.rules import ACTING, RuleRow, RuleTable
+from scrapy_replica.crawldb.contract import ACTING, RuleRow
+from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.decision import Reason
 from scrapy_replica.urls.interchange import dumps, loads
 from scrapy_replica.urls.rule import Rule
