@@ -446,7 +446,7 @@ class TestOptOut:
 
         pages = {
             "http://a.example/": page(seed=1),
-            "http://a.example/copy": page(seed=1),
+            "http://a.example/copy": page(["/behind", "/wanted"], seed=1),
             "http://a.example/behind": page(seed=2),
             "http://a.example/wanted": page(seed=3),
         }
