@@ -9,11 +9,9 @@ import pytest
 from scrapy import Spider
 from scrapy.core.scheduler import Scheduler
 from scrapy.utils.request import RequestFingerprinter
-from scrapy.utils.test import get_crawler
 from web import REPLICA, crawl, page
 
 from scrapy_replica import Addon, TopicSpider
-from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
 from scrapy_replica.components.scheduler import ReplicaScheduler
 from scrapy_replica.config import ConfigError
@@ -57,13 +55,11 @@ class TestFingerprinter:
         ids=["add-on", "user"],
     )
     async def test_the_one_set_before_is_wrapped(self, settings):
-        crawler = get_crawler(None, settings)
-        crawler._apply_settings()
-        assert isinstance(crawler.request_fingerprinter, ReplicaFingerprinter)
-        assert isinstance(crawler.request_fingerprinter.fallback, NoQuery)
         result = await crawl(TopicSpider, QUERIES, settings, seeds=TOP)
+        fingerprinter = result.spider.crawler.request_fingerprinter
+        assert isinstance(fingerprinter, ReplicaFingerprinter)
+        assert isinstance(fingerprinter.fallback, NoQuery)
         assert len(result.urls) == 3
-        crawler.get_extension(ReplicaExtension).crawl.close()
 
 
 @pytest.mark.asyncio
@@ -144,7 +140,5 @@ class TestSwitches:
             await crawl(Follows, COPIES, {**REPLICA, "JOBDIR": str(tmp_path)})
 
     async def test_scheduler_is_ours_by_default(self):
-        crawler = get_crawler(None, REPLICA)
-        crawler._apply_settings()
-        assert crawler.settings["SCHEDULER"] is ReplicaScheduler
-        crawler.get_extension(ReplicaExtension).crawl.close()
+        result = await crawl(Follows, COPIES, REPLICA)
+        assert result.spider.settings["SCHEDULER"] is ReplicaScheduler

@@ -18,6 +18,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.job import job_dir
 
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
+from scrapy_replica.components.refusal import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
@@ -98,7 +99,8 @@ class ReplicaExtension:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls(crawler)
+        with refusing():
+            extension = cls(crawler)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.robots_parsed, signals.robots_parsed)
@@ -109,7 +111,8 @@ class ReplicaExtension:
         folder = job_dir(crawler.settings)
         aliases = Aliases.from_file(config.aliases) if config.aliases else Aliases({})
         if config.ledger is not None:
-            self._sink = config.ledger.open("a", encoding="utf-8")
+            with refusing("REPLICA_LEDGER"):
+                self._sink = config.ledger.open("a", encoding="utf-8")
         db = SqliteCrawlDB(Path(folder) / FILE_NAME if folder else None)
         return Crawl(
             config,
