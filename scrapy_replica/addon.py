@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from scrapy.settings import SETTINGS_PRIORITIES
@@ -12,11 +13,11 @@ from scrapy.utils.misc import load_object
 from scrapy_replica.components.downloadermiddleware import ReplicaDownloaderMiddleware
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
-from scrapy_replica.components.refusal import refusing
+from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.scheduler import ReplicaScheduler
 from scrapy_replica.components.spidermiddleware import ReplicaSpiderMiddleware
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.decision import Mode
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Set everything up.
 
-        :raises Refusal: a setting is wrong, or the JOBDIR cannot be made.
+        :raises RefusedError: a setting is wrong, or the JOBDIR cannot be made.
         """
         if not is_crawl(self._crawler):
             logger.debug("scrapy-replica: this is no crawl, the add-on and JOBDIR are left out")
@@ -66,9 +67,9 @@ class Addon:
             return
         with refusing():
             config = Config.from_settings(settings)
+            if config.enabled:
+                _check_job_dir(settings)
         if config.enabled:
-            with refusing("JOBDIR"):
-                job_dir(settings)
             _wrap_fingerprinter(settings)
             _wrap_robots_parser(settings)
             _set_scheduler(settings, config)
@@ -83,6 +84,19 @@ def is_crawl(crawler: Crawler) -> bool:
     """
     start = getattr(crawler.spidercls, "start", None)
     return crawler.crawling and not getattr(start, "__module__", "").startswith("scrapy.commands.")
+
+
+def _check_job_dir(settings: BaseSettings) -> None:
+    """Make the JOBDIR.
+
+    :raises ConfigError: it cannot be made or written to.
+    """
+    try:
+        folder = job_dir(settings)
+        if folder is not None:
+            TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise ConfigError(f"JOBDIR: cannot write to {settings['JOBDIR']}: {error.strerror}") from None
 
 
 def _wrap_fingerprinter(settings: BaseSettings) -> None:

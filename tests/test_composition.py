@@ -115,6 +115,26 @@ class TestSwitches:
         assert f"{TOP}behind-two" not in result.urls
         assert result.stats["replica/decision/exact-duplicate-links/drop"] == 1
 
+    @pytest.mark.parametrize("concurrency", [1, 16])
+    async def test_observing_keeps_scrapys_order(self, concurrency):
+        """A crawl that ends early fetches the pages that it fetches without the add-on."""
+        names = ["", *range(1, 60)]
+        pages = {
+            f"{TOP}{name}": page([f"/{names[k % 60]}" for k in (7 * n + 1, n + 1, 11 * n)], seed=n // 2)
+            for n, name in enumerate(names)
+        }
+        settings = {"CLOSESPIDER_PAGECOUNT": 25, "CONCURRENT_REQUESTS": concurrency}
+        plain = await crawl(Follows, pages, settings)
+        observed = await crawl(Follows, pages, {**settings, **REPLICA, "REPLICA_MODE": "observe"})
+        assert observed.urls == plain.urls
+        assert observed.items == plain.items
+        assert observed.stats["replica/page/exact-duplicate"] > 0
+
+    @pytest.mark.parametrize("chosen", [{"REPLICA_STRATEGY": "breadth-first"}, {"REPLICA_MODE": "demote"}])
+    async def test_an_order_that_was_asked_for_holds(self, chosen):
+        result = await crawl(Follows, COPIES, {**REPLICA, "REPLICA_MODE": "observe", **chosen})
+        assert result.spider.settings["SCHEDULER"] is ReplicaScheduler
+
     async def test_unknown_setting(self):
         with pytest.raises(
             ConfigError, match=r"^REPLICA_MOD is not a setting of scrapy-replica: did you mean REPLICA_MODE"

@@ -10,8 +10,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider, signals
-from scrapy.crawler import Crawler
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadFailedError
 from scrapy.http import Headers
 from scrapy.responsetypes import responsetypes

@@ -18,7 +18,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.job import job_dir
 
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
-from scrapy_replica.components.refusal import refusing
+from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation

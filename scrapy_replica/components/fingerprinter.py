@@ -12,7 +12,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
 from w3lib.url import canonicalize_url
 
-from scrapy_replica.components.refusal import refusing
+from scrapy_replica.components.refused import refusing
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.sqlite.database import host_key
 from scrapy_replica.decision import Mode

@@ -134,4 +134,4 @@ def _learn(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError("SVMC needs scikit-learn: pip install scrapy-replica[learn]") from error
+        raise ImportError("SVMC needs scikit-learn: pip install 'scrapy-replica[learn]'") from error

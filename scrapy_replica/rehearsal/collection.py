@@ -182,7 +182,7 @@ def _read_table(path: Path) -> Any:
     try:
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
-        raise ImportError("reading Parquet collections needs pyarrow: pip install scrapy-replica[test]") from error
+        raise ImportError("reading Parquet collections needs pyarrow: pip install 'scrapy-replica[test]'") from error
     return parquet.read_table(path)
 
 
