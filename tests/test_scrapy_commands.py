@@ -20,7 +20,6 @@ from scrapy import Spider
 
 class Pages(Spider):
     name = "pages"
-    allowed_domains = ["127.0.0.1"]
     start_urls = ["{url}"]
 
     def parse(self, response):
@@ -103,7 +102,7 @@ class TestCommandsThatLookAtPages:
     def test_before_a_crawl(self, project, url):
         assert "<title>Page /</title>" in scrapy(project, "fetch", url).stdout
         scrapy(project, "view", url)
-        parsed = scrapy(project, "parse", url, "--nocolour").stdout
+        parsed = scrapy(project, "parse", "--spider=pages", url, "--nocolour").stdout
         assert f"{{'url': '{url}'}}" in parsed
         assert f"<GET {url}2>" in parsed
         assert "Ran 2 contracts" in scrapy(project, "check").stderr
@@ -114,7 +113,7 @@ class TestCommandsThatLookAtPages:
         assert crawled(project, "-s", "CLOSESPIDER_PAGECOUNT=1", "-s", "CONCURRENT_REQUESTS=1") == ["/"]
         before = {path: path.read_bytes() for path in (project / "job").rglob("*") if path.is_file()}
         assert "<title>Page /2</title>" in scrapy(project, "fetch", url + "2").stdout
-        assert f"<GET {url}3>" in scrapy(project, "parse", url + "2", "--nocolour").stdout
+        assert f"<GET {url}3>" in scrapy(project, "parse", "--spider=pages", url + "2", "--nocolour").stdout
         assert "Page /3" in scrapy(project, "shell", url + "3", "-c", "response.css('title::text').get()").stdout
         assert before == {path: path.read_bytes() for path in (project / "job").rglob("*") if path.is_file()}
         assert crawled(project) == ["/1", "/2", "/3"]
