@@ -119,13 +119,12 @@ class TestCommandsThatLookAtPages:
         assert crawled(project) == ["/1", "/2", "/3"]
 
     @pytest.mark.parametrize("options", [(), REACTORLESS], ids=["reactor", "reactorless"])
-    def test_shell_fetches_again_and_again(self, project, url, options):
+    def test_shell_fetches_again_and_again(self, project, options):
+        (project / "page.html").write_text(page(title="a file"))
+        url = (project / "page.html").as_uri()
         code = f"(fetch({url!r}), fetch({url!r}), response.css('title::text').get())"
-        assert "(None, None, 'Page /')" in scrapy(project, "shell", url, "-c", code, *options).stdout
+        assert "(None, None, 'a file')" in scrapy(project, "shell", url, "-c", code, *options).stdout
         assert not (project / "job").exists()
-
-    def test_a_crawl_without_a_reactor(self, project):
-        assert crawled(project, *REACTORLESS) == sorted(PAGES)
 
 
 def test_commands_that_crawl_nothing(project):
@@ -140,7 +139,6 @@ def test_commands_that_crawl_nothing(project):
 class TestOneLine:
     """What stops a crawl at its start is told in one line."""
 
-    @pytest.mark.parametrize("options", [(), REACTORLESS], ids=["reactor", "reactorless"])
     @pytest.mark.parametrize(
         ("setting", "says"),
         [
@@ -155,10 +153,16 @@ class TestOneLine:
             ("JOBDIR=scrapy.cfg/job", "JOBDIR: cannot write to scrapy.cfg/job: Not a directory"),
         ],
     )
-    def test_wrong_setting(self, project, setting, says, options):
-        done = scrapy(project, "crawl", "pages", "-L", "WARNING", "-s", setting, *options, fails=True)
+    def test_wrong_setting(self, project, setting, says):
+        done = scrapy(project, "crawl", "pages", "-L", "WARNING", "-s", setting, fails=True)
         assert done.stderr.count("\n") == 1
         assert says in done.stderr
+
+    @pytest.mark.parametrize("setting", ["REPLICA_MODE=loud", "REPLICA_STRATEGY=worst"])
+    def test_without_a_reactor(self, project, setting):
+        done = scrapy(project, "crawl", "pages", "-L", "WARNING", "-s", setting, *REACTORLESS, fails=True)
+        assert done.stderr.count("\n") == 1
+        assert setting.partition("=")[2] in done.stderr
 
     def test_at_every_log_level(self, project):
         done = scrapy(project, "crawl", "pages", "-L", "DEBUG", "-s", "REPLICA_MODE=loud", fails=True)
