@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from math import sqrt
 
 
 class Mode(str, Enum):
@@ -57,20 +56,13 @@ class Decision:
     """How sure the evidence is, 0..1."""
     evidence: Mapping[str, object] = field(default_factory=dict)
     url: str | None = None
-    """The URL to fetch instead, for a rewrite."""
+    """The URL to fetch instead, for a rewrite; of a sample, the one that it is held against."""
+    target: str | None = None
+    """The URL that stands in the place of one that is dropped or demoted: it was fetched or waits."""
+    causes: tuple[str, ...] = ()
+    """What brings the URL back when it ends: ``rule 12``, ``host a.example``."""
     is_sampled: bool = False
     """Fetched all the same to measure the false-drop rate."""
 
 
 FETCH = Decision(Action.FETCH, Action.FETCH)
-
-
-def wilson_interval(hits: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % interval of the rate behind *hits* of *trials* (Wilson 1927); (0, 1) without trials."""
-    if not trials:
-        return 0.0, 1.0
-    z = 1.959964
-    rate, correction = hits / trials, z * z / trials
-    centre = rate + correction / 2
-    spread = z * sqrt(rate * (1 - rate) / trials + correction / (4 * trials))
-    return max(0.0, (centre - spread) / (1 + correction)), min(1.0, (centre + spread) / (1 + correction))

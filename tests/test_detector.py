@@ -6,8 +6,9 @@ import random
 import pytest
 from replica_sites import GERMAN, page, site, text_of
 
+from scrapy_replica.address import host_of
 from scrapy_replica.sites.detector import Detector, is_same_page
-from scrapy_replica.sites.evidence import host_of, mark_of, path_of
+from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.judge import Judge
 
 JUDGE = Judge.load()
@@ -61,7 +62,6 @@ class TestVerdicts:
     def test_several_copies_come_to_one_keeper(self):
         detector, _, _ = crawl(*(site(f"{name}.example", "w", 30) for name in "abcd"))
         assert {detector.canonical(f"{name}.example") for name in "abcd"} == {"a.example"}
-        assert detector.group("c.example") == {f"{name}.example" for name in "abcd"}
 
     def test_redirects_choose_the_keeper(self):
         first = site("a.example", "w", 30)
@@ -207,11 +207,6 @@ class TestByHandAndAfterRestart:
         assert detector.canonical("b.example") == "a.example"
         crawl(site("a.example", "w", 20), site("c.example", "w", 20), detector=detector)
         assert set(detector.verdicts) == {"b.example", "c.example"}
-
-    def test_copies_are_looked_at_again(self):
-        probes = self.blocked().look_again("b.example", 3)
-        assert len(probes) == 3
-        assert all(probe.path.startswith("/m/") and probe.path.endswith((".html", "/")) for probe in probes)
 
     def test_recalibration_learns_and_never_lowers_the_threshold(self):
         detector, _, _ = crawl(*(site(f"{name}.example", name, 20) for name in "abcd"))

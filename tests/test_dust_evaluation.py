@@ -11,8 +11,8 @@ from web import page
 from scrapy_replica.evaluation.dust import Row, evaluate, family, halves, judge, part_of, read, total, unknowable
 from scrapy_replica.evaluation.dust_combined import TRUTH, Removed, figures_of, removed_by_hosts
 from scrapy_replica.evaluation.dust_kinds import KINDS, difference, kinds_of
+from scrapy_replica.evaluation.dust_learners import LEARNERS, combined
 from scrapy_replica.evaluation.dust_peers import peers
-from scrapy_replica.urls.learners import LEARNERS, combined
 from scrapy_replica.urls.rulebook import RuleBook
 
 

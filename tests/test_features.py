@@ -5,9 +5,9 @@ import math
 import pytest
 from replica_sites import GERMAN, page, site, text_of
 
+from scrapy_replica.evaluation.replica_published import Collection, address_groups, is_obvious_replica
 from scrapy_replica.sites.evidence import HostEvidence, mark_of, normal_path, path_of
 from scrapy_replica.sites.features import FEATURES, Comparison
-from scrapy_replica.sites.published import Collection, address_groups, is_obvious_replica
 
 
 def evidence(name, pages):
@@ -46,12 +46,10 @@ class TestAligned:
 class TestFeatures:
     def test_a_copy(self):
         copy = site("b.example", "w")
-        shares = {
-            name: value(name, A, copy) for name in ("crel", "cknown", "sm10", "bj25", "bj50", "teq", "lsame", "sigeq")
-        }
-        assert shares["crel"] == shares["cknown"] == 1.0
+        shares = {name: value(name, A, copy) for name in ("cknown", "sm10", "bj25", "bj50", "teq", "lsame")}
+        assert shares["cknown"] == 1.0
         # 12 of 12, shrunk towards the prior as by one more page
-        assert shares["sm10"] == shares["teq"] == shares["sigeq"] == pytest.approx(12.3 / 13)
+        assert shares["sm10"] == shares["teq"] == pytest.approx(12.3 / 13)
         assert shares["bj25"] == shares["bj50"] == pytest.approx(12.3 / 13)
         assert shares["lsame"] == pytest.approx(12.7 / 13)
         assert value("tnum", A, copy) == 0.0
@@ -78,7 +76,7 @@ class TestFeatures:
 
     def test_nothing_aligned_is_unknown_not_zero(self):
         other = [page("b.example", "/elsewhere", text_of(9))]
-        for name in ("sm10", "bj25", "bj50", "teq", "lsame", "tnum", "sigeq"):
+        for name in ("sm10", "bj25", "bj50", "teq", "lsame", "tnum"):
             assert math.isnan(value(name, A, other))
 
     def test_versions_in_names_and_prefixes(self):
@@ -91,21 +89,12 @@ class TestFeatures:
             both = Comparison(HostEvidence(first), HostEvidence(second), ("", ""))
             assert FEATURES["vmark"].value(both) == expected
 
-    def test_redirects_and_alternates(self):
+    def test_alternates(self):
         first, second = HostEvidence("a.example"), HostEvidence("b.example")
         pair = Comparison(first, second, ("", ""))
-        assert math.isnan(FEATURES["redirect"].value(pair))
-        first.redirects_to["b.example"] += 1
+        assert math.isnan(FEATURES["hreflang"].value(pair))
         second.alternates_to["a.example"] += 1
-        assert FEATURES["redirect"].value(pair) == FEATURES["hreflang"].value(pair) == 1.0
-
-    def test_out_links_ignore_the_two_themselves(self):
-        first, second = HostEvidence("a.example"), HostEvidence("b.example")
-        first.out_hosts.update({"b.example": 9, "x.example": 2})
-        second.out_hosts.update({"a.example": 9, "x.example": 2})
-        assert FEATURES["outlinks"].value(Comparison(first, second, ("", ""))) == pytest.approx(1.0)
-        second.out_hosts = type(second.out_hosts)({"y.example": 1})
-        assert FEATURES["outlinks"].value(Comparison(first, second, ("", ""))) == 0.0
+        assert FEATURES["hreflang"].value(pair) == 1.0
 
 
 class TestPublished:

@@ -87,7 +87,7 @@ class TestAdd:
         added = [index.add(42) for _ in range(100_000)]
         assert sum(added) == 1
         assert index.query(42, 7) == [42]
-        assert sum(len(bucket) for bucket in index._tables) == 4 * 8
+        assert len(index) == 1
 
     @pytest.mark.parametrize("value", [-1, 2**64])
     def test_more_than_64_bits_are_refused(self, value):

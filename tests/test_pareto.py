@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.sites.pareto import dominance_counts, pareto_rank
+from scrapy_replica.evaluation.pareto import dominance_counts
 
 points_of = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=60)
 
@@ -27,11 +27,3 @@ class TestDominanceCounts:
         rng = np.random.default_rng(1)
         points = rng.random((500, 2))
         assert dominance_counts(*points.T).tolist() == slow_counts(points.tolist())
-
-
-class TestParetoRank:
-    def test_frontier_first_among_equals(self):
-        # (3, 0) and (1, 1) dominate one point each, only (3, 0) stands on the frontier with (2, 2)
-        first, second = np.array([1.0, 3.0, 2.0, 0.5]), np.array([1.0, 0.0, 2.0, 0.0])
-        assert slow_counts(list(zip(first, second, strict=True))) == [1, 1, 2, 0]
-        assert pareto_rank(first, second).tolist() == [2, 1, 0, 3]

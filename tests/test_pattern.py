@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_replica.urls.context import facts, is_true
-from scrapy_replica.urls.pattern import deep_tokens, parse, token_class
+from scrapy_replica.urls.pattern import parse, token_class
 
 URLS = st.builds(
     "".join,
@@ -58,18 +58,8 @@ class TestParse:
         assert pattern.arguments == ("a=1", "amp;b=2", "c=3")
         assert pattern.separators == ("&", ";")
 
-    def test_keys_count_components_from_both_ends(self):
-        keys = parse("http://www.Example.org/a/b.HTML?x=1&y=").keys()
-        assert keys["p0"] == keys["p-2"] == "a"
-        assert keys["p-1"] == "b.HTML"
-        assert (keys["ext"], keys["h-1"], keys["scheme"], keys["q:x"], keys["q:y"]) == ("html", "org", "http", "1", "")
-
     def test_repeated_names_keep_their_order_when_sorted(self):
         assert str(parse("http://h/?b=2&a=2&a=1").sorted()) == "http://h/?a=2&a=1&b=2"
-
-    @given(st.text())
-    def test_deep_tokens_join_to_the_component(self, component):
-        assert "".join(deep_tokens(component)) == component
 
     def test_git_hash_is_hex(self):
         assert token_class("e3457cf0e3457cf0aa") == "hex"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_replica.evaluation.svmc import MAPPERS, NU, ROUNDS, SVMC, converge
 from scrapy_replica.focus.background import Background
-from scrapy_replica.focus.svmc import MAPPERS, NU, ROUNDS, SVMC, converge
 
 sparse = pytest.importorskip("scipy.sparse")
 svm = pytest.importorskip("sklearn.svm")
@@ -70,5 +70,5 @@ class TestWithoutScikitLearn:
     def test_names_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for module in ("sklearn", "sklearn.svm", "scipy", "scipy.sparse"):
             monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(ImportError, match=r"needs scikit-learn: pip install scrapy-replica\[learn\]"):
+        with pytest.raises(ImportError, match=r"needs scikit-learn: pip install scrapy-replica\[eval\]"):
             SVMC().fit([{"puck": 1}], Background.from_documents([{"tax": 1}, {"vote": 1}]))

@@ -20,7 +20,7 @@ from scrapy.utils.test import get_reactor_settings
 from scrapy_replica import Addon
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
-from scrapy_replica.crawldb.sqlite.schema import STATE_NAMES
+from scrapy_replica.crawldb.sqlite.schema import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,7 +128,7 @@ def states(rows: Iterable[tuple[str, int]]) -> dict[str, list[str]]:
     """Every URL with the states that it has; ``dont_filter`` requests have rows of their own."""
     found: dict[str, list[str]] = {}
     for url, state in rows:
-        found.setdefault(url, []).append(STATE_NAMES[state])
+        found.setdefault(url, []).append(STATES[state].value)
     return found
 
 
@@ -141,7 +141,7 @@ def job_states(job: Path) -> dict[str, list[str]]:
 
 
 def states_of(extension: Any) -> dict[str, list[str]]:
-    return states(extension.crawl.db._read("SELECT url, state FROM urls ORDER BY id"))
+    return states(extension.crawl.store._connection.read("SELECT url, state FROM urls ORDER BY id"))
 
 
 def make_crawler(spidercls: type[Spider], settings: dict[str, Any]) -> Crawler:
@@ -164,8 +164,8 @@ async def crawl(
     def opened() -> None:
         extension = crawler.get_extension(ReplicaExtension)
         if extension is not None:
-            close = extension.crawl.close
-            extension.crawl.close = lambda: (result.states.update(states_of(extension)), close())
+            close = extension.crawl.store.close
+            extension.crawl.store.close = lambda: (result.states.update(states_of(extension)), close())
 
     crawler.signals.connect(scraped, signals.item_scraped)
     crawler.signals.connect(opened, signals.spider_opened)

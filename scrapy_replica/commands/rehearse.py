@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_argument
 from scrapy_replica.components.extension import page_from_response
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.handler import rehearsal_settings, response_of
+from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -72,6 +74,7 @@ def novelty_figures(run: Run, settings: Settings, truth: Truth) -> dict[str, int
     config = Config.from_settings(settings)
     archive = open_archive(settings.getlist("REPLICA_ARCHIVE"))
     decompression = build_from_crawler(HttpCompressionMiddleware, run.crawler)
+    store, counts = SqliteCrawlDB(None), Counter[str]()
     crawl = Crawl(
         Config(
             mode=Mode.OBSERVE,
@@ -81,10 +84,12 @@ def novelty_figures(run: Run, settings: Settings, truth: Truth) -> dict[str, int
             near_distance=config.near_distance,
             min_words=config.min_words,
         ),
-        SqliteCrawlDB(None),
-        fingerprint=UrlFingerprints(RequestFingerprinter()).of_url,
+        store,
+        key=UrlFingerprints(RequestFingerprinter()).of_url,
         now=float,
         aliases=Aliases({}),
+        payloads=RequestPayloads(is_stored=False, url_of=store.urls.url_of, counts=counts),
+        counts=counts,
     )
     n_distinct = 0
     for url in tqdm(run.meter.urls, "judging", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False):
@@ -95,8 +100,7 @@ def novelty_figures(run: Run, settings: Settings, truth: Truth) -> dict[str, int
             assert isinstance(response, Response)
             observation = crawl.observe(page_from_response(response, config), crawl.url_id(url), 0)
             n_distinct += url in truth.relevant and observation.novelty is not Novelty.EXACT_DUPLICATE
-    counts = crawl.counts
-    crawl.close()
+    store.close()
     return {
         "relevant_distinct": n_distinct,
         "novel": counts["page/novel"],

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.httpobj import urlparse_cached
 
+from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension
-from scrapy_replica.components.fingerprinter import is_exempt
-from scrapy_replica.crawldb.sqlite.database import NewUrl
+from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import Action
 
 if TYPE_CHECKING:
@@ -33,20 +34,29 @@ class ReplicaDownloaderMiddleware:
 
     def process_request(self, request: Request) -> Request | None:
         extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is None:
+        if extension is None or extension.error is not None:
             return None
-        extension.note_form(request)
-        parts = urlparse_cached(request)
-        if extension.has_frontier or is_exempt(request) or parts.path == "/robots.txt":
+        try:
+            extension.note_form(request)
+            return None if extension.has_frontier else self._decide(extension, request)
+        except StoreError as error:
+            extension.stop(error)
             return None
-        host = parts.hostname or ""
-        fingerprint = extension.fingerprints.of_request(request)
-        decision = extension.crawl.decide(request.url, host, fingerprint)
+
+    def _decide(self, extension: ReplicaExtension, request: Request) -> Request | None:
+        flight = extension.flights.of(request)
+        leeway = leeway_of(request, flight)
+        if leeway is Leeway.EXEMPT or urlparse_cached(request).path == "/robots.txt":
+            return None
+        host = host_of(request.url)
+        if flight.key is None:
+            flight.key = extension.fingerprints.of_request(request)
+        decision = extension.crawl.policy.of_url(request.url, host, flight.key, leeway)
         if decision.action in {Action.DROP, Action.REWRITE}:
-            extension.crawl.enter(NewUrl(request.url, host, fingerprint), decision)
+            extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
         if decision.action is Action.DROP and decision.reason is not None:
             raise IgnoreRequest(decision.reason.value)
-        if decision.url is None:
+        if decision.action is not Action.REWRITE or decision.url is None:
             return None
         # The duplicate filter knows the two by one fingerprint, and has let this one through.
         return request.replace(url=decision.url, dont_filter=True)
@@ -54,4 +64,4 @@ class ReplicaDownloaderMiddleware:
     def process_exception(self, request: Request, exception: Exception) -> None:
         extension = self._crawler.get_extension(ReplicaExtension)
         if extension is not None:
-            extension.errors[request] = type(exception).__name__
+            extension.flights.of(request).error = type(exception).__name__

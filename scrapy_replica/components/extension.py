@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
-from weakref import WeakKeyDictionary, WeakSet
+from typing import TYPE_CHECKING, Any, TextIO
+from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
@@ -17,15 +18,18 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.job import job_dir
 
+from scrapy_replica.address import host_of
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
+from scrapy_replica.components.flight import Flights
+from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.decision import Decision, wilson_interval
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.numeric import wilson_interval
 from scrapy_replica.pages.hidden_web import hidden_web_text
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
 from scrapy_replica.records import Noise, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
@@ -57,15 +61,6 @@ FLUSH_EVERY = 100
 """Pages between two flushes of the statistics."""
 
 
-class Pending(NamedTuple):
-    """What the observer knows of a request that the scheduler has not seen yet."""
-
-    score: float
-    parent: int | None
-    """Id of the page that it was found on."""
-    decision: Decision | None
-
-
 class ReplicaExtension:
     """Owns the :class:`~scrapy_replica.crawl.Crawl` that the other components share, and its statistics.
 
@@ -77,25 +72,19 @@ class ReplicaExtension:
         if not self.config.enabled:
             raise NotConfigured("REPLICA_ENABLED is False")
         self._crawler = crawler
-        self.observed: WeakSet[Request] = WeakSet()
-        """Requests whose response was observed."""
-        self.pending: WeakKeyDictionary[Request, Pending] = WeakKeyDictionary()
-        """Requests on their way from the observer to the scheduler."""
-        self.starts: WeakSet[Request] = WeakSet()
-        """Requests of ``Spider.start()`` on their way to the scheduler."""
-        self.errors: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
-        """Name of the exception of requests that brought no response."""
+        self.flights = Flights()
+        """The requests on their way."""
         self.has_frontier = False
         """Our scheduler is in use; it says so itself."""
-        self.url_ids: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
-        """Ids of the URLs of the requests that the scheduler gave out."""
+        self.error: StoreError | None = None
+        """Why the crawl database cannot be used any more."""
         self._sink: TextIO | None = None
         self._examples = Examples(self.config) if self.config.topic is not None else None
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
         if isinstance(crawler.request_fingerprinter, ReplicaFingerprinter) and self.config.dust:
-            crawler.request_fingerprinter.rewritten = self.crawl.rewritten
+            crawler.request_fingerprinter.rewritten = self.crawl.policy.rewritten
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -113,19 +102,23 @@ class ReplicaExtension:
         if config.ledger is not None:
             with refusing("REPLICA_LEDGER"):
                 self._sink = config.ledger.open("a", encoding="utf-8")
-        db = SqliteCrawlDB(Path(folder) / FILE_NAME if folder else None)
+        store = SqliteCrawlDB(Path(folder) if folder else None, crawler.spidercls.name)
+        counts: Counter[str] = Counter()
+        self.payloads = RequestPayloads(is_stored=folder is not None, url_of=store.urls.url_of, counts=counts)
         return Crawl(
             config,
-            db,
-            fingerprint=self.fingerprints.of_url,
+            store,
+            key=self.fingerprints.of_url,
             now=time.time,
             aliases=aliases,
+            payloads=self.payloads,
+            counts=counts,
             sink=self._sink,
         )
 
     async def spider_opened(self) -> None:
-        self.crawl.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
-        self._orders = create_looping_call(self.crawl.obey)
+        self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
+        self._orders = create_looping_call(self._obey)
         self._orders.start(ORDERS_SECONDS, now=False)
         relevance = self.crawl.guide.relevance
         # A crawl that was stopped in its warm-up needs the examples at the end of it.
@@ -139,13 +132,37 @@ class ReplicaExtension:
             assert self._crawler.engine is not None
             self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason="no_topic"))
 
+    def _obey(self) -> None:
+        if self.error is not None:
+            return
+        try:
+            self.crawl.consequences.obey()
+        except StoreError as error:
+            self.stop(error)
+        except Exception:
+            logger.exception("An order could not be carried out; the next look is in %s s", ORDERS_SECONDS)
+
     def spider_closed(self) -> None:
         if self._orders.running:
             self._orders.stop()
-        self.flush()
-        self.crawl.close()
+        try:
+            if self.error is None:
+                self.flush()
+            self.crawl.store.close()
+        except StoreError as error:
+            if self.error is None:
+                logger.error("%s", error)
         if self._sink is not None:
             self._sink.close()
+
+    def stop(self, error: StoreError) -> None:
+        """Close the crawl, because its database cannot be used any more; nothing more is given out."""
+        if self.error is not None:
+            return
+        self.error = error
+        logger.error("%s; the crawl stops", error)
+        if self._crawler.engine is not None and self._crawler.engine.spider is not None:
+            self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason="crawl_database"))
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
@@ -157,14 +174,17 @@ class ReplicaExtension:
     def observe(self, response: Response) -> Observation | None:
         """Make a page of *response*, enter it, and return what was learnt; ``None`` if it is no page."""
         crawl = self.crawl
-        url_id = self._url_id(response)
-        assert response.request is not None
-        self.observed.add(response.request)
+        request = response.request
+        assert request is not None
+        flight = self.flights.of(request)
+        flight.is_observed = True
+        if flight.url_id is None:
+            flight.url_id = crawl.url_id(request.url)
         if response.status != 200:
-            crawl.failed(url_id, response.status, None)
+            crawl.failed(flight.url_id, response.status, None)
             return None
         page = self._page(response)
-        observation = crawl.observe(page, url_id, response.meta.get("depth", 0))
+        observation = crawl.observe(page, flight.url_id, response.meta.get("depth", 0))
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()
@@ -193,11 +213,20 @@ class ReplicaExtension:
         self.crawl.counts["form/pages"] += 1
         return self.crawl.forms.query(host_of(response.url))
 
-    def _url_id(self, response: Response) -> int:
-        request = response.request
-        assert request is not None
-        url_id = self.url_ids.get(request)
-        return self.crawl.url_id(request.url) if url_id is None else url_id
+    def cannot_observe(self, response: Response, error: Exception) -> None:
+        """Take note that a page could not be observed; what was written of it was taken back."""
+        crawl = self.crawl
+        crawl.counts["page/error"] += 1
+        _observations.pop(response, None)
+        try:
+            crawl.forget(host_of(response.url))
+            assert response.request is not None
+            flight = self.flights.of(response.request)
+            if flight.url_id is None:
+                flight.url_id = crawl.url_id(response.request.url)
+            crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
+        except StoreError as failure:
+            self.stop(failure)
 
     # Statistics
 
@@ -207,11 +236,11 @@ class ReplicaExtension:
         assert stats is not None
         for key, count in self.crawl.counts.items():
             stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
-        stats.set_value("replica/frontier/waiting", self.crawl.db.waiting)
+        stats.set_value("replica/frontier/waiting", self.crawl.store.urls.waiting)
         self._flush_false_drops()
 
     def _flush_false_drops(self) -> None:
-        outcomes = self.crawl.db.ledger.outcomes()
+        outcomes = self.crawl.store.ledger.outcomes()
         false = outcomes.get(Novelty.NOVEL.value, 0)
         settled = sum(outcomes.get(n.value, 0) for n in Novelty if n is not Novelty.UNKNOWN)
         if settled:

@@ -4,47 +4,36 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later
-from scrapy.utils.httpobj import urlparse_cached
 
-from scrapy_replica.components import serialise
-from scrapy_replica.components.extension import Pending, ReplicaExtension
-from scrapy_replica.components.fingerprinter import is_exempt
+from scrapy_replica.address import host_of, hostname_of
+from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.payloads import LIVE
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.crawldb.sqlite.database import NewUrl, Waiting
-from scrapy_replica.crawldb.sqlite.schema import PRIORITY_STEP, QUEUED
-from scrapy_replica.decision import FETCH
-from scrapy_replica.pages.links import host_of
+from scrapy_replica.crawldb.contract import NewUrl, StoreError, Waiting
 
 if TYPE_CHECKING:
-    from scrapy import Spider
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
     from typing_extensions import Self
+
+    from scrapy_replica.components.flight import Flight
 
 logger = logging.getLogger(__name__)
 
 START = 0x5354415254
 """Mixed into the key of start requests."""
 
-LIVE = b"live"
-"""Beginning of the payload of a request that cannot be stored; it is kept in memory under the whole payload."""
-
-
-NOTHING_KNOWN = Pending(0.0, None, None)
-
-
-class Lease(NamedTuple):
-    """A URL that was given out."""
-
-    id: int
-    host_id: int
+RUN = "run"
+"""Under which the store counts the runs of a job."""
 
 
 class ReplicaScheduler(BaseScheduler):
@@ -56,14 +45,12 @@ class ReplicaScheduler(BaseScheduler):
 
     def __init__(self, crawler: Crawler, extension: ReplicaExtension) -> None:
         self._crawler, self._extension = crawler, extension
-        self._crawl, self._db = extension.crawl, extension.crawl.db
+        self._crawl, self._payloads = extension.crawl, extension.payloads
+        self._urls = extension.crawl.store.urls
         extension.has_frontier = True
-        self._fingerprints = extension.fingerprints
-        self._leases: dict[Request, Lease] = {}
-        self._downloading: dict[Request, int] = {}
-        self._statuses: dict[Request, int] = {}
-        self._live: dict[bytes, Request] = {}
-        self._live_count = 0
+        self._leases: list[Request] = []
+        self._started: set[int] = set()
+        """Keys of the start requests of this run."""
         self._timer: CallLaterResult | None = None
 
     @classmethod
@@ -74,125 +61,122 @@ class ReplicaScheduler(BaseScheduler):
         return cls(crawler, extension)
 
     def open(self, spider: Spider) -> None:
-        self._spider = spider
+        self._payloads.spider = spider
         engine = self._crawler.engine
         assert engine is not None
         self._engine = engine
         self._politeness = Politeness(
-            engine.downloader, hold=self._db.hold, release=self._db.release, now=time.monotonic
+            engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )
         connect = self._crawler.signals.connect
         connect(self._left_downloader, signals.request_left_downloader)
         connect(self._response_downloaded, signals.response_downloaded)
-        lost = self._db.forget_waiting(LIVE)
+        lost = self._urls.forget_waiting(LIVE)
         if lost:
             logger.warning("%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0])
-        self._last_id_before = self._db.last_id
-        if self._last_id_before:
-            logger.info("Resuming the crawl: %d URLs wait", self._db.waiting)
+        if self._urls.waiting:
+            logger.info("Resuming the crawl: %d URLs wait", self._urls.waiting)
 
     def close(self, reason: str) -> None:  # noqa: ARG002 - Scrapy hands it over
         if self._timer is not None:
             self._timer.cancel()
-        self._acknowledge()
-        self._db.commit()
+        try:
+            self._acknowledge()
+            self._crawl.store.commit()
+        except StoreError as error:
+            self._extension.stop(error)
 
     def has_pending_requests(self) -> bool:
-        return self._db.waiting > 0
+        return self._extension.error is None and self._crawl.is_pending
 
     # In
 
     def enqueue_request(self, request: Request) -> bool:
         """Enter *request*; ``False`` if it is known or dropped."""
-        _forget_slot(request)
-        exempt = is_exempt(request)
-        host = urlparse_cached(request).hostname or ""
-        score, parent, decision = self._extension.pending.pop(request, NOTHING_KNOWN)
-        if decision is None:
-            decision = (
-                FETCH if exempt else self._crawl.decide(request.url, host, self._fingerprints.of_request(request))
-            )
-        asked = NewUrl(request.url, host, None, parent=parent)
-        target, decision = self._crawl.follow_rewrites(asked, decision)
-        if target is not asked:
-            request, host = request.replace(url=target.url), target.host
-        key, payload = self._key(request), self._payload(request)
-        score += PRIORITY_STEP * request.priority
-        depth = request.meta.get("depth", 0)
-        is_live = payload is not None and payload.startswith(LIVE)
-        known = self._db.find(key) if is_live and key is not None else None
-        is_entered = self._crawl.enter(NewUrl(request.url, host, key, score, depth, parent, payload, exempt), decision)
-        if is_live and payload is not None and (not is_entered or (known is not None and known[1] == QUEUED)):
-            del self._live[payload]  # not stored, or another request of that URL waits and was raised
-        return is_entered
+        if self._extension.error is not None:
+            return False
+        try:
+            return self._enter(request)
+        except StoreError as error:
+            self._extension.stop(error)
+            return False
 
-    def _key(self, request: Request) -> int | None:
+    def _enter(self, request: Request) -> bool:
+        slot = _slot_of(request)
+        flight = self._extension.flights.of(request)
+        leeway, host = leeway_of(request, flight), host_of(request.url)
+        if flight.key is None:
+            flight.key = self._extension.fingerprints.of_request(request)
+        decision = flight.decision or self._crawl.policy.of_url(request.url, host, flight.key, leeway)
+        found_on = flight.found_on
+        new = NewUrl(
+            request.url,
+            host,
+            self._key(request, flight),
+            flight.score,
+            request.priority,
+            depth=request.meta.get("depth", 0),
+            parent=found_on.url_id if found_on is not None else None,
+            payload=self._payloads.dump(request, found_on.page.url if found_on is not None else None),
+            leeway=leeway,
+            slot=slot,
+        )
+        return self._crawl.intake.enter([(new, decision)])[0]
+
+    def _key(self, request: Request, flight: Flight) -> int | None:
         """Return what *request* is known by; ``None`` where it is to be fetched even if it is known.
 
         Scrapy never marks a ``dont_filter`` request as seen, so neither is it here. Start requests are such, and
         ``Spider.start()`` runs again on resumption: they get a key of their own, by which a later run knows them.
-        A redirect that comes back to where it began, with a cookie by now, is fetched as well; Scrapy bounds these.
         """
-        fingerprint = self._fingerprints.of_request(request)
-        is_start = request in self._extension.starts
-        self._extension.starts.discard(request)
+        assert flight.key is not None
         if not request.dont_filter:
-            return None if request.url in request.meta.get("redirect_urls", ()) else fingerprint
-        if not is_start:
+            return flight.key
+        key = flight.key ^ START
+        if not flight.is_start or key in self._started:
             return None
-        key = fingerprint ^ START
-        known = self._db.find(key)
-        return key if known is None or known[0] <= self._last_id_before else None
-
-    def _payload(self, request: Request) -> bytes | None:
-        if not self._db.is_persistent and not serialise.is_plain(request):
-            # As in Scrapy's memory queues, callbacks may share what they hand on.
-            return self._keep(request)
-        try:
-            return serialise.dump(request, self._spider)
-        except Exception:
-            if self._db.is_persistent:
-                logger.debug("%s cannot be stored and is kept in memory only", request, exc_info=True)
-                self._count("unserializable", 1)
-            return self._keep(request)
-
-    def _keep(self, request: Request) -> bytes:
-        self._live_count += 1
-        key = LIVE + str(self._live_count).encode()
-        self._live[key] = request
+        self._started.add(key)
         return key
 
     # Out
 
     def next_request(self) -> Request | None:
+        if self._extension.error is not None:
+            return None
+        try:
+            return self._next()
+        except StoreError as error:
+            self._extension.stop(error)
+            return None
+
+    def _next(self) -> Request | None:
         self._acknowledge()
         wait = self._politeness.wake()
         while (taken := self._crawl.take()) is not None:
             request = self._request(taken)
             if request is not None:
                 return self._lease(request, taken)
-        self._db.commit()
-        self._set_timer(wait)
+        self._crawl.store.commit()
+        self._set_timer(0 if self._crawl.is_behind or self._crawl.consequences.has_work else wait)
         return None
 
     def _lease(self, request: Request, taken: Waiting) -> Request:
-        self._leases[request] = Lease(taken.id, taken.host_id)
-        self._downloading[request] = taken.host_id
-        self._extension.url_ids[request] = taken.id
-        self._politeness.started(taken.host_id, taken.host)
-        self._count("dequeued", 1)
+        self._leases.append(request)
+        flight = self._extension.flights.of(request)
+        flight.url_id, flight.slot, flight.key = taken.id, taken.slot, taken.key
+        self._politeness.started(taken.slot)
+        self._crawl.counts["scheduler/dequeued"] += 1
         return request
 
     def _request(self, taken: Waiting) -> Request | None:
-        if taken.payload is not None and taken.payload.startswith(LIVE):
-            request = self._live.pop(taken.payload)
-            return request if request.url == taken.url else request.replace(url=taken.url)
         try:
-            return serialise.load(taken.payload, taken.url, taken.depth, self._spider)
+            return self._payloads.load(taken)
+        except StoreError:
+            raise
         except Exception as error:
             logger.exception("The request of %s cannot be made again; did its callback go away?", taken.url)
             self._crawl.failed(taken.id, None, type(error).__name__)
-            self._db.finish(taken.id)
+            self._urls.finish([taken.id])
             return None
 
     def _set_timer(self, wait: float | None) -> None:
@@ -212,39 +196,41 @@ class ReplicaScheduler(BaseScheduler):
             self._engine._slot.nextcall.schedule()  # noqa: SLF001
 
     def _left_downloader(self, request: Request) -> None:
-        host_id = self._downloading.pop(request, None)
-        if host_id is not None:
-            self._politeness.ended(host_id)
+        flight = self._extension.flights.of(request)
+        if flight.slot is not None:
+            slot, flight.slot = flight.slot, None
+            self._politeness.ended(slot)
             self._schedule()
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
-        if request in self._leases:
-            self._statuses[request] = response.status
+        self._extension.flights.of(request).status = response.status
 
     def _acknowledge(self) -> None:
         """Finish the leases that the engine is through with."""
         slot = self._engine._slot  # noqa: SLF001
         in_progress = slot.inprogress if slot is not None else ()
         ended = [request for request in self._leases if request not in in_progress]
+        if not ended:
+            return
+        self._leases = [request for request in self._leases if request in in_progress]
         for request in ended:
-            lease = self._leases.pop(request)
             self._left_downloader(request)
-            status = self._statuses.pop(request, None)
-            if request not in self._extension.observed:
-                self._crawl.failed(lease.id, status, self._extension.errors.get(request))
-            self._db.finish(lease.id)
-        if ended:
-            self._db.commit()
-
-    def _count(self, what: str, n: int) -> None:
-        self._crawl.counts[f"scheduler/{what}"] += n
+            flight = self._extension.flights.of(request)
+            assert flight.url_id is not None
+            if not flight.is_observed:
+                self._crawl.failed(flight.url_id, flight.status, flight.error)
+            self._urls.finish([flight.url_id])
+        self._crawl.store.commit()
 
 
-def _forget_slot(request: Request) -> None:
-    """Drop the download slot of the host that redirected here; one that the user chose stays.
+def _slot_of(request: Request) -> str | None:
+    """Return the download slot that the user chose; ``None`` if none was.
 
     The downloader writes the slot into ``meta``, and redirects copy it.
     """
+    slot: str | None = request.meta.get("download_slot")
     before = request.meta.get("redirect_urls")
-    if before and request.meta.get("download_slot") == host_of(before[-1]):
+    if slot is not None and before and slot == hostname_of(before[-1]):
         del request.meta["download_slot"]
+        return None
+    return slot

@@ -1,21 +1,22 @@
-"""The observer: every page is seen once, before its callback; its links are judged together, after it."""
+"""The observer: every page is seen once, before its callback; its links are judged as the callback gives them."""
 
 from __future__ import annotations
 
 import logging
+from types import coroutine
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.utils.httpobj import urlparse_cached
 
-from scrapy_replica.components.extension import Pending, ReplicaExtension, page_of
-from scrapy_replica.components.fingerprinter import is_exempt
-from scrapy_replica.crawldb.sqlite.database import NewUrl
-from scrapy_replica.decision import Action
+from scrapy_replica.address import host_of
+from scrapy_replica.components.extension import ReplicaExtension, page_of
+from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
+from scrapy_replica.decision import FETCH, Action
 from scrapy_replica.records import Link
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Generator, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -27,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 DEMOTED_PRIORITY = 1_000_000
 """Taken off the priority of a demoted request where another scheduler is in use."""
+
+BATCH = 64
+"""Outputs of a callback that are judged together; fewer where the callback waits for something, ends or raises."""
 
 
 class ReplicaSpiderMiddleware:
@@ -54,19 +58,24 @@ class ReplicaSpiderMiddleware:
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for output in start:
             if isinstance(output, Request):
-                self._extension.starts.add(output)
+                self._extension.flights.of(output).is_start = True
             yield output
+
+    # Pages
 
     def process_spider_input(self, response: Response) -> None:
         extension = self._extension
         try:
-            observation = extension.observe(response)
-            if observation is not None and extension.has_frontier:
-                self._follow(observation)
-        except Exception:
+            with extension.crawl.store.page():
+                observation = extension.observe(response)
+                if observation is not None and extension.has_frontier:
+                    self._follow(observation)
+        except StoreError as error:
+            extension.stop(error)
+        except Exception as error:
             # A bad page never stops a crawl: its callback runs, its URL is acknowledged, its links are the spider's.
-            extension.crawl.counts["page/error"] += 1
             logger.exception("Cannot observe %s", response)
+            extension.cannot_observe(response, error)
 
     def _follow(self, observation: Observation) -> None:
         choose = getattr(self._crawler.spider, "links_to_follow", None)
@@ -77,36 +86,141 @@ class ReplicaSpiderMiddleware:
             links = [link for link in links if len(link.url) <= self._max_length]
         self._extension.crawl.follow(observation, links)
 
+    # What callbacks yield
+
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         observation = page_of(response)
-        requests: list[Request] = []
-        async for output in result:
-            if isinstance(output, Request) and observation is not None and not is_exempt(output):
-                requests.append(output)
-            else:
+        if observation is None:
+            async for output in result:
                 yield output
-        if observation is not None:
-            for request in self._decided(observation, requests):
-                yield request
-            self._extension.crawl.end(observation)
+            return
+        outputs = _Outputs(result)
+        try:
+            while not outputs.is_at_end:
+                for output in self._judged(observation, outputs.ready()):
+                    yield output
+                await outputs.more()
+        finally:
+            self._end(observation)
 
-    def _decided(self, observation: Observation, requests: list[Request]) -> list[Request]:
-        by_url = {link.url: link for link in observation.page.links} if requests else {}
-        links = [by_url.get(request.url) or Link(request.url) for request in requests]
-        scores = self._extension.crawl.scores(observation, links) if links else []
-        decided = (self._decide(observation, *pair) for pair in zip(requests, scores, strict=True))
-        return [request for request in decided if request is not None]
+    def _judged(self, observation: Observation, outputs: list[Any]) -> Iterator[Any]:
+        requests = [output for output in outputs if isinstance(output, Request)]
+        left_out = self._judge(observation, requests) if requests else ()
+        return (output for output in outputs if id(output) not in left_out)
 
-    def _decide(self, observation: Observation, request: Request, score: float) -> Request | None:
+    def _judge(self, observation: Observation, requests: list[Request]) -> set[int]:
+        """Score and decide about *requests*; return the ids of those that nothing would come of."""
         extension = self._extension
-        host = urlparse_cached(request).hostname or ""
-        fingerprint = extension.fingerprints.of_request(request)
-        decision = extension.crawl.decide_link(observation, request.url, host, fingerprint)
+        try:
+            return self._weigh(observation, requests)
+        except StoreError as error:
+            extension.stop(error)
+        except Exception:
+            logger.exception("Cannot judge the requests found on %s", observation.page.url)
+            extension.crawl.counts["page/error"] += 1
+        return set()
+
+    def _weigh(self, observation: Observation, requests: list[Request]) -> set[int]:
+        crawl, flights = self._extension.crawl, self._extension.flights
+        own = {link.url: link for link in observation.page.links}
+        links = [own.get(request.url) or Link(request.url) for request in requests]
+        left_out = set()
+        asked = []
+        for request, score in zip(requests, crawl.scores(observation, links), strict=True):
+            flight = flights.of(request)
+            flight.found_on, flight.score = observation, score
+            leeway = leeway_of(request, flight)
+            if leeway is Leeway.EXEMPT:
+                continue
+            if leeway < Leeway.AS_ASKED and self._extension.has_frontier and crawl.is_seen(request.url, score):
+                left_out.add(id(request))
+                continue
+            host, flight.key = host_of(request.url), self._extension.fingerprints.of_request(request)
+            if leeway < Leeway.AS_ASKED and request.url in own:
+                flight.decision = crawl.policy.of_link(observation, request.url, host, flight.key, leeway)
+            else:
+                flight.decision = crawl.policy.of_url(request.url, host, flight.key, leeway)
+            new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
+            if leeway < Leeway.AS_ASKED:
+                asked.append((new, flight.decision))
+            if not self._extension.has_frontier and not self._may_pass(request, new):
+                left_out.add(id(request))
+        crawl.note(observation, asked)
+        return left_out
+
+    def _may_pass(self, request: Request, new: NewUrl) -> bool:
+        """Carry out a decision where another scheduler is in use; ``False`` if the request is dropped."""
+        decision = self._extension.flights.of(request).decision or FETCH
         if decision.action is Action.DROP:
-            new = NewUrl(request.url, host, fingerprint, score, observation.depth + 1, observation.url_id)
-            extension.crawl.enter(new, decision)
-            return None
-        if decision.action is Action.DEMOTE and not extension.has_frontier:
+            self._extension.crawl.intake.enter([(new, decision)])
+            return False
+        if decision.action is Action.DEMOTE:
             request.priority -= DEMOTED_PRIORITY
-        extension.pending[request] = Pending(score, observation.url_id, decision)
-        return request
+        return True
+
+    def _end(self, observation: Observation) -> None:
+        try:
+            self._extension.crawl.end(observation)
+        except StoreError as error:
+            self._extension.stop(error)
+
+
+class _Outputs:
+    """What an asynchronous iterator gives, in batches of what it has at hand.
+
+    Where it waits for something, what came before is given out first, so that it is not delayed; where it raises, too.
+    """
+
+    def __init__(self, result: AsyncIterator[Any]) -> None:
+        self._result = result
+        self._step: Any = None
+        self._waited_for: Any = None
+        self._error: BaseException | None = None
+        self._last: list[Any] = []
+        self.is_at_end = False
+
+    def ready(self) -> list[Any]:
+        """Return the outputs that come without waiting."""
+        batch, self._last = self._last, []
+        while len(batch) < BATCH and self._step is None and not self.is_at_end and self._error is None:
+            self._step = self._result.__anext__().__await__()
+            try:
+                self._waited_for = self._step.send(None)
+            except StopIteration as done:
+                batch.append(done.value)
+                self._step = None
+            except StopAsyncIteration:
+                self.is_at_end = True
+            except Exception as error:
+                self._error = error
+        return batch
+
+    async def more(self) -> None:
+        """Wait for what the iterator waits for; raise what it raised."""
+        if self._error is not None:
+            raise self._error
+        if self._step is None or self.is_at_end:
+            return
+        step, self._step = self._step, None
+        try:
+            self._last.append(await _rest(step, self._waited_for))
+        except StopAsyncIteration:
+            self.is_at_end = True
+
+
+@coroutine
+def _rest(step: Any, waited_for: Any) -> Generator[Any, Any, Any]:
+    """Go on with an awaitable that has begun, and waits for *waited_for*."""
+    while True:
+        thrown = None
+        try:
+            sent = yield waited_for
+        except GeneratorExit:
+            step.close()
+            raise
+        except BaseException as error:
+            thrown = error
+        try:
+            waited_for = step.send(sent) if thrown is None else step.throw(thrown)
+        except StopIteration as done:
+            return done.value

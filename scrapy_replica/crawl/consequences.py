@@ -1,36 +1,49 @@
-"""What follows from findings on hosts and rules: URLs that wait are decided anew, dropped ones come back."""
+"""What follows from findings on hosts and rules: pages are asked for, and what was saved wrongly comes back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
-from scrapy_replica.crawl.hosts.replicas import ProbeUrl
+from scrapy_replica.address import host_of
+from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.hosts.samples import Samples
+from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import WatchedRule
-from scrapy_replica.crawldb.sqlite.database import NewUrl, Waiting
-from scrapy_replica.crawldb.sqlite.pages import GONE
-from scrapy_replica.crawldb.sqlite.schema import DEMOTED, PRIORITY_STEP
-from scrapy_replica.decision import FETCH, Action, Decision, Reason
-from scrapy_replica.pages.links import host_of
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB
+from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Novelty, Verdict
 
-if TYPE_CHECKING:
-    from scrapy_replica.crawl.crawl import Crawl
+SLICE = 100
+"""URLs that come back in one turn: 3 ms."""
 
-HOST_REASONS = (Reason.REPLICA_HOST.value, Reason.MANUAL_BLOCK.value)
-
-PROBE_SCORE = 0.4 * PRIORITY_STEP
-"""Score of a probe: before every link, after what the user gave a higher priority."""
+MISSING = 400
+"""From this status on there is no page to stand for another."""
 
 
 class Consequences:
-    """Carries findings out on the frontier of *crawl*."""
+    """Carries findings out on the frontier; nothing else does.
 
-    def __init__(self, crawl: Crawl) -> None:
-        self._crawl, self._db, self._counts = crawl, crawl.db, crawl.counts
-        self._samples = Samples(crawl.replicas, crawl.db, crawl.fingerprint)
+    A verdict or rule that comes into force needs no work here: what waits is decided once more when it is taken. What
+    one saved that ends comes back in slices, written down so that no end of the process loses it.
+    """
+
+    def __init__(
+        self,
+        store: CrawlDB,
+        intake: Intake,
+        replicas: Replicas,
+        dust: Dust,
+        samples: Samples,
+        counts: Counter[str],
+    ) -> None:
+        self._store, self._intake, self._counts = store, intake, counts
+        self._replicas, self._dust, self._samples = replicas, dust, samples
+        self.may_enter_probes = False
+        """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
+        self._work = dict.fromkeys(store.saved.unfinished_work(), (Reason.REPLICA_HOST, dict[str, object]()))
 
     def of_page(self, observation: Observation) -> None:
         """Carry out what the page brought to light, and settle what it is a sample of."""
@@ -41,105 +54,99 @@ class Consequences:
         self._counts["sample/fetched"] += settled
         self._take_back(withdrawn)
 
-    # Hosts
-
     def _of_hosts(self, observation: Observation) -> None:
-        findings, probes = self._crawl.replicas.observe(observation.page, observation.url_id)
-        for verdict in findings.verdicts:
-            self._counts["host/blocked"] += 1
-            self._reconsider(verdict.copy)
+        findings, probes = self._replicas.observe(observation.page, observation.url_id)
+        self._counts["host/blocked"] += len(findings.verdicts)
         self._take_back(findings.withdrawn)
         self._counts["host/conflicts"] += len(findings.conflicts)
         for probe in probes:
-            self._counts["host/probes"] += self._probe(probe, observation)
+            self._counts["host/probes"] += self._ask(probe, observation)
+
+    def _ask(self, probe: ProbeUrl, observation: Observation) -> bool:
+        if probe.is_known:
+            return self._store.urls.rescore({self._intake.key(probe.url): URGENT}) > 0
+        return self.may_enter_probes and self._intake.ask_for(
+            probe.url, probe.host, URGENT, depth=observation.depth + 1, parent=observation.url_id
+        )
+
+    def _of_rules(self, observation: Observation) -> bool:
+        """Return whether the page is one that a DUST rule would have saved."""
+        findings = self._dust.observe(observation.page, observation.url_id, observation.twin)
+        for url_id, is_same in findings.settled:
+            outcome = Novelty.EXACT_DUPLICATE if is_same else Novelty.NOVEL
+            self._counts["sample/fetched"] += self._store.ledger.settle(url_id, outcome.value)
+        for watched in findings.ended:
+            self._withdraw(watched)
+        self._counts["dust/begun"] += len(set(findings.begun))
+        for form in findings.probes:
+            probe = ProbeUrl(form, host_of(form), is_known=True)
+            is_asked = self._ask(probe, observation) or self._ask(probe._replace(is_known=False), observation)
+            self._counts["dust/probes"] += is_asked
+        return findings.is_saved
+
+    def of_failure(self, url_id: int, status: int | None) -> None:
+        """Take note that a URL brought no page: what was saved in its favour comes back if there is none."""
+        self._take_back(self._samples.failed(url_id))
+        if status is not None and status < MISSING:
+            return
+        key = self._store.urls.key_of(url_id)
+        causes = self._store.saved.causes_of(key) if key is not None else []
+        url = self._store.urls.url_of(url_id)
+        self._dust.gone(url, [int(cause.removeprefix("rule ")) for cause in causes if cause.startswith("rule ")])
+        if causes:
+            self._bring_back(f"for {key}", Reason.DUST_RULE, {"gone": url})
+
+    # What comes back
 
     def _take_back(self, verdicts: Sequence[Verdict]) -> None:
         for verdict in verdicts:
             self._counts["host/withdrawn"] += 1
-            self._db.restore(verdict.copy, HOST_REASONS)
-
-    def _probe(self, probe: ProbeUrl, observation: Observation) -> bool:
-        crawl = self._crawl
-        fingerprint = crawl.fingerprint(probe.url)
-        if probe.is_known:
-            return self._db.raise_(fingerprint, PROBE_SCORE)
-        if not crawl.may_enter_probes or crawl.decide(probe.url, probe.host, fingerprint) is not FETCH:
-            return False
-        new = NewUrl(probe.url, probe.host, fingerprint, PROBE_SCORE, observation.depth + 1, observation.url_id)
-        return crawl.enter(new, FETCH)
-
-    def _reconsider(self, host: str) -> None:
-        """Decide anew about everything that waits of *host*."""
-        crawl = self._crawl
-        for waiting in self._db.waiting_of(host):
-            if waiting.is_exempt:
-                continue
-            decision = crawl.decide(waiting.url, waiting.host, waiting.fingerprint)
-            if decision.action in {Action.DROP, Action.REWRITE}:
-                self._db.drop_waiting(waiting)
-                crawl.record(waiting.id, waiting.url, decision)
-            if decision.url is not None:
-                self.enter_instead(waiting, decision.url)
-
-    def enter_instead(self, waiting: Waiting, url: str) -> None:
-        """Enter *url* in place of *waiting*, with its score: of two, the better one stays."""
-        crawl = self._crawl
-        host, fingerprint = host_of(url), crawl.fingerprint(url)
-        score = waiting.score + (DEMOTED if waiting.score < -DEMOTED / 2 else 0.0)
-        new = NewUrl(url, host, fingerprint, score, waiting.depth, payload=waiting.payload)
-        crawl.enter(new, crawl.decide(url, host, fingerprint))
-
-    # Rules
-
-    def _of_rules(self, observation: Observation) -> bool:
-        """Return whether the page is one that a DUST rule would have saved."""
-        findings = self._crawl.dust.observe(observation.page, observation.url_id, observation.twin)
-        for url_id, is_same in findings.settled:
-            outcome = Novelty.EXACT_DUPLICATE if is_same else Novelty.NOVEL
-            self._counts["sample/fetched"] += self._db.ledger.settle(url_id, outcome.value)
-        for watched in findings.ended:
-            self._withdraw(watched)
-        for host in dict.fromkeys(findings.begun):
-            self._counts["dust/begun"] += 1
-            self._reconsider(host)
-        for form in findings.probes:
-            probe = ProbeUrl(form, host_of(form), is_known=True)
-            is_asked = self._probe(probe, observation) or self._probe(probe._replace(is_known=False), observation)
-            self._counts["dust/probes"] += is_asked
-        return findings.is_saved
+            self._bring_back(f"of host {verdict.copy}", Reason.REPLICA_HOST, {"withdrawn": verdict.copy})
 
     def _withdraw(self, watched: WatchedRule) -> None:
         self._counts["dust/withdrawn"] += 1
         record = watched.watch
-        wrong = [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]]
         evidence = {
             "withdrawn": watched.id,
             "pairs": record.right + record.wrong,
             "wrong": record.wrong,
-            "for example": wrong,
+            "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
         }
-        self._say_again(self._db.restore_of_rule(watched.id), evidence)
+        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, evidence)
 
-    def _say_again(self, restored: list[tuple[int, str]], evidence: dict[str, object]) -> None:
+    def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
+        self._store.saved.begin_work(work)
+        self._work[work] = reason, dict(evidence)
+        self._slice(work)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether URLs are still to come back."""
+        return bool(self._work)
+
+    def work(self) -> None:
+        """Do one slice of what is to be done."""
+        if self._work:
+            self._slice(next(iter(self._work)))
+
+    def _slice(self, work: str) -> None:
+        kind, _, what = work.partition(" ")
+        saved = self._store.saved
+        restored = saved.restore_for(int(what), SLICE) if kind == "for" else saved.restore_of(what, SLICE)
+        if restored is None:
+            saved.end_work(work)
+            del self._work[work]
+            return
+        reason, evidence = self._work[work]
         for url_id, url in restored:
-            self._crawl.record(url_id, url, Decision(Action.FETCH, Action.FETCH, Reason.DUST_RULE, evidence=evidence))
+            self._intake.record(url_id, url, Decision(Action.FETCH, Action.FETCH, reason, evidence=evidence))
 
-    def of_failure(self, url_id: int, status: int | None) -> None:
-        """Take note that a URL brought no page: what was dropped in its favour comes back if there is none."""
-        self._take_back(self._samples.failed(url_id))
-        if status in GONE:
-            form = self._crawl.dust.gone(self._db.url_of(url_id))
-            if form is not None:
-                self._say_again(self._db.restore_of_form(form), {"gone": form})
+    # A person's orders
 
     def obey(self) -> None:
         """Carry out what a person told the crawl through its database, and let old verdicts end."""
-        blocked, freed = self._crawl.replicas.obey()
-        for host in freed:
-            self._db.restore(host, HOST_REASONS)
-        begun, ended = self._crawl.dust.obey()
-        for watched in ended:
+        for host in self._replicas.obey():
+            self._bring_back(f"of host {host}", Reason.REPLICA_HOST, {"freed": host})
+        for watched in self._dust.obey():
             self._withdraw(watched)
-        for host in (*blocked, *begun):
-            self._reconsider(host)
-        self._db.commit()
+        self._store.commit()

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import mmh3
 
 from scrapy_replica.evaluation.dust_kinds import KINDS, difference, is_by_number, kinds_of
+from scrapy_replica.evaluation.dust_learners import LEARNERS
 from scrapy_replica.evaluation.dust_peers import Canonicaliser, peers
-from scrapy_replica.urls.learners import LEARNERS
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.rulebook import RuleBook

@@ -96,14 +96,12 @@ class Candidates:
     def add_neighbours(self, name: str, neighbours: Neighbours) -> None:
         """Take note of the hosts that a page of host *name* speaks of."""
         host = self.host(name)
-        host.ip = neighbours.ip or host.ip
         host.is_https |= neighbours.is_https
         for source in neighbours.redirected_from:
             self.host(source).redirects_to[name] += 1
         if neighbours.canonical is not None:
             host.canonical_to[neighbours.canonical] += 1
         host.alternates_to.update(neighbours.alternates)
-        host.out_hosts.update(neighbours.out)
 
     def add_mark(self, host: str, path: str, mark: PageMark) -> None:
         """Take note of the *mark* of the page at *path* (with its query) of *host*."""

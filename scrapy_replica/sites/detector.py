@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -142,17 +142,6 @@ class Detector:
         raw = self.candidates.host(host).paths.get(normal_path(target))
         return (host, raw) if raw is not None else None
 
-    def look_again(self, copy: str, n: int) -> list[Probe]:
-        """Return up to *n* pages of a blocked *copy* to fetch again, so that its verdict is held against them."""
-        verdict = self.verdicts[copy]
-        hosts = self.candidates.hosts
-        prefixes = verdict.keeper_prefix, verdict.copy_prefix
-        found = choose(hosts[verdict.keeper], HostEvidence(copy), prefixes, n, set())
-        known = hosts[copy].paths
-        return [
-            replace(probe, path=known.get(probe.normal, probe.path), is_known=probe.normal in known) for probe in found
-        ]
-
     def recalibrate(self, max_fpr: float) -> None:
         """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
 
@@ -254,11 +243,6 @@ class Detector:
         self.verdicts[copy.name] = verdict
         self.candidates.forget(copy.name)
         findings.verdicts.append(verdict)
-
-    def group(self, host: str) -> set[str]:
-        """Return the hosts that are one site with *host* by the verdicts so far, itself included."""
-        kept = self.canonical(host)
-        return {kept, *(copy for copy in self.verdicts if self.canonical(copy) == kept)}
 
     def canonical(self, host: str) -> str:
         """Return the host that is fetched in place of *host*, itself if it is no copy."""

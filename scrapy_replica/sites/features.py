@@ -1,6 +1,6 @@
 """Features of a pair of hosts: what aligned pages, names and neighbours say.
 
-Each feature is a small class with a ``name`` and a ``value``; adding one touches this module (or ``published``) only.
+Each feature is a small class with a ``name`` and a ``value``; adding one touches this module only.
 NaN means unknown, never 0. Shares of n aligned pages are shrunk towards a prior, (n share + prior) / (n + 1), so
 that one agreeing page does not look like a hundred.
 """
@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from scrapy_replica.address import name_of
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark
 from scrapy_replica.sites.sketch import jaccards
 
@@ -94,17 +95,6 @@ class Feature(ABC):
         """Return the feature of *pair*, NaN if unknown."""
 
 
-class CommonPaths(Feature):
-    """Common relative paths of fetched pages / pages of the smaller host."""
-
-    name = "crel"
-
-    def value(self, pair: Comparison) -> float:
-        mine, theirs = (host.view(prefix)[0] for host, prefix in _sides(pair))
-        smaller = min(len(pair.first.pages), len(pair.second.pages))
-        return len(mine.keys() & theirs.keys()) / smaller if smaller else math.nan
-
-
 class CommonKnownPaths(Feature):
     """Common relative paths of known URLs / known URLs of the host that has fewer, in the sample of both."""
 
@@ -171,49 +161,16 @@ class OtherNumbers(Feature):
         return _share((a.title != b.title and a.title_pattern == b.title_pattern for a, b in pages), 0.0)
 
 
-class EqualTexts(Feature):
-    """Share of aligned pages with equal signatures."""
-
-    name = "sigeq"
-
-    def value(self, pair: Comparison) -> float:
-        return _share((a.signature == b.signature for a, b in pair.aligned if a.signature or b.signature), _PRIOR)
-
-
 class VersionMarks(Feature):
     """1 if names and prefixes carry versions or years that have nothing in common, 0 if they share one."""
 
     name = "vmark"
 
     def value(self, pair: Comparison) -> float:
-        mine, theirs = (set(_VERSION.findall(f"{host.name}/{prefix}".lower())) for host, prefix in _sides(pair))
-        return math.nan if not mine or not theirs else float(not mine & theirs)
-
-
-class OutLinks(Feature):
-    """Cosine of the linked-to hosts, the two themselves left out."""
-
-    name = "outlinks"
-
-    def value(self, pair: Comparison) -> float:
-        ignored = {pair.first.name, pair.second.name}
-        mine, theirs = ({h: n for h, n in host.out_hosts.items() if h not in ignored} for host, _ in _sides(pair))
-        if not mine or not theirs:
-            return math.nan
-        return sum(math.log1p(n) * math.log1p(theirs[h]) for h, n in mine.items() if h in theirs) / (
-            math.sqrt(sum(math.log1p(n) ** 2 for n in mine.values()))
-            * math.sqrt(sum(math.log1p(n) ** 2 for n in theirs.values()))
+        mine, theirs = (
+            set(_VERSION.findall(f"{name_of(host.name)}/{prefix}".lower())) for host, prefix in _sides(pair)
         )
-
-
-class Redirects(Feature):
-    """1 if a page of one redirects to the other, unknown otherwise: no redirect says nothing."""
-
-    name = "redirect"
-
-    def value(self, pair: Comparison) -> float:
-        first, second = pair.first, pair.second
-        return 1.0 if first.redirects_to[second.name] or second.redirects_to[first.name] else math.nan
+        return math.nan if not mine or not theirs else float(not mine & theirs)
 
 
 class Alternates(Feature):
@@ -229,7 +186,6 @@ class Alternates(Feature):
 FEATURES: dict[str, Feature] = {
     feature.name: feature
     for feature in (
-        CommonPaths(),
         CommonKnownPaths(),
         NearTexts(),
         LowShingles(),
@@ -237,10 +193,7 @@ FEATURES: dict[str, Feature] = {
         EqualTitles(),
         SameLanguage(),
         OtherNumbers(),
-        EqualTexts(),
         VersionMarks(),
-        OutLinks(),
-        Redirects(),
         Alternates(),
     )
 }

@@ -1,8 +1,8 @@
-"""Replica groups from pairwise verdicts, and the host of each that is kept."""
+"""Which host of a replica group is kept, and the verdicts that would join two sites."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from scrapy_replica.sites.evidence import HostEvidence
@@ -15,43 +15,6 @@ class Conflict:
     first: str
     second: str
     contradicting: tuple[str, str]
-
-
-def connected_groups(
-    scores: Mapping[tuple[str, str], float], contradicts: Callable[[str, str], bool]
-) -> tuple[list[frozenset[str]], list[Conflict]]:
-    """Return the connected components of the pairs in *scores*, guarded against chains.
-
-    The surest verdicts come first. Two groups are joined only if no host of one contradicts a host of the other:
-    A ~ B and B ~ C with A and C in contradiction stays apart and is reported.
-    """
-    group_of: dict[str, set[str]] = {}
-    conflicts = []
-    for first, second in sorted(scores, key=lambda pair: (-scores[pair], pair)):
-        mine = group_of.setdefault(first, {first})
-        theirs = group_of.setdefault(second, {second})
-        if mine is theirs:
-            continue
-        clash = first_contradiction(mine, theirs, contradicts)
-        if clash is not None:
-            conflicts.append(Conflict(first, second, clash))
-            continue
-        mine |= theirs
-        for host in theirs:
-            group_of[host] = mine
-    distinct = {id(group): frozenset(group) for group in group_of.values() if len(group) > 1}
-    return sorted(distinct.values(), key=sorted), conflicts
-
-
-def first_contradiction(
-    mine: Iterable[str], theirs: Collection[str], contradicts: Callable[[str, str], bool]
-) -> tuple[str, str] | None:
-    """Return a host of each group that contradict each other, None if there are none."""
-    for a in sorted(mine):
-        for b in sorted(theirs):
-            if contradicts(a, b):
-                return a, b
-    return None
 
 
 def keeper(members: Iterable[HostEvidence], in_links: Mapping[str, int], first_seen: Mapping[str, float]) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from scrapy_replica.address import host_of
 from scrapy_replica.records import Page
-from scrapy_replica.sites.evidence import host_of, origin_of
-
-MAX_OUT_HOSTS = 50
 
 
 class Neighbours(NamedTuple):
@@ -17,22 +15,15 @@ class Neighbours(NamedTuple):
     redirected_from: tuple[str, ...] = ()
     canonical: str | None = None
     alternates: tuple[str, ...] = ()
-    out: tuple[str, ...] = ()
-    """Other hosts that it links to, at most 50."""
-    ip: str | None = None
     is_https: bool = False
 
     @classmethod
     def of(cls, page: Page) -> Neighbours:
         """Return the neighbours of *page*."""
-        own = origin_of(page.url) + "/"
-        hosts = {host_of(link.url) for link in page.links if not link.url.startswith(own)}
         return cls(
             tuple(dict.fromkeys(host for url in page.redirected_from if (host := host_of(url)) != page.host)),
             host_of(page.canonical) if page.canonical else None,
             tuple(sorted({host_of(url) for _, url in page.alternates})),
-            tuple(sorted(hosts - {page.host})[:MAX_OUT_HOSTS]),
-            page.ip,
             page.url.startswith("https:"),
         )
 
@@ -42,5 +33,5 @@ class Neighbours(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> Neighbours:
-        redirected_from, canonical, alternates, out, ip, is_https = json.loads(text)
-        return cls(tuple(redirected_from), canonical, tuple(alternates), tuple(out), ip, is_https)
+        redirected_from, canonical, alternates, is_https = json.loads(text)
+        return cls(tuple(redirected_from), canonical, tuple(alternates), is_https)

@@ -1,9 +1,8 @@
 """A URL as keys and values, taken apart without loss.
 
 Nothing is decoded, lower-cased or resolved: ``str(parse(url)) == url`` for every string, so percent-encoding, empty
-values, ``//``, dot segments and matrix parameters are what they were. The keys are those of the rewrite rules of
-Dasgupta, Kumar, Sasturkar 2008 (*De-duping URLs via rewrite rules*, KDD, section 3.1), the tokens inside a component
-those of Koppula et al. 2010 (*Learning URL patterns for webpage de-duplication*, WSDM, "deep tokenization").
+values, ``//``, dot segments and matrix parameters are what they were. The parts are those of the rewrite rules of
+Dasgupta, Kumar, Sasturkar 2008 (*De-duping URLs via rewrite rules*, KDD, section 3.1).
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from scrapy_replica.address import host_of
+
 _PARTS = re.compile(r"([^:/?#]*://[^/?#]*)?([^?#]*)(?:\?([^#]*))?(.*)", re.DOTALL)
 # ``a=1&amp;b=2`` is what a server sees of a badly escaped link: ``amp;b`` is a name of its own there.
 _SEPARATOR = re.compile(r"(&|(?<!&amp);)")
-_TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]", re.DOTALL)
 _EXTENSION = re.compile(r"[^./]\.([A-Za-z][A-Za-z0-9]{0,4}|mp3|mp4|7z)$")
 _HEX = re.compile(r"[0-9a-f]{16,}$", re.IGNORECASE)
 
@@ -54,8 +54,8 @@ class UrlPattern(NamedTuple):
 
     @property
     def host(self) -> str:
-        """Host name and port in lower case, without user information."""
-        return self.head.partition("://")[2].rpartition("@")[2].lower()
+        """As :func:`address.host_of` gives it."""
+        return host_of(self.head or self.path)
 
     @property
     def extension(self) -> str:
@@ -91,24 +91,6 @@ class UrlPattern(NamedTuple):
         ordered = tuple(sorted(self.arguments, key=argument_name))
         return self if ordered == self.arguments else self._replace(arguments=ordered)
 
-    def keys(self) -> dict[str, str]:
-        """Return keys and values: scheme, host labels ``h-1`` (last) .., path components ``p0`` .. and ``p-1`` ..,
-        ``ext``, ``depth``, and ``q:name`` for every argument (the first of a name).
-        """
-        scheme = self.head.partition("://")[0].lower()
-        keys = {"scheme": scheme, "ext": self.extension}
-        for place, label in enumerate(reversed(self.host.split(".")), 1):
-            keys[f"h-{place}"] = label
-        components = self.components
-        keys["depth"] = str(len(components))
-        for place, component in enumerate(components):
-            keys[f"p{place}"] = component
-            keys[f"p{place - len(components)}"] = component
-        for argument in self.arguments or ():
-            name, _, value = argument.partition("=")
-            keys.setdefault(f"q:{name}", value)
-        return keys
-
 
 def parse(url: str) -> UrlPattern:
     """Take *url* apart; every string is accepted."""
@@ -127,11 +109,6 @@ def parse(url: str) -> UrlPattern:
 def argument_name(argument: str) -> str:
     """Return what stands before the first ``=``."""
     return argument.partition("=")[0]
-
-
-def deep_tokens(component: str) -> list[str]:
-    """Return the runs of digits, the words and the single separators of *component*; joined, they are it again."""
-    return _TOKEN.findall(component)
 
 
 def token_class(token: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scrapy_replica.urls.pattern import UrlPattern, parse
 from scrapy_replica.urls.rule import Change, Rule, compiled, triggers
@@ -139,15 +139,6 @@ class RuleBook:
             known = [self._index[scope] for scope in dict.fromkeys(scopes) if scope in self._index]
             self._of_host[host] = known
         return known
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON types."""
-        return {"rules": [rule.to_dict() for rule in self]}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RuleBook:
-        """Read what ``to_dict`` wrote; ValueError for a rule that is none."""
-        return cls([Rule.from_dict(rule) for rule in data["rules"]])
 
 
 def _place(entry: _Entry) -> int:

@@ -13,7 +13,7 @@ import time
 import pytest
 from w3lib.url import canonicalize_url
 
-from scrapy_replica.urls.learners import LEARNERS
+from scrapy_replica.evaluation.dust_learners import LEARNERS
 from scrapy_replica.urls.rule import Rule, Step
 from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.traps import Traps

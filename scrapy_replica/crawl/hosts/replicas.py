@@ -6,12 +6,13 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
+from scrapy_replica.address import origin_of
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
-from scrapy_replica.sites.evidence import PageMark, origin_of, path_of
+from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.sites.judge import Judge
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved
@@ -49,15 +50,13 @@ class Replicas:
     again when a crawl is resumed.
     """
 
-    def __init__(self, config: Config, db: SqliteCrawlDB, now: Callable[[], float]) -> None:
+    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float]) -> None:
         self._config, self._db, self._now = config, db, now
         self._detector = Detector(Judge.load(), max_probes_of_host=config.probes)
         self._manual: set[str] = set()
         self._origins: dict[str, str] = {}
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
-        if config.hosts:
-            self._rebuild()
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
         for copy, keeper in db.verdicts.withdrawn():
@@ -67,15 +66,8 @@ class Replicas:
                 self._detector.allow(order.host)
         self._last_order = int(db.meta(LAST_ORDER) or 0)
 
-    def _rebuild(self) -> None:
-        candidates = self._detector.candidates
-        for url, host in self._db.known_urls():
-            self.known(url, host)
-        for url, host, mark, neighbours in self._db.pages.marks():
-            candidates.add_neighbours(host, Neighbours.from_json(neighbours))
-            candidates.add_mark(host, path_of(url), PageMark.unpack(mark))
-            self._detector.first_seen.setdefault(host, len(self._detector.first_seen))
-        self._detector.in_links.update(self._db.in_links())
+    def forget(self, host: str) -> None:
+        pass
 
     # Decisions
 
@@ -164,19 +156,17 @@ class Replicas:
         self._db.verdicts.enter(verdict, now, expires_at)
         logger.info("%s is a replica of %s (score %.3f)", verdict.copy, verdict.keeper, verdict.score)
 
-    def obey(self) -> tuple[list[str], list[str]]:
-        """Carry out the orders given since the last call and end verdicts by age; return hosts (blocked, freed)."""
-        blocked, freed = [], []
+    def obey(self) -> list[str]:
+        """Carry out the orders given since the last call and end verdicts by age; return the hosts that were freed."""
+        freed = []
         for copy in self._db.verdicts.expired(self._now()):
             self._end(copy, "expired")
             freed.append(copy)
         for order in self._db.verdicts.orders(self._last_order):
             freed += self._allow(order.host) if order.keeper is None else self._block(order.host, order.keeper)
-            if order.keeper is not None:
-                blocked.append(order.host)
             self._last_order = order.id
             self._db.set_meta(LAST_ORDER, str(order.id).encode())
-        return blocked, freed
+        return freed
 
     def _allow(self, host: str) -> list[str]:
         touched = [verdict.copy for verdict in self._detector.allow(host)]

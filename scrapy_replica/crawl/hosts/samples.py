@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.schema import DONE
+from scrapy_replica.crawldb.contract import CrawlDB, State
 from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.evidence import PageMark, is_same_page, mark_of
 
@@ -24,7 +23,7 @@ class _Sample(NamedTuple):
 class Samples:
     """Settles samples. A page of a copy is held against the kept host's, which may come later or be missing."""
 
-    def __init__(self, replicas: Replicas, db: SqliteCrawlDB, fingerprint: Callable[[str], int]) -> None:
+    def __init__(self, replicas: Replicas, db: CrawlDB, fingerprint: Callable[[str], int]) -> None:
         self._replicas, self._db, self._fingerprint = replicas, db, fingerprint
         self._waiting: dict[int, _Sample] = {}
         """Id of the kept host's URL -> the sample that waits for it."""
@@ -40,12 +39,13 @@ class Samples:
         if outcome is not None:
             return settled + self._db.ledger.settle(url_id, outcome.value), withdrawn
         twin = self._replicas.twin_url(page)
-        known = self._db.find(self._fingerprint(twin)) if twin is not None else None
+        key = self._fingerprint(twin) if twin is not None else None
+        known = self._db.urls.find([key]).get(key) if key is not None else None
         sample = _Sample(url_id, page.host, mark_of(page))
-        if known is not None and known[1] == DONE:
+        if known is not None and known.state is State.DONE:
             return settled + 1, withdrawn + self._settle(sample, is_same=False)
         if known is not None and len(self._waiting) < MAX_WAITING:
-            self._waiting[known[0]] = sample
+            self._waiting[known.id] = sample
         return settled, withdrawn
 
     def failed(self, url_id: int) -> list[Verdict]:

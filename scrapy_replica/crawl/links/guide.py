@@ -6,14 +6,14 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
+from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.relevance import Relevance
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page
 
@@ -35,7 +35,7 @@ class Guide:
     page; strategies that do not remember pages need none after the warm-up.
     """
 
-    def __init__(self, config: Config, db: SqliteCrawlDB) -> None:
+    def __init__(self, config: Config, db: CrawlDB) -> None:
         self._config, self._db = config, db
         self.relevance = Relevance(db)
         self._strategy = self._new_strategy()
@@ -44,7 +44,7 @@ class Guide:
         self._moved: dict[str, float] = {}
         self.shown = 0
         """Pages that the strategy was shown; while it stands still, so do the present scores."""
-        self.is_warming_up = self._strategy.warms_up and db.pages.count() < config.warmup_pages
+        self.is_warming_up = self._strategy.warms_up and db.pages.count(config.warmup_pages) < config.warmup_pages
         self._replay()
 
     def _new_strategy(self) -> Strategy:
@@ -91,7 +91,7 @@ class Guide:
         visit = Visit(page.url, None, {}, links) if is_same else Visit(page.url, relevance, page.terms, links)
         if self.is_warming_up:
             self._early.append(visit)
-        if self._db.is_persistent and (self.is_warming_up or self._strategy.remembers):
+        if self.is_warming_up or self._strategy.remembers:
             self._db.visits.add(visit)
         return self._show(visit), self._moved
 
@@ -114,10 +114,9 @@ class Guide:
                 for link, score in zip(visit.links, self._show(visit), strict=True):
                     best[link.url] = max(score, best.get(link.url, score))
                 best |= {url: score for url, score in self._moved.items() if url in best}
-        if self._db.is_persistent:
-            self._db.visits.clear()
-            for visit in early if self._strategy.remembers else ():
-                self._db.visits.add(visit)
+        self._db.visits.clear()
+        for visit in early if self._strategy.remembers else ():
+            self._db.visits.add(visit)
         return best
 
     def _judged_again(self, visit: Visit) -> Visit:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from scrapy_replica.crawl.links.guide import Guide
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB, Waiting
-from scrapy_replica.crawldb.sqlite.schema import PRIORITY_STEP
+from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Leeway, Waiting
 
 LOOKED_AT = 8
 """Best waiting URLs of a host that are asked for their present scores together."""
 
 MAX_LOOKS = 16
 """Such looks before a URL is taken; more would be one for each of many hosts with old high scores."""
-
-FOREIGN = 0.2 * PRIORITY_STEP
-"""Own scores from here on are no strategy's, but a probe's."""
 
 
 class Heads:
@@ -23,8 +20,8 @@ class Heads:
     fallen is noticed here, one that has risen the strategy tells by itself.
     """
 
-    def __init__(self, db: SqliteCrawlDB, guide: Guide, best_score: dict[str, float]) -> None:
-        self._db, self._guide, self._best_score = db, guide, best_score
+    def __init__(self, store: CrawlDB, guide: Guide, seen: Seen) -> None:
+        self._store, self._guide, self._seen = store, guide, seen
         self._is_steady = False
         self._asked: set[int] = set()
         """URLs whose score is what the strategy says since it was shown the last page."""
@@ -37,11 +34,11 @@ class Heads:
             self._asked.clear()
         asked = self._asked
         for _ in range(MAX_LOOKS):
-            heads = [] if self._is_steady or self._guide.is_warming_up else self._db.heads(LOOKED_AT)
+            heads = [] if self._is_steady or self._guide.is_warming_up else self._store.urls.heads(LOOKED_AT)
             if not heads or heads[0].id in asked:
                 return
             asked.update(head.id for head in heads)
-            self._ask([head for head in heads if not head.is_exempt and abs(own_score(head)) < FOREIGN])
+            self._ask([head for head in heads if head.leeway < Leeway.EXEMPT and head.score < URGENT])
 
     def _ask(self, heads: list[Waiting]) -> None:
         if not heads:
@@ -50,15 +47,6 @@ class Heads:
         self._is_steady = scores is None
         if scores is None:
             return
-        moved: dict[int, float] = {}
-        for head, score in zip(heads, scores, strict=True):
-            if head.url in self._best_score:
-                self._best_score[head.url] = score
-            if score != own_score(head):
-                moved[head.id] = head.score - own_score(head) + score
-        self._db.set_scores(heads[0].host_id, moved)
-
-
-def own_score(waiting: Waiting) -> float:
-    """Return what the strategy gave *waiting*, without the user's priority and demotion."""
-    return waiting.score - round(waiting.score / PRIORITY_STEP) * PRIORITY_STEP
+        now = list(zip(heads, scores, strict=True))
+        self._seen.update({head.url: score for head, score in now})
+        self._store.urls.set_scores({head.id: score for head, score in now if score != head.score})

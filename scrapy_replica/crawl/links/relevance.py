@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.focus.links import finite
 from scrapy_replica.focus.relevance import Relevance as Model
 from scrapy_replica.records import Page
@@ -20,7 +20,7 @@ KEY = "relevance model"
 class Relevance:
     """The relevance model, kept in the crawl database. Without one nothing is relevant."""
 
-    def __init__(self, db: SqliteCrawlDB) -> None:
+    def __init__(self, db: CrawlDB) -> None:
         self._db = db
         self._fit: Fit | None = None
         self._model: Model | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from scrapy_replica.crawldb.sqlite.blocks import BlockTable
+from scrapy_replica.crawldb.contract import BlockStore
 from scrapy_replica.pages.repetition import HostBlocks
 from scrapy_replica.records import Page
 
@@ -20,10 +20,13 @@ class Repetition:
     pages 268 true ones would be missed, and no false one.
     """
 
-    def __init__(self, table: BlockTable) -> None:
+    def __init__(self, table: BlockStore) -> None:
         self._table = table
         self.of = lru_cache(MAX_HOSTS)(self._read)
         """Host -> its blocks."""
+
+    def forget(self, host: str) -> None:
+        self.of.cache_clear()
 
     def _read(self, host: str) -> HostBlocks:
         return HostBlocks(self._table.state(host))

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.address import host_of
+from scrapy_replica.crawldb.contract import FormStore
 from scrapy_replica.pages.forms import DomainQuery, is_login, is_typed, sent_fields
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Form
 
 MAX_FORMS_OF_SITE = 50
@@ -49,9 +49,12 @@ class Site:
 class Forms:
     """Keeps forms and domain queries in the crawl database; what is in memory is read from there."""
 
-    def __init__(self, table: FormTable) -> None:
+    def __init__(self, table: FormStore) -> None:
         self._table = table
         self._site = lru_cache(MAX_SITES)(self._read_site)
+
+    def forget(self, host: str) -> None:
+        self._site.cache_clear()
 
     def _read_site(self, host: str) -> Site:
         site = Site(DomainQuery(dict.fromkeys(self._table.terms(host))))

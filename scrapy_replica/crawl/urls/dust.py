@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, content_of, form_of, name_of
 from scrapy_replica.crawl.urls.in_force import InForce
 from scrapy_replica.crawl.urls.watched import Settled, WatchedRule, argument_names
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.contract import CANDIDATE, CrawlDB, RuleRow
 from scrapy_replica.crawldb.sqlite.pages import PageRow
-from scrapy_replica.crawldb.sqlite.rules import CANDIDATE, RuleRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param, priors
@@ -53,7 +52,7 @@ class DustFindings:
 class Dust:
     """The rules of a crawl. In memory; pages and rules in the crawl database make it again when it is resumed."""
 
-    def __init__(self, config: Config, db: SqliteCrawlDB, now: Callable[[], float]) -> None:
+    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float]) -> None:
         self._config, self._db, self._now = config, db, now
         self._hosts: dict[str, HostPages] = {}
         self._rules: dict[str, WatchedRule] = {}
@@ -71,21 +70,13 @@ class Dust:
             self._carry(priors())
             self._rebuild()
 
+    def forget(self, host: str) -> None:
+        pass
+
     def _rebuild(self) -> None:
-        for url, content, cluster, aliases in self._db.pages.contents():
-            form = form_of(url)
-            host = self._host(parse(form).host)
-            if form not in host.clusters:
-                host.add(form, content, cluster, json.loads(aliases or "[]"))
-                if host.is_due():
-                    host.lesson()  # it was learnt from then: the next lesson comes when it would have come
-        by_id = {row.id: self._take(row) for row in self._db.rules.rows()}
+        for row in self._db.rules.rows():
+            self._take(row)
         self._put_in_force()
-        for form, rules in self._db.ledger.targets():
-            if form not in self._host(parse(form).host).clusters:
-                self._in_force.await_(form, [by_id[rule] for rule in rules])
-        for url in self._db.pages.gone():
-            self._in_force.gone(form_of(url))
 
     def _host(self, name: str) -> HostPages:
         found = self._hosts.get(name)
@@ -147,17 +138,17 @@ class Dust:
                 findings.begun.append(name.partition(":")[0])
                 self._put_in_force()
 
-    def gone(self, url: str) -> str | None:
-        """Take note that there is no page at *url*; return its form if URLs may have been dropped in its favour."""
+    def gone(self, url: str, rules: Sequence[int]) -> None:
+        """Take note that there is no page at *url*, in whose favour *rules* (their ids) saved others."""
         if not self._config.dust:
-            return None
+            return
         form = form_of(url)
-        misled = self._in_force.gone(form)
+        self._in_force.gone(form)
+        misled = [watched for watched in self._rules.values() if watched.id in rules]
         if misled or form in self._awaited:
             for watched in self._watched(parse(form).host):
                 if watched.failed(form, is_acting=watched in misled):
                     self._keep(watched)
-        return form if misled else None
 
     # Rules
 
@@ -252,7 +243,7 @@ class Dust:
         left = int(PROOFS + PROOF_SHARE * host.pages) - self._spent[name]
         if not unproved or left <= 0:
             return
-        waiting = [form_of(url) for url in self._db.waiting_urls(host_name, WAITING_LOOKED_AT)]
+        waiting = [form_of(url) for url in self._db.urls.waiting_urls(host_name, WAITING_LOOKED_AT)]
         for watched in unproved:
             known = len(watched.proofs)
             found = watched.pairs(host, waiting, left)
@@ -263,12 +254,12 @@ class Dust:
                 self._awaited.update(image for image, _ in watched.proofs)
                 self._db.rules.set_proofs(watched.id, watched.proofs)
 
-    def obey(self) -> tuple[list[str], list[WatchedRule]]:
-        """Carry out what a person did to the table of rules; return (hosts with new rules, rules switched off)."""
+    def obey(self) -> list[WatchedRule]:
+        """Carry out what a person did to the table of rules; return the rules switched off."""
         if not self._config.dust:
-            return [], []
+            return []
         rows = list(self._db.rules.rows(self._last_id))
-        begun = [self._take(row).rule.host.partition(":")[0] for row in rows]
+        begun = [self._take(row) for row in rows]
         ended = []
         for rule_id in self._db.rules.disabled():
             watched = next((w for w in self._rules.values() if w.id == rule_id and not w.is_ended), None)
@@ -277,4 +268,4 @@ class Dust:
                 ended.append(watched)
         if begun or ended:
             self._put_in_force()
-        return [host for host in begun if host and not host.startswith(".")], ended
+        return ended

@@ -17,11 +17,14 @@ class Guard:
     ``REPLICA_TRAP_CREDIT``) where it lies.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, pages: object) -> None:
         self._budgets = NoveltyBudgets(config.trap_credit, config.host_budget, config.path_budget)
         self._traps = Traps(max(1, config.trap_credit // 2)) if config.trap_credit else None
 
-    def count(self, url: str, *, is_novel: bool | None) -> None:
+    def forget(self, host: str) -> None:
+        pass
+
+    def count(self, url: str, host: str, *, is_novel: bool | None) -> None:
         """Take note that *url* was fetched; *is_novel* is ``None`` where the page is too short to tell."""
         self._budgets.count(url, is_novel=is_novel)
         if self._traps is not None and (is_novel is not None or shape(url) is TrapKind.REVISIONS):

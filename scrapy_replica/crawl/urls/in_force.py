@@ -110,8 +110,8 @@ class InForce:
         """Tell whether a rule changes *form*."""
         return self._book.has_rules(name) and bool(self._book.canonical(form)[1])
 
-    def gone(self, form: str) -> list[WatchedRule]:
-        """Take note that there is no page at *form*; return the rules that led others there."""
+    def gone(self, form: str) -> None:
+        """Take note that there is no page at *form*."""
         if len(self._dead) < MAX_TARGETS:
             self._dead.add(form)
-        return self._targets.pop(form, [])
+        self._targets.pop(form, None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from scrapy_replica.crawl.urls.host_pages import HostPages
-from scrapy_replica.crawldb.sqlite.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
+from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.rulebook import RuleBook

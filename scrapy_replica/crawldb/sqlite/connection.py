@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.schema import APPLICATION_ID, KEYS, SCHEMA, VERSION
 
 CACHE_KIB = 24 * 1024
 """SQLite's page cache. With 24 MiB, discovering is bound by the CPU to a million waiting URLs."""
 
-
-class DatabaseError(ValueError):
-    """The file cannot be used: one line that names it and says what to do."""
+STATEMENTS = 256
+"""Prepared statements kept; there are about a hundred."""
 
 
 def signed(value: int) -> int:
@@ -25,63 +26,139 @@ def signed(value: int) -> int:
 class Connection:
     """A connection whose writes since the last :meth:`commit` form one transaction.
 
+    After the first error of the file (disk full, a page that cannot be read) every further call raises it again:
+    SQLite has taken the open transaction back by then, and nothing may be built on what is left in memory.
+
     :param path: the file, or ``None`` for a database in memory.
-    :raises DatabaseError: the file is not ours, or of another version, or its URLs are keyed otherwise.
+    :param is_reader: only read, a file that must be there and that a crawl may have open.
+    :raises StoreError: the file is not ours, or of another version, or its URLs are keyed otherwise.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, is_reader: bool = False) -> None:
         self.path = path
-        self._sqlite = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=10)
-        self.read = self._sqlite.execute
+        self._error: StoreError | None = None
+        name = f"{path.absolute().as_uri()}?mode=ro" if is_reader and path else path or ":memory:"
         try:
-            self._open()
+            self._sqlite = sqlite3.connect(
+                name, uri=is_reader, isolation_level=None, timeout=10, cached_statements=STATEMENTS
+            )
+        except sqlite3.Error as error:
+            raise StoreError(f"{path} cannot be opened ({error}): give another JOBDIR") from None
+        self._execute = self._sqlite.execute
+        try:
+            if not is_reader:
+                self._open()
+            self._check()
         except sqlite3.DatabaseError as error:
             self._sqlite.close()
-            raise DatabaseError(f"{path} is not a crawl database ({error}): give another JOBDIR") from None
-        except DatabaseError:
+            raise StoreError(f"{path} is not a crawl database ({error}): give another JOBDIR") from None
+        except StoreError:
             self._sqlite.close()
             raise
 
     def _open(self) -> None:
-        self.read("PRAGMA journal_mode = WAL")
+        self._execute("PRAGMA journal_mode = WAL")
         # A commit survives the death of the process; an fsync at each one would only add survival of power cuts, at
         # 0.1 ms a page and more.
-        self.read("PRAGMA synchronous = NORMAL")
-        self.read(f"PRAGMA cache_size = -{CACHE_KIB}")
-        self.read("PRAGMA wal_autocheckpoint = 10000")
-        if self.read("SELECT COUNT(*) FROM sqlite_master").fetchone()[0] == 0:
+        self._execute("PRAGMA synchronous = NORMAL")
+        self._execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        self._execute("PRAGMA wal_autocheckpoint = 10000")
+        if self._execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0] == 0:
             self._sqlite.executescript(f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA application_id = {APPLICATION_ID};COMMIT;")
             self.set_meta("version", str(VERSION).encode())
             self.set_meta("fingerprints", KEYS.encode())
             self.commit()
-        self._check()
 
     def _check(self) -> None:
-        if self.read("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            raise DatabaseError(f"{self.path} is not a crawl database: give another JOBDIR")
+        if self._execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise StoreError(f"{self.path} is not a crawl database: give another JOBDIR")
         for key, wanted in (("version", str(VERSION)), ("fingerprints", KEYS)):
             found = (self.meta(key) or b"none").decode()
             if found != wanted:
-                raise DatabaseError(
+                raise StoreError(
                     f"{self.path} has {key} {found}, this release reads {wanted}: "
                     f"finish that crawl with the release that began it, or give another JOBDIR"
                 )
 
+    def _failed(self, error: sqlite3.Error) -> StoreError:
+        why = "; free some space" if "full" in str(error) else ""
+        self._error = StoreError(
+            f"{self.path or 'the crawl database in memory'} cannot be used any more ({error}){why}; "
+            "the same command goes on with the job from its last commit"
+        )
+        return self._error
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Execute *sql*, a query.
+
+        :raises StoreError: the file cannot be used any more.
+        """
+        if self._error is not None:
+            raise self._error
+        try:
+            return self._execute(sql, values)
+        except sqlite3.DatabaseError as error:
+            raise self._failed(error) from error
+
     def write(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Execute *sql* in the open transaction, beginning one if there is none."""
-        if not self._sqlite.in_transaction:
-            self.read("BEGIN IMMEDIATE")
+        """Execute *sql* in the open transaction, beginning one if there is none.
+
+        :raises StoreError: the file cannot be used any more.
+        """
+        self.begin()
         return self.read(sql, values)
 
+    def write_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute *sql* for each of *rows* in the open transaction.
+
+        :raises StoreError: the file cannot be used any more.
+        """
+        self.begin()
+        try:
+            self._sqlite.executemany(sql, rows)
+        except sqlite3.DatabaseError as error:
+            raise self._failed(error) from error
+
+    def begin(self) -> None:
+        """Begin a transaction if none is open."""
+        if not self._sqlite.in_transaction:
+            self.read("BEGIN IMMEDIATE")
+
+    @contextmanager
+    def span(self) -> Iterator[None]:
+        """Take back what is written inside if it raises."""
+        self.begin()
+        self.read("SAVEPOINT span")
+        try:
+            yield
+        except BaseException:
+            if self._error is None:
+                self.read("ROLLBACK TO span")
+                self.read("RELEASE span")
+            raise
+        self.read("RELEASE span")
+
     def commit(self) -> None:
-        """Make everything since the last commit durable."""
+        """Make everything since the last commit durable.
+
+        :raises StoreError: it cannot be written.
+        """
+        if self._error is not None:
+            raise self._error
         if self._sqlite.in_transaction:
             self.read("COMMIT")
 
     def close(self) -> None:
         """Commit and close."""
-        self.commit()
-        self._sqlite.close()
+        try:
+            self.commit()
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close without a commit."""
+        with suppress(sqlite3.Error):
+            self._sqlite.close()
 
     def meta(self, key: str) -> bytes | None:
         """Return what :meth:`set_meta` stored under *key*."""

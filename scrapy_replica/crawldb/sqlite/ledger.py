@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Mapping
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.decision import Decision, Reason
 
 
-class Ledger:
+class LedgerTable:
     """One row for each decision, with its evidence; the outcome is added where the URL was fetched all the same."""
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
+        rows = self._read(
+            "SELECT outcome, COUNT(DISTINCT url) FROM decisions WHERE outcome IS NOT NULL GROUP BY outcome"
+        )
+        self._outcomes: Counter[str] = Counter(dict(rows.fetchall()))
 
     def record(self, url_id: int, decision: Decision, at: float) -> None:
         """Write *decision* about a URL, made at *at* (seconds since the epoch)."""
@@ -45,18 +50,8 @@ class Ledger:
             " AND outcome IS NULL",
             (outcome, url_id),
         ).rowcount
+        self._outcomes[outcome] += changed > 0
         return changed > 0
 
-    def targets(self) -> Iterator[tuple[str, list[int]]]:
-        """Yield (canonical form, ids of DUST rules) of every form that was to be fetched in the place of others."""
-        rows = self._read(
-            "SELECT DISTINCT json_extract(evidence, '$.canonical'), json_extract(evidence, '$.rules') FROM decisions"
-            " WHERE reason = 'dust-rule' AND json_extract(evidence, '$.fetched') = 0"
-        )
-        yield from ((form, json.loads(rules)) for form, rules in rows)
-
-    def outcomes(self) -> dict[str, int]:
-        """Return outcome -> number of URLs that were to be dropped and were fetched all the same."""
-        return dict(
-            self._read("SELECT outcome, COUNT(DISTINCT url) FROM decisions WHERE outcome IS NOT NULL GROUP BY 1")
-        )
+    def outcomes(self) -> Mapping[str, int]:
+        return self._outcomes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
@@ -17,8 +19,32 @@ class PageRow(NamedTuple):
     title: str | None
 
 
+class HostPage(NamedTuple):
+    """A fetch as those need it that know a host by its pages."""
+
+    url_id: int
+    url: str
+    fetched_at: float
+    status: int | None
+    is_news: bool | None
+    mark: bytes | None
+    neighbours: str | None
+    content: int | None
+    cluster: int | None
+    aliases: str | None
+
+
+class TextPlace(NamedTuple):
+    """Where a text stands on some host."""
+
+    host_id: int
+    host: str
+    url: str
+    words: int
+
+
 class Fetched(NamedTuple):
-    """The outcome of a fetch; the fields are the columns of the table."""
+    """The outcome of a fetch; the fields are columns of the table."""
 
     url: int
     """Id of the URL."""
@@ -32,11 +58,16 @@ class Fetched(NamedTuple):
     relevance: float | None = None
     novelty: str | None = None
     twin: int | None = None
+    is_news: bool | None = None
 
 
 GONE = (404, 410)
 """Statuses that say that there is no page."""
-INSERT = f"INSERT OR REPLACE INTO pages ({', '.join(Fetched._fields)}) VALUES ({', '.join('?' * len(Fetched._fields))})"
+# The host is that of the URL.
+INSERT = (
+    f"INSERT OR REPLACE INTO pages ({', '.join(Fetched._fields)}, host)"
+    f" VALUES ({', '.join('?' * len(Fetched._fields))}, (SELECT host FROM urls WHERE id = ?1))"
+)
 
 
 class PageTable:
@@ -59,24 +90,15 @@ class PageTable:
             "UPDATE pages SET content = ?, cluster = ?, aliases = ? WHERE url = ?", (content, cluster, aliases, url_id)
         )
 
-    def contents(self) -> Iterator[tuple[str, int | None, int | None, str | None]]:
-        """Yield (URL, content, cluster, aliases) of every page, in the order of fetching."""
-        yield from self._read(
-            "SELECT urls.url, content, cluster, aliases FROM pages JOIN urls ON urls.id = pages.url"
-            " WHERE status = 200 ORDER BY fetched_at"
+    def of_host(self, host: str) -> list[HostPage]:
+        """Return every fetch on *host*, in their order."""
+        rows = self._read(
+            "SELECT urls.id, urls.url, fetched_at, status, is_news, mark, neighbours, content, cluster, aliases"
+            " FROM pages JOIN urls ON urls.id = pages.url"
+            " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?) ORDER BY fetched_at, pages.url",
+            (host,),
         )
-
-    def gone(self) -> Iterator[str]:
-        """Yield every URL that there is no page at."""
-        rows = self._read(f"SELECT urls.url FROM pages JOIN urls ON urls.id = pages.url WHERE status IN {GONE}")
-        yield from (url for (url,) in rows)
-
-    def marks(self) -> Iterator[tuple[str, str, bytes, str]]:
-        """Yield (URL, host, mark, neighbours) of every page, in the order of fetching."""
-        yield from self._read(
-            "SELECT urls.url, hosts.name, pages.mark, pages.neighbours FROM pages JOIN urls ON urls.id = pages.url"
-            " JOIN hosts ON hosts.id = urls.host WHERE pages.mark IS NOT NULL ORDER BY pages.fetched_at"
-        )
+        return [HostPage(*row) for row in rows]
 
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
@@ -106,19 +128,37 @@ class PageTable:
         )
         return [PageRow(*row) for row in rows]
 
-    def simhashes(self) -> Iterator[int]:
-        """Yield the simhash of every page, unsigned."""
-        for (value,) in self._read("SELECT simhash FROM pages WHERE simhash IS NOT NULL"):
-            yield value & (1 << 64) - 1
+    def text_places(self, simhash: int, most: int) -> list[TextPlace]:
+        """Return one page of each host that has one with exactly that simhash, at most *most*."""
+        found: list[TextPlace] = []
+        while len(found) < most:
+            # Host by host through the index: one text may stand on a hundred thousand pages of a host.
+            row = self._read(
+                "SELECT pages.host, hosts.name, urls.url, words FROM pages JOIN urls ON urls.id = pages.url"
+                " JOIN hosts ON hosts.id = pages.host WHERE simhash = ? AND pages.host > ?"
+                " ORDER BY pages.host LIMIT 1",
+                (signed(simhash), found[-1].host_id if found else -1),
+            ).fetchone()
+            if row is None:
+                break
+            found.append(TextPlace(*row))
+        return found
 
-    def novelties(self) -> Iterator[tuple[str, str]]:
-        """Yield (URL, novelty) of every page, in the order of fetching."""
-        yield from self._read(
-            "SELECT urls.url, pages.novelty FROM pages JOIN urls ON urls.id = pages.url"
-            " WHERE pages.novelty IS NOT NULL ORDER BY pages.fetched_at"
+    def text_urls(self, simhash: int, host_id: int, most: int) -> list[str]:
+        """Return URLs of the pages with exactly that simhash on a host, at most *most*."""
+        rows = self._read(
+            "SELECT urls.url FROM pages JOIN urls ON urls.id = pages.url WHERE simhash = ? AND pages.host = ? LIMIT ?",
+            (signed(simhash), host_id, most),
         )
+        return [url for (url,) in rows]
 
-    def count(self) -> int:
-        """Return the number of pages fetched with a status of 200."""
-        count: int = self._read("SELECT COUNT(*) FROM pages WHERE status = 200").fetchone()[0]
+    def simhashes(self) -> NDArray[np.uint64]:
+        """Return the simhash of every page, shape (n,)."""
+        rows = self._read("SELECT simhash FROM pages WHERE simhash IS NOT NULL")
+        return np.fromiter((value for (value,) in rows), dtype=np.int64).view(np.uint64)
+
+    def count(self, most: int) -> int:
+        """Return the number of pages fetched with a status of 200, or *most* if there are more."""
+        sql = "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)"
+        count: int = self._read(sql, (most,)).fetchone()[0]
         return count

@@ -4,29 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, RuleRow
 from scrapy_replica.crawldb.sqlite.connection import Connection
-
-CANDIDATE, ACTING, WITHDRAWN, DISABLED = "candidate", "acting", "withdrawn", "disabled"
-"""States of a rule: to be proved; in force; found wrong; switched off by a person. The last two are for good."""
-
-
-class RuleRow(NamedTuple):
-    """One rule and its record."""
-
-    id: int
-    rule: dict[str, Any]
-    state: str
-    is_manual: bool
-    """A person gave it: it acts without a proof."""
-    right: int
-    """Pairs of URL and image that were fetched and are one page."""
-    wrong: int
-    images: int
-    """Images fetched that are the page of their URL, less those that do not exist."""
-    proofs: list[tuple[str, int]]
-    """(image, URLs fetched on purpose for it) of each pair that was to prove it."""
 
 
 class RuleTable:
@@ -62,7 +43,7 @@ class RuleTable:
 
     def disabled(self) -> list[int]:
         """Return the ids of the rules that a person switched off."""
-        return [row[0] for row in self._read("SELECT id FROM rules WHERE state = ?", (DISABLED,))]
+        return [row[0] for row in self._read(f"SELECT id FROM rules WHERE state = '{DISABLED}'")]
 
     def rows(self, after: int = 0) -> Iterator[RuleRow]:
         """Yield the rules whose id is greater than *after*, in the order of their ids."""

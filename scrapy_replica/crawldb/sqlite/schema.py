@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-VERSION = 2
+from scrapy_replica.crawldb.contract import State
+
+VERSION = 3
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -10,39 +12,51 @@ KEYS = "host12-sha1"
 
 APPLICATION_ID = 0x5245504C  # "REPL"
 
-QUEUED, LEASED, DONE, DROPPED = range(4)
-"""States of a URL. A URL is in one state at a time."""
+STATES = (State.WAITING, State.LEASED, State.DONE, State.DROPPED)
+"""The states of a URL, by the number that stands for each in the table."""
 
-STATE_NAMES = ("waiting", "being fetched", "done", "dropped")
-
-DEMOTED = 1e9
-"""Taken off the score of a demoted URL, so that it waits behind everything else."""
-
-PRIORITY_STEP = 1e6
-"""Worth of one step of ``Request.priority``: more than twice any strategy's score, less than a demotion."""
+WAITING, LEASED, DONE, DROPPED = range(4)
 
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
-CREATE TABLE hosts (
+CREATE TABLE hosts (                  -- a row for each host and download slot
     id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    ip TEXT
+    name TEXT NOT NULL,               -- with the port where it is not the scheme's own
+    slot TEXT NOT NULL,               -- download slot: the name without port, or what the user chose
+    ip TEXT,
+    UNIQUE (name, slot)
 );
 CREATE TABLE urls (
     id INTEGER PRIMARY KEY,
     host INTEGER NOT NULL,
     url TEXT NOT NULL,
-    fingerprint INTEGER UNIQUE,       -- 64 bits of the request fingerprint; NULL for dont_filter requests
-    state INTEGER NOT NULL,
-    score REAL NOT NULL,
+    key INTEGER UNIQUE,               -- 64 bits of the request fingerprint; NULL for dont_filter requests
+    state INTEGER NOT NULL,           -- 0 waiting, 1 being fetched, 2 done, 3 dropped
+    is_demoted INTEGER NOT NULL,      -- waits behind everything that is not
+    priority INTEGER NOT NULL,        -- the user's
+    score REAL NOT NULL,              -- the strategy's; infinite where the URL is to decide something
     depth INTEGER NOT NULL,
     parent INTEGER,                   -- id of the page that it was found on
     payload BLOB,                     -- the request where it is more than a plain GET
-    is_exempt INTEGER NOT NULL        -- no decision applies to it
+    leeway INTEGER NOT NULL           -- 0 to 3: what a decision may do to it, ever less
 );
-CREATE INDEX waiting ON urls (host, score DESC, id) WHERE state = 0;
+CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id) WHERE state = 0;
+CREATE INDEX leased ON urls (id) WHERE state = 1;
+CREATE TABLE saved (                  -- what stands in the place of URLs that were dropped or demoted
+    url INTEGER NOT NULL,             -- urls.id
+    cause TEXT NOT NULL,              -- rule 12, host a.example, or the reason
+    target INTEGER,                   -- urls.key of the URL that is fetched in its place
+    PRIMARY KEY (url, cause)
+) WITHOUT ROWID;
+CREATE INDEX saved_by ON saved (cause);
+CREATE INDEX saved_for ON saved (target) WHERE target IS NOT NULL;
+CREATE TABLE work (                   -- begun and not ended
+    id INTEGER PRIMARY KEY,
+    work TEXT NOT NULL UNIQUE
+);
 CREATE TABLE pages (
     url INTEGER PRIMARY KEY,          -- urls.id
+    host INTEGER NOT NULL,            -- hosts.id
     status INTEGER,                   -- HTTP status; NULL where no response came
     error TEXT,                       -- why not
     fetched_at REAL NOT NULL,         -- seconds since the epoch
@@ -55,12 +69,14 @@ CREATE TABLE pages (
     neighbours TEXT,                  -- JSON: hosts that the page redirects from, links to, and so on
     novelty TEXT,                     -- novel, exact-duplicate, near-duplicate or unknown
     twin INTEGER,                     -- urls.id of the page that it repeats
+    is_news INTEGER,                  -- worth a fetch for the budgets; NULL: its text is too short to tell
     content INTEGER,                  -- hash of title, language version and words, in whatever order
     cluster INTEGER,                  -- content of the first page on the host that is the same page
     aliases TEXT                      -- JSON: other URLs of the page on its host, by redirect or rel=canonical
 );
 CREATE INDEX signatures ON pages (signature) WHERE signature IS NOT NULL;
-CREATE INDEX simhashes ON pages (simhash) WHERE simhash IS NOT NULL;
+CREATE INDEX simhashes ON pages (simhash, host) WHERE simhash IS NOT NULL;
+CREATE INDEX pages_of_host ON pages (host, fetched_at);
 CREATE TABLE visits (                 -- what the strategy was shown, in this order
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,
@@ -79,6 +95,8 @@ CREATE TABLE decisions (
     is_sampled INTEGER NOT NULL,
     outcome TEXT                      -- what a fetch showed all the same: novelty of the page, or failed
 );
+CREATE INDEX decided ON decisions (url);
+CREATE INDEX settled ON decisions (outcome, url) WHERE outcome IS NOT NULL;
 CREATE TABLE verdicts (
     id INTEGER PRIMARY KEY,
     copy TEXT NOT NULL,
@@ -92,6 +110,9 @@ CREATE TABLE verdicts (
     expires_at REAL,                  -- NULL for a block by hand
     ended TEXT                        -- why it holds no more: withdrawn, expired or allowed
 );
+CREATE INDEX verdicts_of ON verdicts (copy);
+CREATE INDEX holding ON verdicts (expires_at) WHERE ended IS NULL;
+CREATE INDEX taken_back ON verdicts (id) WHERE ended = 'withdrawn';
 CREATE TABLE orders (                 -- what a person told the crawl to do
     id INTEGER PRIMARY KEY,
     host TEXT NOT NULL,
@@ -108,7 +129,7 @@ CREATE TABLE rules (
     images INTEGER NOT NULL DEFAULT 0, -- images that were the page of their URL, less those that do not exist
     proofs TEXT NOT NULL DEFAULT '[]' -- JSON: [image, URLs fetched on purpose for it] of each pair that was to prove it
 );
-CREATE INDEX decided ON decisions (url);
+CREATE INDEX switched_off ON rules (id) WHERE state = 'disabled';
 CREATE TABLE forms (
     id INTEGER PRIMARY KEY,
     host TEXT NOT NULL,               -- that the form is sent to

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from scrapy_replica.crawldb.contract import Order
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.records import Verdict
-
-
-class Order(NamedTuple):
-    """What a person told the crawl."""
-
-    id: int
-    host: str
-    keeper: str | None
-    """Block *host* as a copy of this one; ``None``: allow it for good."""
 
 
 class VerdictTable:

@@ -1,4 +1,4 @@
-"""Makes the shipped term statistics: ``python -m scrapy_replica.focus.build_background OUT_DIR``.
+"""Makes the shipped term statistics: ``python -m scrapy_replica.evaluation.build_background OUT_DIR``.
 
 Needs the package ``wordfreq`` (its word lists are CC BY-SA 4.0, see ``background/NOTICE``) on the maker's machine only.
 """
@@ -40,7 +40,7 @@ def stem_frequencies(words: Mapping[str, float], language: str) -> dict[str, flo
 def main() -> None:
     """Write one NPZ file per language into the folder named on the command line."""
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m scrapy_replica.focus.build_background OUT_DIR")
+        sys.exit("usage: python -m scrapy_replica.evaluation.build_background OUT_DIR")
     try:
         import wordfreq  # noqa: PLC0415 - on the maker's machine only
     except ImportError:

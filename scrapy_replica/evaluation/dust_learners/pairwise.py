@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from scrapy_replica.evaluation.dust_learners.learner import learn_by_host
 from scrapy_replica.urls.learners.candidates import candidates
 from scrapy_replica.urls.learners.contexts import MAX_DEPTH
-from scrapy_replica.urls.learners.proposing import learn_by_host, proposals
+from scrapy_replica.urls.learners.proposing import proposals
 from scrapy_replica.urls.rule import Rule
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 
+from scrapy_replica.evaluation.dust_learners.learner import learn_by_host
 from scrapy_replica.urls.learners.candidates import argument_changes, pairs, run_changes, tokens_of
 from scrapy_replica.urls.learners.evidence import HostEvidence, Transformation
-from scrapy_replica.urls.learners.proposing import learn_by_host, proposals
+from scrapy_replica.urls.learners.proposing import proposals
 from scrapy_replica.urls.rule import Rule
 
 _PAIRS = 30

@@ -8,9 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from itertools import combinations
 
+from scrapy_replica.evaluation.dust_learners.learner import learn_by_host
 from scrapy_replica.urls.learners.candidates import tokens_of
 from scrapy_replica.urls.learners.evidence import HostEvidence, Transformation
-from scrapy_replica.urls.learners.proposing import learn_by_host, proposals
+from scrapy_replica.urls.learners.proposing import proposals
 from scrapy_replica.urls.rule import Rule, Step
 
 _MAX_RUN = 4

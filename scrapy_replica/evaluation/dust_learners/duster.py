@@ -8,9 +8,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 
+from scrapy_replica.evaluation.dust_learners.learner import learn_by_host
 from scrapy_replica.urls.learners.candidates import tokens_of
 from scrapy_replica.urls.learners.evidence import HostEvidence, Transformation
-from scrapy_replica.urls.learners.proposing import learn_by_host, proposals
+from scrapy_replica.urls.learners.proposing import proposals
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule, Step
 

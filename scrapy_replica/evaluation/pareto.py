@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from scrapy_replica.numeric import FloatArray, IntArray
 
 
 def dominance_counts(first: FloatArray, second: FloatArray) -> IntArray:
@@ -59,10 +57,3 @@ def _equal_before(ranks: IntArray, weights: IntArray, order: IntArray) -> IntArr
     result = np.zeros_like(weights)
     result[order] = _running(weights[order], starts, sizes)
     return result
-
-
-def pareto_rank(first: FloatArray, second: FloatArray) -> IntArray:
-    """Return the places of the points, most dominant first; points of the frontier come first among equals."""
-    dominates = dominance_counts(first, second)
-    is_dominated = dominance_counts(-first, -second) > 0
-    return np.lexsort((is_dominated, -dominates))

@@ -6,10 +6,10 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 
+from scrapy_replica.evaluation.dust_learners.learner import learn_by_host
 from scrapy_replica.urls.context import Condition, Fact, value_of
 from scrapy_replica.urls.learners.contexts import SIGNIFICANCE
 from scrapy_replica.urls.learners.evidence import HostEvidence
-from scrapy_replica.urls.learners.proposing import learn_by_host
 from scrapy_replica.urls.learners.selection import Proposal
 from scrapy_replica.urls.pattern import argument_name
 from scrapy_replica.urls.rule import Rule, Step

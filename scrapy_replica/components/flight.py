@@ -1,0 +1,71 @@
+"""A request on its way: what the components know of it, in one record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy_replica.crawldb.contract import Leeway
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from scrapy_replica.crawl import Observation
+    from scrapy_replica.decision import Decision
+
+OWN_HEADERS = frozenset({b"Accept", b"Accept-Language", b"Referer", b"User-Agent"})
+"""Headers that say nothing that another host must not hear."""
+
+
+@dataclass(slots=True)
+class Flight:
+    """What is known of one request between the callback that made it and the end of its own callback."""
+
+    found_on: Observation | None = None
+    """The page that it was found on."""
+    score: float = 0.0
+    """The strategy's."""
+    key: int | None = None
+    """64 bits of its fingerprint, once they were needed."""
+    decision: Decision | None = None
+    """What is done with it, once that was decided."""
+    is_start: bool = False
+    """``Spider.start()`` made it."""
+    url_id: int | None = None
+    """Id of its URL, once the scheduler gave it out."""
+    slot: str | None = None
+    """Download slot that it occupies, from when the scheduler gave it out to when it left the downloader."""
+    status: int | None = None
+    """HTTP status of its response."""
+    error: str | None = None
+    """Name of the exception that it ended with."""
+    is_observed: bool = False
+    """Its response became a page, or was found to be none."""
+
+
+class Flights:
+    """The flight of each request that is alive."""
+
+    def __init__(self) -> None:
+        self._flights: WeakKeyDictionary[Request, Flight] = WeakKeyDictionary()
+
+    def of(self, request: Request) -> Flight:
+        """Return the flight of *request*, which begins here if it is new."""
+        flight = self._flights.get(request)
+        if flight is None:
+            flight = self._flights[request] = Flight()
+        return flight
+
+
+def leeway_of(request: Request, flight: Flight) -> Leeway:
+    """Return what a decision may do to *request*."""
+    meta = request.meta
+    if meta.get("replica") is False or "redirect_urls" in meta:
+        return Leeway.EXEMPT
+    # Scrapy marks what start() makes of start_urls dont_filter; the user did not ask for it.
+    if request.method != "GET" or request.body or (request.dont_filter and not flight.is_start):
+        return Leeway.AS_ASKED
+    if request.cookies or not OWN_HEADERS.issuperset(request.headers):
+        return Leeway.STAY
+    return Leeway.MOVE

@@ -1,0 +1,163 @@
+"""What requests have beyond a plain GET: stored with their URL, or kept in memory."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.utils.request import request_from_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Spider
+
+    from scrapy_replica.crawldb.contract import Waiting
+
+logger = logging.getLogger(__name__)
+
+LIVE = b"live"
+"""Beginning of the payload of a request that cannot be stored; it is kept in memory under the whole payload."""
+
+REFERER = "r"
+"""Stored in place of the header that names the page that the URL was found on."""
+
+DEFAULTS = Request("http://default.invalid").to_dict()
+
+APART = frozenset({"url", "priority", "headers", "meta"})
+"""Attributes that are columns of their own, or are stored otherwise."""
+
+IMMUTABLE = (str, int, float, bool, type(None))
+
+
+class RequestPayloads:
+    """Makes payloads of requests, and requests of payloads; each payload belongs to one row.
+
+    Plain data are JSON. What JSON cannot hold is pickled, as in Scrapy's own queues, where the job is a folder; in a
+    job in memory, where callbacks may share what they hand on, the request itself is kept. So is one that cannot be
+    pickled.
+
+    :param url_of: id of a page -> its URL.
+    """
+
+    def __init__(self, *, is_stored: bool, url_of: Callable[[int], str], counts: Counter[str]) -> None:
+        self._is_stored, self._url_of, self._counts = is_stored, url_of, counts
+        self._live: dict[bytes, Request] = {}
+        self._live_count = 0
+        self.spider: Spider | None = None
+
+    def dump(self, request: Request, parent: str | None) -> bytes | None:
+        """Return *request* without its URL and what are columns of their own; ``None`` for a plain GET.
+
+        *parent* is the URL of the page that it was found on.
+        """
+        try:
+            fields = self._fields(request, parent)
+        except ValueError:  # a callback that is no method of the spider
+            return self._keep(request, is_lost=self._is_stored)
+        if not fields:
+            return None
+        if self._is_json(fields):
+            return json.dumps(fields, separators=(",", ":")).encode()
+        return self._pickled(fields, request) if self._is_stored else self._keep(request, is_lost=False)
+
+    def _is_json(self, fields: dict[str, Any]) -> bool:
+        if not all(map(is_json, fields.values())):
+            return False
+        shared = [*fields.get("meta", {}).values(), *fields.get("cb_kwargs", {}).values()]
+        return self._is_stored or all(type(value) in IMMUTABLE for value in shared)
+
+    def _pickled(self, fields: dict[str, Any], request: Request) -> bytes:
+        try:
+            payload = pickle.dumps(fields, protocol=4)
+        except Exception:
+            logger.debug("%s cannot be stored and is kept in memory only", request, exc_info=True)
+            return self._keep(request, is_lost=True)
+        self._counts["scheduler/pickled"] += 1
+        return payload
+
+    def _keep(self, request: Request, *, is_lost: bool) -> bytes:
+        self._counts["scheduler/unserializable"] += is_lost
+        self._live_count += 1
+        payload = LIVE + str(self._live_count).encode()
+        self._live[payload] = request
+        return payload
+
+    def _fields(self, request: Request, parent: str | None) -> dict[str, Any]:
+        """Return what of *request* differs from a plain GET.
+
+        :raises ValueError: a callback is not a method of the spider.
+        """
+        kind = type(request)
+        values = {name: getattr(request, name) for name in kind.attributes if name not in APART}
+        fields = {name: value for name, value in values.items() if DEFAULTS.get(name) != value}
+        for name in ("callback", "errback"):
+            if callable(fields.get(name)):
+                fields[name] = self._method(request, name)
+        if kind is not Request:
+            fields["_class"] = f"{kind.__module__}.{kind.__name__}"
+        if "body" in fields and fields["body"].isascii():
+            fields["body"] = fields["body"].decode("ascii")
+        headers = {name.decode("latin-1"): _texts(texts) for name, texts in request.headers.items()}
+        if parent is not None and headers.get("Referer") == [parent]:
+            del headers["Referer"]
+            fields[REFERER] = 1
+        if headers:
+            fields["headers"] = headers
+        if meta := {name: value for name, value in request.meta.items() if name != "depth"}:
+            fields["meta"] = meta
+        return fields
+
+    def _method(self, request: Request, name: str) -> str:
+        """Return the name of a callback; Scrapy looks through all members of the spider for it, 20 us."""
+        function = getattr(request, name)
+        own: str = getattr(function, "__name__", "")
+        if getattr(self.spider, own, None) == function:
+            return own
+        found: str = request.to_dict(spider=self.spider)[name]
+        return found
+
+    def load(self, taken: Waiting) -> Request:
+        """Return the request that waited, whose row gives its payload up.
+
+        :raises Exception: it cannot be made again, because its callback went away, for example.
+        """
+        payload = taken.payload
+        meta = {"depth": taken.depth} if taken.depth else {}
+        if payload is None:
+            return Request(taken.url, meta=meta, priority=taken.priority)
+        if payload.startswith(LIVE):
+            request = self._live.pop(payload)
+            return request if request.url == taken.url else request.replace(url=taken.url)
+        # Pickled by this crawl, as in Scrapy's own queues.
+        fields = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
+        fields["meta"] = {**fields.get("meta", {}), **meta}
+        if fields.pop(REFERER, None) and taken.parent is not None:
+            fields["headers"] = {**fields.get("headers", {}), "Referer": [self._url_of(taken.parent)]}
+        return request_from_dict({**fields, "url": taken.url, "priority": taken.priority}, spider=self.spider)
+
+    def again(self, payload: bytes | None) -> bytes | None:
+        if payload is None or not payload.startswith(LIVE):
+            return payload
+        return self._keep(self._live[payload].copy(), is_lost=False)
+
+    def forget(self, payload: bytes | None) -> None:
+        if payload is not None:
+            self._live.pop(payload, None)
+
+
+def is_json(value: object) -> bool:
+    """Tell whether JSON gives *value* back as it is."""
+    if type(value) is dict:
+        return all(type(key) is str and is_json(one) for key, one in value.items())
+    if type(value) is list:
+        return all(map(is_json, value))
+    return type(value) in IMMUTABLE
+
+
+def _texts(values: list[bytes]) -> list[str]:
+    return [value.decode("latin-1") for value in values]

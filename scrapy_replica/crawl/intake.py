@@ -1,0 +1,186 @@
+"""The intake: the one hand on the frontier. It turns decisions into rows and lines of the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TextIO
+
+from scrapy_replica.address import host_of
+from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, Waiting
+from scrapy_replica.decision import FETCH, Action, Decision
+
+MAX_REWRITES = 5
+"""Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
+
+
+class Payloads(Protocol):
+    """What requests have beyond a plain GET, as the store keeps it: each payload belongs to one row."""
+
+    def again(self, payload: bytes | None) -> bytes | None:
+        """Return an equal payload for a second row."""
+
+    def forget(self, payload: bytes | None) -> None:
+        """Take note that no row holds *payload*."""
+
+
+class Row(NamedTuple):
+    """A row to enter, and the decision to write down if it is new."""
+
+    new: NewUrl
+    decision: Decision
+
+    @property
+    def needs_control(self) -> bool:
+        """Whether it is a sample, which is worth nothing without the page that it is held against."""
+        return self.decision.action is Action.FETCH and self.decision.url is not None
+
+
+class Intake:
+    """Enters URLs as decided, and decides about those that were taken.
+
+    :param key: URL -> 64 bits of its request fingerprint, signed.
+    :param now: seconds since the epoch.
+    :param counts: statistics, as ``area/what``.
+    :param on_new: told URL and host of every URL that waits and was not known.
+    :param sink: where decisions are written as lines of JSON, besides the ledger of the store.
+    """
+
+    def __init__(
+        self,
+        store: CrawlDB,
+        policy: Policy,
+        payloads: Payloads,
+        *,
+        key: Callable[[str], int],
+        now: Callable[[], float],
+        counts: Counter[str],
+        on_new: Callable[[str, str], None],
+        sink: TextIO | None = None,
+    ) -> None:
+        self._store, self._policy, self._payloads = store, policy, payloads
+        self.key, self._now, self._counts, self._sink = key, now, counts, sink
+        self._on_new = on_new
+
+    def enter(self, asked: Sequence[tuple[NewUrl, Decision]]) -> list[bool]:
+        """Enter URLs as decided: as they stand, behind the others, under another URL, or as dropped.
+
+        :return: for each whether it, or what stands for it, waits now and did not before, or waits in a better place.
+        """
+        rows, last = [], []
+        for new, decision in asked:
+            rows += self._rows(new, decision)
+            last.append(len(rows) - 1)
+        rows += [self._control(rows[place]) for place in last if rows[place].needs_control]
+        found = self._store.urls.discover([row.new for row in rows])
+        for row, (url_id, what) in zip(rows, found, strict=True):
+            self._entered(row, url_id, what)
+        return [not rows[place].new.is_dropped and found[place][1] is not Found.KNOWN for place in last]
+
+    def _rows(self, new: NewUrl, decision: Decision) -> list[Row]:
+        """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
+        rows = []
+        for _ in range(MAX_REWRITES):
+            if decision.action is not Action.REWRITE or decision.url is None:
+                break
+            rows.append(Row(new._replace(is_dropped=True, payload=self._payloads.again(new.payload)), decision))
+            new = self._moved(new, decision.url)
+            decision = self._policy.of_url(new.url, new.host, new.key, new.leeway)
+        else:
+            decision = FETCH
+        if decision.action is Action.DROP:
+            new = new._replace(is_dropped=True)
+        elif decision.action is Action.DEMOTE:
+            new = new._replace(is_demoted=True)
+        return [*rows, Row(new, decision)]
+
+    def _moved(self, new: NewUrl, url: str) -> NewUrl:
+        return new._replace(url=url, host=host_of(url), key=self.key(url))
+
+    def _control(self, row: Row) -> Row:
+        """Return the row of the page that a sample is held against."""
+        assert row.decision.url is not None
+        new = self._moved(row.new, row.decision.url)
+        return Row(new._replace(payload=self._payloads.again(new.payload)), FETCH)
+
+    def _entered(self, row: Row, url_id: int, what: Found) -> None:
+        if what in {Found.KNOWN, Found.RAISED}:
+            self._payloads.forget(row.new.payload)
+        if what is Found.NEW and row.decision.reason is not None:
+            self.record(url_id, row.new.url, row.decision)
+        if row.new.is_dropped:
+            return
+        self._counts[_COUNTED[what]] += 1
+        if what is Found.NEW:
+            self._on_new(row.new.url, row.new.host)
+
+    def again(self, taken: Waiting) -> bool:
+        """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
+        decision = self._policy.of_url(taken.url, taken.host, taken.key, taken.leeway)
+        if decision.reason is None or (decision.action is Action.DEMOTE and taken.is_demoted):
+            return True
+        if decision.action is not Action.FETCH or not self._store.ledger.knows(taken.id, decision.reason):
+            self.record(taken.id, taken.url, decision)
+        if decision.action is Action.DEMOTE:
+            self._store.urls.demote(taken.id)
+        elif decision.action is not Action.FETCH:
+            self._store.urls.drop(taken.id)
+        if decision.url is not None:
+            self._enter_instead(taken, decision.url)
+        return decision.action is Action.FETCH
+
+    def _enter_instead(self, taken: Waiting, url: str) -> None:
+        """Enter *url* in place of *taken*, in its place in the order."""
+        new = NewUrl(
+            url,
+            host_of(url),
+            self.key(url),
+            taken.score,
+            taken.priority,
+            depth=taken.depth,
+            parent=taken.parent,
+            payload=self._payloads.again(taken.payload),
+            leeway=taken.leeway,
+        )
+        self.enter([(new, self._policy.of_url(new.url, new.host, new.key, new.leeway))])
+
+    def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
+        """Enter a URL that is to decide something, unless there is anything against it."""
+        key = self.key(url)
+        if self._policy.of_url(url, host, key) is not FETCH:
+            return False
+        return self.enter([(NewUrl(url, host, key, score, depth=depth, parent=parent), FETCH)])[0]
+
+    def record(self, url_id: int, url: str, decision: Decision) -> None:
+        """Write *decision* about a URL into ledger, counts and sink, and what it saved."""
+        assert decision.reason is not None
+        at = self._now()
+        self._store.ledger.record(url_id, decision, at)
+        if decision.action is not Action.FETCH and (decision.causes or decision.target is not None):
+            target = self.key(decision.target) if decision.target is not None else None
+            causes = decision.causes or (decision.reason.value,)
+            self._store.saved.save([Saved(url_id, cause, target) for cause in causes])
+        self._counts[f"decision/{decision.reason.value}/{decision.action.value}"] += 1
+        if self._sink is not None:
+            line = {
+                "at": at,
+                "url": url,
+                "action": decision.action.value,
+                "wanted": decision.wanted.value,
+                "reason": decision.reason.value,
+                "probability": decision.probability,
+                "is_sampled": decision.is_sampled,
+                "target": decision.target,
+                "evidence": decision.evidence,
+            }
+            self._sink.write(json.dumps(line) + "\n")
+
+
+_COUNTED = {
+    Found.NEW: "scheduler/enqueued",
+    Found.RAISED: "frontier/raised",
+    Found.RESTORED: "frontier/raised",
+    Found.KNOWN: "dupefilter/filtered",
+}

@@ -1,0 +1,381 @@
+"""The contract of a crawl database: the records that cross it, and what every implementation does.
+
+Whatever is above imports this module and no implementation. Batches go in one call, because a network may lie between.
+
+Invariants, which the tests hold against every implementation:
+
+* A URL is in one :class:`State`. That it was *seen* and that it *waits* are one record, so they change together.
+* The order taken is: not demoted first, then the user's priority, then the strategy's score, then first found; among
+  the hosts whose download slot is not held. A demoted URL waits also for slots that are held.
+* Ids are given once and tell nothing else. What is asked for by id or key is that record or nothing.
+* Everything inside :meth:`CrawlDB.page` happens or, when it raises, nothing of it. What was done before
+  :meth:`CrawlDB.commit` survives the death of the process.
+* What was leased and not finished waits again when the job is opened.
+* A job is opened by one crawl of one spider at a time. :class:`Reader` and :class:`Orders` may be used meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from scrapy_replica.decision import Decision, Reason
+    from scrapy_replica.records import Form, Verdict
+
+URGENT = float("inf")
+"""Score of a URL that is asked for to decide something: before every score that a strategy gives, and never changed."""
+
+
+class StoreError(ValueError):
+    """The crawl database cannot be used, or not any more: one line that names it and says what to do."""
+
+
+class State(Enum):
+    """Where a URL is."""
+
+    WAITING = "waiting"
+    LEASED = "being fetched"
+    DONE = "done"
+    DROPPED = "dropped"
+
+
+class Leeway(IntEnum):
+    """What a decision may do to a request."""
+
+    MOVE = 0
+    """Anything: a plain GET, which says nothing that another host must not hear."""
+    STAY = 1
+    """Not change its host: a GET with cookies or headers of its own."""
+    AS_ASKED = 2
+    """Nothing, unless a person ordered it: a POST, a request with a body, or one with ``dont_filter``."""
+    EXEMPT = 3
+    """Nothing at all: it belongs to a redirect, it came back, or the user said so."""
+
+
+class Found(Enum):
+    """What :meth:`CrawlDB.discover` made of a URL."""
+
+    NEW = "new"
+    RAISED = "raised"
+    """It waits, and was moved to a better place."""
+    RESTORED = "restored"
+    """It had been dropped, and waits again."""
+    KNOWN = "known"
+    """Nothing changed."""
+
+
+class NewUrl(NamedTuple):
+    """A URL to enter."""
+
+    url: str
+    host: str
+    """Host name, with the port where it is not the scheme's own."""
+    key: int | None
+    """64 bits of the request fingerprint, signed; ``None`` enters it even if it is known (``dont_filter``)."""
+    score: float = 0.0
+    """The strategy's."""
+    priority: int = 0
+    """The user's."""
+    is_demoted: bool = False
+    depth: int = 0
+    parent: int | None = None
+    """Id of the page that it was found on."""
+    payload: bytes | None = None
+    """The request where it is more than a plain GET."""
+    leeway: Leeway = Leeway.MOVE
+    slot: str | None = None
+    """Download slot that the user chose; ``None`` for the one of the host name."""
+    is_dropped: bool = False
+    """Enter it as dropped; one that is known stays what it is."""
+
+
+class Waiting(NamedTuple):
+    """A URL that waits or was taken."""
+
+    id: int
+    host: str
+    slot: str
+    url: str
+    key: int | None
+    score: float
+    priority: int
+    is_demoted: bool
+    depth: int
+    parent: int | None
+    payload: bytes | None
+    leeway: Leeway
+
+
+class Known(NamedTuple):
+    """What :meth:`CrawlDB.find` tells of a URL."""
+
+    id: int
+    state: State
+
+
+class Saved(NamedTuple):
+    """A URL that a decision saved."""
+
+    id: int
+    cause: str
+    """What decided: ``rule 12``, ``host a.example`` or the reason."""
+    target: int | None
+    """Key of the URL that is fetched in its place."""
+
+
+class Order(NamedTuple):
+    """What a person told the crawl."""
+
+    id: int
+    host: str
+    keeper: str | None
+    """Block *host* as a copy of this one; ``None``: allow it for good."""
+
+
+CANDIDATE, ACTING, WITHDRAWN, DISABLED = "candidate", "acting", "withdrawn", "disabled"
+"""States of a rule: to be proved; in force; found wrong; switched off by a person. The last two are for good."""
+
+
+class RuleRow(NamedTuple):
+    """One rule and its record."""
+
+    id: int
+    rule: dict[str, Any]
+    state: str
+    is_manual: bool
+    """A person gave it: it acts without a proof."""
+    right: int
+    """Pairs of URL and image that were fetched and are one page."""
+    wrong: int
+    images: int
+    """Images fetched that are the page of their URL, less those that do not exist."""
+    proofs: list[tuple[str, int]]
+    """(image, URLs fetched on purpose for it) of each pair that was to prove it."""
+
+
+class Ledger(Protocol):
+    """Decisions, with their evidence; the outcome is added where the URL was fetched all the same."""
+
+    def record(self, url_id: int, decision: Decision, at: float) -> None:
+        """Write *decision* about a URL, made at *at* (seconds since the epoch)."""
+
+    def knows(self, url_id: int, reason: Reason) -> bool:
+        """Tell whether a decision for *reason* was written about a URL."""
+
+    def settle(self, url_id: int, outcome: str) -> bool:
+        """Write what fetching a URL showed that was to be dropped; ``False`` if it was not to be dropped."""
+
+    def outcomes(self) -> Mapping[str, int]:
+        """Return outcome -> number of URLs that were to be dropped and were fetched all the same."""
+
+
+class VerdictStore(Protocol):
+    """Verdicts on hosts, those that hold and those that ended, and a person's orders, which are never deleted."""
+
+    def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
+        """Write *verdict*, reached at *at* (seconds since the epoch)."""
+
+    def end(self, copy: str, why: str) -> None:
+        """Write that the verdict on *copy* holds no more: withdrawn, expired or allowed."""
+
+    def holding(self) -> Iterator[tuple[Verdict, bool]]:
+        """Yield the verdicts that hold, and whether a person gave them."""
+
+    def withdrawn(self) -> list[tuple[str, str]]:
+        """Return (copy, keeper) of the verdicts that were taken back for good."""
+
+    def expired(self, now: float) -> list[str]:
+        """Return the copies whose verdict ended by its age."""
+
+    def orders(self, after: int) -> list[Order]:
+        """Return the orders given after the one of that id."""
+
+
+class RuleStore(Protocol):
+    """DUST rules, from the moment they are proposed; none is ever deleted."""
+
+    def enter(self, rule: dict[str, Any], at: float, *, is_manual: bool = False) -> int:
+        """Write *rule* (its JSON form), proposed at *at*; return its id."""
+
+    def update(self, rule_id: int, state: str, right: int, wrong: int, images: int) -> None:
+        """Write the record of a rule; what a person disabled stays so."""
+
+    def set_proofs(self, rule_id: int, proofs: list[tuple[str, int]]) -> None:
+        """Write what was asked for to prove a rule."""
+
+    def disable(self, rule_id: int) -> bool:
+        """Switch a rule off for good; ``False`` if there is none of that id."""
+
+    def disabled(self) -> list[int]:
+        """Return the ids of the rules that a person switched off."""
+
+    def rows(self, after: int = 0) -> Iterator[RuleRow]:
+        """Yield the rules whose id is greater than *after*, in the order of their ids."""
+
+
+class FormStore(Protocol):
+    """The forms of each host, and the terms of its domain query."""
+
+    def enter(self, host: str, form: Form) -> None:
+        """Keep a *form* that is sent to *host*."""
+
+    def of_host(self, host: str) -> list[Form]:
+        """Return the forms of *host*, first seen first."""
+
+    def add_terms(self, host: str, terms: Iterable[str]) -> None:
+        """Keep *terms* of the domain query of *host*; known ones are left as they are."""
+
+    def terms(self, host: str) -> list[str]:
+        """Return the terms of the domain query of *host*, in their order."""
+
+    def hosts(self) -> list[str]:
+        """Return the hosts that have a form or a domain query, in their order."""
+
+
+class BlockStore(Protocol):
+    """Which blocks of main text the pages of a host share, or those counted so far."""
+
+    def state(self, host: str) -> bytes | None:
+        """Return what :meth:`enter` stored for *host*."""
+
+    def enter(self, host: str, state: bytes) -> None:
+        """Keep the *state* of *host* in place of an earlier one."""
+
+
+class UrlStore(Protocol):
+    """URLs, each in one state, and the order in which those that wait are taken."""
+
+    @property
+    def waiting(self) -> int:
+        """Number of URLs that wait."""
+
+    def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
+        """Enter *urls*; one that waits in a worse place is moved, one that was dropped comes back.
+
+        :return: for each its id and what became of it.
+        """
+
+    def find(self, keys: Collection[int]) -> dict[int, Known]:
+        """Return what is known of the URLs of those *keys*; unknown ones are left out."""
+
+    def url_of(self, url_id: int) -> str:
+        """Return the URL of that id."""
+
+    def key_of(self, url_id: int) -> int | None:
+        """Return the key of the URL of that id."""
+
+    def waiting_urls(self, host: str, most: int) -> list[str]:
+        """Return the best waiting URLs of *host*, at most *most*."""
+
+    def set_host_ip(self, host: str, ip: str) -> None:
+        """Keep the address that answered for *host*."""
+
+    def take(self) -> Waiting | None:
+        """Lease the best waiting URL of the slots that are not held."""
+
+    def heads(self, most: int) -> list[Waiting]:
+        """Return the best waiting URLs of the host whose URL :meth:`take` would give, best first."""
+
+    def hold(self, slot: str) -> None:
+        """Give out nothing of that download slot until it is released."""
+
+    def release(self, slot: str) -> None:
+        """Let the slot take part again."""
+
+    def rescore(self, scores: Mapping[int, float]) -> int:
+        """Give the waiting URLs of *scores* (key -> score) other scores, higher or lower; return how many wait.
+
+        A URL that is :data:`URGENT` stays so.
+        """
+
+    def set_scores(self, scores: Mapping[int, float]) -> None:
+        """Give waiting URLs other scores (id -> score)."""
+
+    def finish(self, url_ids: Collection[int]) -> None:
+        """Acknowledge leases: these URLs are done."""
+
+    def demote(self, url_id: int) -> None:
+        """Let a URL that was taken wait again, behind everything that is not demoted."""
+
+    def drop(self, url_id: int) -> None:
+        """Drop a URL that waits or was taken."""
+
+    def forget_waiting(self, prefix: bytes) -> list[str]:
+        """Delete the waiting URLs whose payload begins with *prefix* and return them; a link may find them anew."""
+
+
+class SavedStore(Protocol):
+    """For each URL that was dropped or demoted what decided so and which URL is fetched in its place."""
+
+    def save(self, saved: Iterable[Saved]) -> None:
+        """Write down what stands in the place of URLs."""
+
+    def restore_for(self, target: int, most: int) -> list[tuple[int, str]] | None:
+        """Let URLs that were saved by the one with key *target* wait again, exempt.
+
+        :return: (id, URL) of those that do, of at most *most*; ``None`` when none is left.
+        """
+
+    def restore_of(self, cause: str, most: int) -> list[tuple[int, str]] | None:
+        """Let URLs that were saved by *cause* wait again, as before; returns as :meth:`restore_for` does."""
+
+    def causes_of(self, target: int) -> list[str]:
+        """Return what saved URLs in favour of the one with key *target*."""
+
+    def begin_work(self, work: str) -> None:
+        """Write down that *work* is to be done in slices; it stays through the end of the process."""
+
+    def end_work(self, work: str) -> None:
+        """Write down that it is done."""
+
+    def unfinished_work(self) -> list[str]:
+        """Return the work that was begun and not ended, first begun first."""
+
+
+class CrawlDB(Protocol):
+    """What one crawl knows."""
+
+    @property
+    def urls(self) -> UrlStore: ...
+
+    @property
+    def saved(self) -> SavedStore: ...
+
+    @property
+    def pages(self) -> Any: ...
+
+    @property
+    def visits(self) -> Any: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def verdicts(self) -> VerdictStore: ...
+
+    @property
+    def rules(self) -> RuleStore: ...
+
+    @property
+    def forms(self) -> FormStore: ...
+
+    @property
+    def blocks(self) -> BlockStore: ...
+
+    def page(self) -> AbstractContextManager[None]:
+        """Open a span whose changes are all taken back if it raises."""
+
+    def commit(self) -> None:
+        """Make everything so far survive the death of the process."""
+
+    def close(self) -> None:
+        """Commit, and let the job go."""
+
+    def meta(self, key: str) -> bytes | None:
+        """Return what :meth:`set_meta` stored under *key*."""
+
+    def set_meta(self, key: str, value: bytes) -> None:
+        """Store *value*, the state of some part of the crawl."""

@@ -1,0 +1,35 @@
+"""The lock of a job: one crawl at a time."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from scrapy_replica.crawldb.contract import StoreError
+
+LOCK_NAME = "replica.lock"
+
+
+class JobLock:
+    """Held while the job is open, and given up with the process, however it ends.
+
+    A SQLite file in an exclusive transaction: the lock that every platform with SQLite has.
+
+    :raises StoreError: another crawl has the job, or its folder cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / LOCK_NAME
+        try:
+            self._sqlite = sqlite3.connect(path, isolation_level=None, timeout=0)
+            self._sqlite.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise StoreError(
+                    f"another crawl has the job {folder} open: wait for its end, or give another JOBDIR"
+                ) from None
+            raise StoreError(f"the job {folder} cannot be written ({error}): give another JOBDIR") from None
+
+    def release(self) -> None:
+        """Give the job up."""
+        self._sqlite.close()

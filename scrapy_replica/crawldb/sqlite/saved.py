@@ -1,0 +1,47 @@
+"""The tables of what decisions saved, and of work that is not done yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scrapy_replica.crawldb.contract import Saved
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.urls import UrlTable
+
+
+class SavedTable:
+    """For each URL that was dropped or demoted what decided so and which URL is fetched in its place."""
+
+    def __init__(self, connection: Connection, urls: UrlTable) -> None:
+        self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
+        self._urls = urls
+
+    def save(self, saved: Iterable[Saved]) -> None:
+        self._write_many("INSERT OR REPLACE INTO saved VALUES (?, ?, ?)", [tuple(row) for row in saved])
+
+    def restore_for(self, target: int, most: int) -> list[tuple[int, str]] | None:
+        return self._restore("target = ?", target, most, is_exempt=True)
+
+    def restore_of(self, cause: str, most: int) -> list[tuple[int, str]] | None:
+        return self._restore("cause = ?", cause, most, is_exempt=False)
+
+    def _restore(self, condition: str, value: int | str, most: int, *, is_exempt: bool) -> list[tuple[int, str]] | None:
+        ids = [row[0] for row in self._read(f"SELECT url FROM saved WHERE {condition} LIMIT ?", (value, most))]
+        if not ids:
+            return None
+        self._write_many("DELETE FROM saved WHERE url = ?", [(url_id,) for url_id in ids])
+        restored = [(url_id, self._urls.restore(url_id, is_exempt=is_exempt)) for url_id in dict.fromkeys(ids)]
+        return [(url_id, url) for url_id, url in restored if url is not None]
+
+    def causes_of(self, target: int) -> list[str]:
+        rows = self._read("SELECT DISTINCT cause FROM saved WHERE target = ?", (target,))
+        return [cause for (cause,) in rows]
+
+    def begin_work(self, work: str) -> None:
+        self._write("INSERT OR IGNORE INTO work (work) VALUES (?)", (work,))
+
+    def end_work(self, work: str) -> None:
+        self._write("DELETE FROM work WHERE work = ?", (work,))
+
+    def unfinished_work(self) -> list[str]:
+        return [work for (work,) in self._read("SELECT work FROM work ORDER BY id")]

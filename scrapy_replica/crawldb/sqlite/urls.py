@@ -1,0 +1,336 @@
+"""The table of URLs: what is known, in which state, and in which order what waits is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
+from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
+
+LOOKED_UP = 64
+"""Keys that one statement looks up; fewer are filled up to a power of two, so that few statements are prepared."""
+
+WAITING_META = "waiting"
+
+RAISED = f"state = {WAITING} AND is_demoted"
+
+COLUMNS = "url, key, score, priority, is_demoted, depth, parent, payload, leeway"
+
+INSERT = f"INSERT INTO urls (id, host, state, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class UrlTable:
+    """One row for each URL; rows that wait, by host, make the frontier.
+
+    New rows are numbered here: only the crawl that has the job open writes them.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._read, self._write = connection.read, connection.write
+        self._frontier = Frontier(self._head_of)
+        self._hosts: dict[tuple[str, str], int] = {}
+        """(Name, slot) -> id: 250 bytes a host."""
+        self._rows: dict[int, tuple[str, str]] = {}
+        self._changed: set[int] = set()
+        """Hosts whose waiting URLs changed in the open span."""
+        self.waiting = int(connection.meta(WAITING_META) or 0)
+        self._waiting_stored = self.waiting
+        self._open()
+
+    def _open(self) -> None:
+        leased = self._write(f"UPDATE urls SET state = {WAITING} WHERE state = {LEASED}").rowcount
+        self.waiting += leased
+        for host, name, slot in self._read("SELECT id, name, slot FROM hosts"):
+            self._add_host(host, name, slot)
+        self._last_id: int = self._read("SELECT COALESCE(MAX(id), 0) FROM urls").fetchone()[0]
+        self._frontier.fill(self._rows)
+
+    def store_count(self) -> None:
+        """Write the number of waiting URLs, which would take a scan to count."""
+        if self.waiting != self._waiting_stored:
+            self._connection.set_meta(WAITING_META, str(self.waiting).encode())
+            self._waiting_stored = self.waiting
+
+    # Spans
+
+    def mark(self) -> tuple[int, int, int]:
+        """Begin a span; return what :meth:`undo` needs."""
+        self._changed.clear()
+        return self.waiting, self._last_id, len(self._rows)
+
+    def undo(self, mark: tuple[int, int, int]) -> None:
+        """Bring what is in memory back to the beginning of the span, whose writes were taken back."""
+        self.waiting, self._last_id, n_hosts = mark
+        for host in list(self._rows)[n_hosts:]:
+            del self._hosts[self._rows.pop(host)]
+            self._frontier.forget_host(host)
+        self._frontier.fill(self._changed & self._rows.keys())
+
+    # Hosts
+
+    def _add_host(self, host: int, name: str, slot: str) -> None:
+        self._hosts[name, slot] = host
+        self._rows[host] = name, slot
+        self._frontier.add_host(host, slot)
+
+    def host_id(self, name: str, slot: str | None = None) -> int:
+        """Return the number of the host in that download slot, entering it if it is new."""
+        slot = slot_of(name) if slot is None else slot
+        host = self._hosts.get((name, slot))
+        if host is None:
+            host = len(self._rows) + 1
+            self._write("INSERT INTO hosts (id, name, slot) VALUES (?, ?, ?)", (host, name, slot))
+            self._add_host(host, name, slot)
+        return host
+
+    def _ids_of(self, name: str) -> list[int]:
+        return [host for (host,) in self._read("SELECT id FROM hosts WHERE name = ?", (name,))]
+
+    # Entering
+
+    def find(self, keys: Collection[int]) -> dict[int, Known]:
+        return {row[1]: Known(row[0], STATES[row[2]]) for row in self._rows_of(keys, "id, key, state")}
+
+    def _rows_of(self, keys: Collection[int], columns: str) -> list[Any]:
+        wanted = list(keys)
+        rows: list[Any] = []
+        for start in range(0, len(wanted), LOOKED_UP):
+            some = wanted[start : start + LOOKED_UP]
+            places = 1 << (len(some) - 1).bit_length()
+            some += some[-1:] * (places - len(some))
+            rows += self._read(f"SELECT {columns} FROM urls WHERE key IN ({','.join('?' * places)})", some)
+        return rows
+
+    def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
+        keys = {url.key for url in urls if url.key is not None}
+        columns = "id, key, state, is_demoted, priority, score"
+        known = {row[1]: row for row in self._rows_of(keys, columns)} if keys else {}
+        rows: list[tuple[Any, ...]] = []
+        found = []
+        for url in urls:
+            row = known.get(url.key) if url.key is not None else None
+            if row is None:
+                found.append((self._new(url, rows, known), Found.NEW))
+            elif row[0] > self._last_id - len(rows):
+                # The URL stands twice among *urls*: enter the first before the second is held against it.
+                self._insert(rows)
+                found.append((row[0], self._again(url, row, known)))
+            else:
+                found.append((row[0], self._again(url, row, known)))
+        self._insert(rows)
+        return found
+
+    def _new(self, url: NewUrl, rows: list[tuple[Any, ...]], known: dict[int, Any]) -> int:
+        self._last_id = url_id = self._last_id + 1
+        host = self.host_id(url.host, url.slot)
+        state = DROPPED if url.is_dropped else WAITING
+        rows.append(
+            (
+                url_id,
+                host,
+                state,
+                url.url,
+                url.key,
+                url.score,
+                url.priority,
+                url.is_demoted,
+                url.depth,
+                url.parent,
+                url.payload,
+                url.leeway,
+            )
+        )
+        if url.key is not None:
+            known[url.key] = (url_id, url.key, state, url.is_demoted, url.priority, url.score)
+        if not url.is_dropped:
+            self.waiting += 1
+            self._offer(host, url.is_demoted, url.priority, url.score, url_id)
+        return url_id
+
+    def _insert(self, rows: list[tuple[Any, ...]]) -> None:
+        if rows:
+            self._connection.write_many(INSERT, rows)
+            rows.clear()
+
+    def _again(self, url: NewUrl, row: tuple[Any, ...], known: dict[int, Any]) -> Found:
+        url_id, key, state, is_demoted, priority, score = row
+        if url.is_dropped or state in {LEASED, DONE}:
+            return Found.KNOWN
+        is_better = (not url.is_demoted, url.priority, url.score) > (not is_demoted, priority, score)
+        if state == WAITING and not is_better:
+            return Found.KNOWN
+        known[key] = (url_id, key, WAITING, url.is_demoted, url.priority, url.score)
+        place = (url.is_demoted, url.priority, url.score)
+        if state == WAITING:
+            host = self._write(
+                "UPDATE urls SET is_demoted = ?, priority = ?, score = ? WHERE id = ? RETURNING host", (*place, url_id)
+            ).fetchone()[0]
+        else:
+            host = self._write(
+                f"UPDATE urls SET state = {WAITING}, is_demoted = ?, priority = ?, score = ?, payload = ?, leeway = ?"
+                " WHERE id = ? RETURNING host",
+                (*place, url.payload, url.leeway, url_id),
+            ).fetchone()[0]
+            self.waiting += 1
+            self._write("DELETE FROM saved WHERE url = ?", (url_id,))
+        self._offer(host, *place, url_id)
+        return Found.RAISED if state == WAITING else Found.RESTORED
+
+    def _offer(self, host: int, is_demoted: bool, priority: int, score: float, url_id: int) -> None:
+        self._changed.add(host)
+        self._frontier.offer(host, (int(is_demoted), -priority, -score, url_id))
+
+    def _refresh(self, host: int) -> None:
+        self._changed.add(host)
+        self._frontier.refresh(host)
+
+    def _head_of(self, host: int) -> Head | None:
+        head: Head | None = self._read(
+            f"SELECT is_demoted, -priority, -score, id FROM urls WHERE state = {WAITING} AND host = ?"
+            " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT 1",
+            (host,),
+        ).fetchone()
+        return head
+
+    def set_host_ip(self, host: str, ip: str) -> None:
+        self._write("UPDATE hosts SET ip = ? WHERE name = ? AND ip IS NOT ?", (ip, host, ip))
+
+    # What waits
+
+    def hold(self, slot: str) -> None:
+        self._frontier.hold(slot)
+
+    def release(self, slot: str) -> None:
+        self._frontier.release(slot)
+
+    def _waiting(self, row: Sequence[Any]) -> Waiting:
+        url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, leeway = row
+        name, slot = self._rows[host]
+        return Waiting(
+            url_id,
+            name,
+            slot,
+            url,
+            key,
+            score,
+            priority,
+            bool(is_demoted),
+            depth,
+            parent,
+            payload,
+            Leeway(leeway),
+        )
+
+    def heads(self, most: int) -> list[Waiting]:
+        host = self._frontier.first()
+        if host is None:
+            return []
+        rows = self._read(
+            f"SELECT id, host, {COLUMNS} FROM urls WHERE state = {WAITING} AND host = ?"
+            " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?",
+            (host, most),
+        )
+        return [self._waiting(row) for row in rows]
+
+    def waiting_urls(self, host: str, most: int) -> list[str]:
+        sql = (
+            f"SELECT url FROM urls WHERE state = {WAITING} AND host = ?"
+            " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?"
+        )
+        return [url for host_id in self._ids_of(host) for (url,) in self._read(sql, (host_id, most))][:most]
+
+    def rescore(self, scores: Mapping[int, float]) -> int:
+        hosts = []
+        for key, score in scores.items():
+            row = self._write(
+                f"UPDATE urls SET score = ? WHERE key = ? AND state = {WAITING} AND score < ? RETURNING host",
+                (score, key, URGENT),
+            ).fetchone()
+            if row is not None:
+                hosts.append(row[0])
+        for host in set(hosts):
+            self._refresh(host)
+        return len(hosts)
+
+    def set_scores(self, scores: Mapping[int, float]) -> None:
+        sql = f"UPDATE urls SET score = ? WHERE id = ? AND state = {WAITING} RETURNING host"
+        rows = [self._write(sql, (score, url_id)).fetchone() for url_id, score in scores.items()]
+        for host in {row[0] for row in rows if row is not None}:
+            self._refresh(host)
+
+    # What becomes of a URL
+
+    def take(self) -> Waiting | None:
+        found = self._frontier.pop()
+        if found is None:
+            return None
+        host, url_id = found
+        row = self._write(
+            f"UPDATE urls SET state = {LEASED} WHERE id = ? RETURNING id, host, {COLUMNS}", (url_id,)
+        ).fetchone()
+        self._refresh(host)
+        self.waiting -= 1
+        return self._waiting(row)
+
+    def finish(self, url_ids: Collection[int]) -> None:
+        sql = f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ?"
+        self._connection.write_many(sql, [(url_id,) for url_id in url_ids])
+
+    def demote(self, url_id: int) -> None:
+        self._wait(url_id, "is_demoted = 1", f"state = {LEASED}")
+
+    def _wait(self, url_id: int, change: str, condition: str) -> str | None:
+        """Let a URL wait, with a *change*, if the *condition* holds; return it if so."""
+        row = self._write(
+            f"UPDATE urls SET state = {WAITING}, {change} WHERE id = ? AND {condition}"
+            " RETURNING url, host, is_demoted, priority, score",
+            (url_id,),
+        ).fetchone()
+        if row is None:
+            return None
+        self.waiting += condition != RAISED
+        url, host, is_demoted, priority, score = row
+        self._offer(host, is_demoted, priority, score, url_id)
+        return str(url)
+
+    def drop(self, url_id: int) -> None:
+        row = self._read("SELECT host, state FROM urls WHERE id = ?", (url_id,)).fetchone()
+        self._write(f"UPDATE urls SET state = {DROPPED} WHERE id = ?", (url_id,))
+        if row[1] == WAITING:
+            self.waiting -= 1
+            self._refresh(row[0])
+
+    def restore(self, url_id: int, *, is_exempt: bool) -> str | None:
+        """Let a URL that was dropped or demoted wait as before, or exempt; return it if it was."""
+        change = f"is_demoted = 0{f', leeway = {Leeway.EXEMPT.value}' if is_exempt else ''}"
+        dropped = self._wait(url_id, change, f"state = {DROPPED}")
+        return dropped if dropped is not None else self._wait(url_id, change, RAISED)
+
+    def url_of(self, url_id: int) -> str:
+        url: str = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
+        return url
+
+    def key_of(self, url_id: int) -> int | None:
+        key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
+        return key
+
+    def forget_waiting(self, prefix: bytes) -> list[str]:
+        """Delete the waiting URLs whose payload begins with *prefix*: a scan, once at the opening of a job."""
+        rows = self._write(
+            f"DELETE FROM urls WHERE state = {WAITING} AND substr(payload, 1, ?) = ? RETURNING url, host",
+            (len(prefix), prefix),
+        ).fetchall()
+        self.waiting -= len(rows)
+        for host in {host for _, host in rows}:
+            self._refresh(host)
+        return [url for url, _ in rows]
+
+
+def slot_of(host: str) -> str:
+    """Return the download slot that Scrapy gives URLs of *host*: its name without port and brackets."""
+    name, _, port = host.rpartition(":")
+    return (name if name and port.isdigit() else host).strip("[]")

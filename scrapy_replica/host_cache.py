@@ -1,0 +1,65 @@
+"""What is known of the hosts met last, read again when an older one is met."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+State = TypeVar("State")
+
+
+class HostCache(Generic[State]):
+    """Host -> its state, within a weight over all hosts; the host met longest ago is evicted first.
+
+    Nothing is written back: whoever changes a state has written the same to the store, so that *read* makes it again.
+
+    Args:
+        read: Makes the state of a host from the store.
+        most: Weight of all states together; one host alone may weigh more.
+        weigh: Weight of a state, in whatever *most* counts; asked each time the host is met.
+    """
+
+    def __init__(self, read: Callable[[str], State], most: float, weigh: Callable[[State], int]) -> None:
+        self._read, self._most, self._weigh = read, most, weigh
+        self._states: OrderedDict[str, State] = OrderedDict()
+        self._weights: dict[str, int] = {}
+        self.weight = 0
+
+    def of(self, host: str) -> State:
+        """Return the state of *host*, reading it if it is not held."""
+        state = self._states.get(host)
+        if state is None:
+            state = self._states[host] = self._read(host)
+        else:
+            self._states.move_to_end(host)
+        weight = self._weigh(state)
+        self.weight += weight - self._weights.get(host, 0)
+        self._weights[host] = weight
+        while self.weight > self._most and len(self._states) > 1:
+            self.forget(next(iter(self._states)))
+        return state
+
+    def peek(self, host: str) -> State | None:
+        """Return the state of *host* if it is held."""
+        return self._states.get(host)
+
+    def forget(self, host: str) -> None:
+        """Let the state of *host* be read again when it is met."""
+        if self._states.pop(host, None) is not None:
+            self.weight -= self._weights.pop(host)
+
+    def clear(self) -> None:
+        """Forget every host."""
+        self._states.clear()
+        self._weights.clear()
+        self.weight = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._states)
+
+    def __contains__(self, host: str) -> bool:
+        return host in self._states
+
+    def __len__(self) -> int:
+        return len(self._states)
