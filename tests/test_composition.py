@@ -70,6 +70,8 @@ class TestScheduler:
     async def test_the_users_stays(self, mode):
         result = await crawl(TopicSpider, COPIES, {**self.SETTINGS, "REPLICA_MODE": mode}, seeds=TOP)
         missed = set() if mode == "observe" else {f"{TOP}behind-two", f"{TOP}behind-one"}
+        # What was not kept from being fetched is in the ledger as well.
+        assert ("replica/decision/exact-duplicate-links/fetch" in result.stats) is (mode == "observe")
         # Scrapy's own order is another: one of the two copies is met first, and only its links are followed.
         assert len(set(COPIES) - set(result.urls)) == len(missed) // 2
         assert set(COPIES) - set(result.urls) <= missed
