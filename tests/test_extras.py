@@ -67,8 +67,8 @@ def test_a_crawl(bare, tmp_path):
     ("arguments", "extra"),
     [
         (["rehearse", "file", "--seeds", "http://a.example/"], "warc"),
-        (["eval", "visits", "file", "--topic", "x"], "test"),
-        (["eval", "text", "file"], "test"),
+        (["eval", "visits", "file", "--topic", "x"], "eval"),
+        (["eval", "text", "file"], "eval"),
     ],
 )
 def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):
