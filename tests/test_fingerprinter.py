@@ -5,12 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter
+from w3lib.url import canonicalize_url
 
-from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
+from scrapy_replica.address import host_of
+from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints, canonical_url
+from scrapy_replica.crawldb.sqlite.database import host_key
 from scrapy_replica.sites.aliases import Aliases
 
 HOSTS = ("a.example", "A.Example", "a.example:8080", "user@b.example", "[::1]", "xn--bcher-kva.example", "10.0.0.1", "")
@@ -23,7 +26,24 @@ class LastOfPath(RequestFingerprinter):
         return request.url.rpartition("/")[2].encode().ljust(8)
 
 
+class TestCanonical:
+    @settings(max_examples=500)
+    @given(
+        st.sampled_from(("http://a.example/", "https://a-b.c/", "http://A.x/", "http://a..b/", "http://a")),
+        st.text("ab/.-_~?=&%#:1A ", max_size=14),
+    )
+    def test_equals_w3lib(self, host, rest):
+        assert canonical_url(host + rest) == canonicalize_url(host + rest)
+
+
 class TestKeys:
+    @given(st.sampled_from(HOSTS), st.text("abC/%.~=&?#é ;", max_size=20))
+    def test_they_are_made_of_scrapys_fingerprint(self, host, rest):
+        request = Request(f"http://{host}/{rest}")
+        keys = UrlFingerprints(RequestFingerprinter())
+        digest = RequestFingerprinter().fingerprint(request)
+        assert keys.of_url(request.url) == host_key(host_of(request.url), digest)
+
     @given(st.sampled_from(HOSTS), st.text("abC/%.~=&?#é ;", max_size=20))
     def test_a_url_and_its_request_have_one_key(self, host, rest):
         url = Request(f"http://{host}/{rest}").url

@@ -15,7 +15,6 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.job import job_dir
 
 from scrapy_replica.address import host_of
@@ -167,7 +166,7 @@ class ReplicaExtension:
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
         for line in getattr(robotparser, "clean_params", ()):
-            self.crawl.dust.clean_param(urlparse_cached(request).netloc, line)
+            self.crawl.dust.clean_param(host_of(request.url), line)
 
     # Pages
 

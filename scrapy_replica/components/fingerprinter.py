@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING
 
 from scrapy import Request
-from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
 from w3lib.url import canonicalize_url
 
-from scrapy_replica.address import hostname_of
+from scrapy_replica.address import host_of
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.sqlite.database import host_key
@@ -59,7 +59,7 @@ class ReplicaFingerprinter:
             return request
         for rename in (self._aliases.canonical_url if self._aliases else None, self.rewritten):
             if rename is not None:
-                url = rename(request.url, urlparse_cached(request).hostname or "")
+                url = rename(request.url, host_of(request.url))
                 if url != request.url:
                     request = request.replace(url=url)
         return request
@@ -83,15 +83,37 @@ class UrlFingerprints:
         """Return the key of *request*."""
         if isinstance(self._fingerprinter, ReplicaFingerprinter):
             request = self._fingerprinter.canonical(request)
-        return self._key(urlparse_cached(request).hostname or "", self._innermost.fingerprint(request))
+        if self._is_default and request.method == "GET" and not (request.body or request.meta.get("verbatim_url")):
+            return self.of_url(request.url)
+        return self._key(request.url, self._innermost.fingerprint(request))
 
     def of_url(self, url: str) -> int:
         """Return the key of a plain GET of *url* as it stands: what it is rewritten to has a key of its own."""
         if not self._is_default:
-            return self._key("", self._innermost.fingerprint(Request(url)))
-        # What Scrapy's own fingerprinter hashes, without the Request: 14 us instead of 30.
-        data = f'{{"body": "", "headers": {{}}, "method": "GET", "url": {json.dumps(canonicalize_url(url))}}}'
-        return self._key(hostname_of(url), hashlib.sha1(data.encode()).digest())
+            return self._key(url, self._innermost.fingerprint(Request(url)))
+        # What Scrapy's own fingerprinter hashes, without the Request: 4 us instead of 30 for most URLs.
+        data = f'{{"body": "", "headers": {{}}, "method": "GET", "url": {json.dumps(canonical_url(url))}}}'
+        return self._key(url, hashlib.sha1(data.encode()).digest())
 
-    def _key(self, host: str, digest: bytes) -> int:
-        return host_key(host, digest) if self._is_default else int.from_bytes(digest[:8], "big", signed=True)
+    def _key(self, url: str, digest: bytes) -> int:
+        return host_key(host_of(url), digest) if self._is_default else int.from_bytes(digest[:8], "big", signed=True)
+
+
+_CANONICAL = re.compile(
+    r"https?://[a-z0-9.-]+/[A-Za-z0-9._~/-]*(?:\?(\w[\w.-]*=[\w.-]*(?:&\w[\w.-]*=[\w.-]*)*))?", re.ASCII
+)
+
+
+def canonical_url(url: str) -> str:
+    """Return what :func:`w3lib.url.canonicalize_url` does; URLs that plainly are canonical as they stand cost 1 us."""
+    plain = _CANONICAL.fullmatch(url)
+    if plain is not None and "/." not in url and (plain[1] is None or _is_sorted(plain[1])):
+        return url
+    return canonicalize_url(url)
+
+
+def _is_sorted(query: str) -> bool:
+    if "&" not in query:
+        return True
+    arguments = [argument.split("=", 1) for argument in query.split("&")]
+    return arguments == sorted(arguments)

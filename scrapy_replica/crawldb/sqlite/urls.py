@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from scrapy_replica.address import name_of
 from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, Waiting
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
@@ -79,7 +80,7 @@ class UrlTable:
 
     def host_id(self, name: str, slot: str | None = None) -> int:
         """Return the number of the host in that download slot, entering it if it is new."""
-        slot = slot_of(name) if slot is None else slot
+        slot = name_of(name) if slot is None else slot
         host = self._hosts.get((name, slot))
         if host is None:
             host = len(self._rows) + 1
@@ -328,9 +329,3 @@ class UrlTable:
         for host in {host for _, host in rows}:
             self._refresh(host)
         return [url for url, _ in rows]
-
-
-def slot_of(host: str) -> str:
-    """Return the download slot that Scrapy gives URLs of *host*: its name without port and brackets."""
-    name, _, port = host.rpartition(":")
-    return (name if name and port.isdigit() else host).strip("[]")
