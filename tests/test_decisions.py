@@ -91,8 +91,8 @@ class TestDuplicates:
     async def test_observing_changes_nothing(self, pages, reason):
         result = await of_mode("observe", pages)
         plain = await crawl(TopicSpider, pages, {"CONCURRENT_REQUESTS": 1}, seeds=TOP)
-        assert set(result.urls) == set(plain.urls) == set(pages)
-        assert result.urls.index(f"{TOP}behind-two") < result.urls.index(f"{TOP}behind-other")
+        assert result.urls == plain.urls
+        assert set(result.urls) == set(pages)
         assert decisions(result) == {f"{reason}-duplicate-links/fetch": 1}
 
     async def test_a_dropped_url_comes_back_by_a_better_page(self):
@@ -233,8 +233,8 @@ class TestAliases:
 
     async def test_observing_fetches_both(self, aliased):
         result = await of_mode("observe", self.PAGES, **aliased("m.b.example b.example"))
-        assert set(result.urls) == set(self.PAGES) - {"http://b.example:8080/y"}
-        assert decisions(result) == {"manual-alias/fetch": 2}
+        assert set(result.urls) == {TOP, "http://m.b.example/x?q=1", "http://b.example/x?q=1"}
+        assert decisions(result) == {"manual-alias/fetch": 1}
 
     @pytest.mark.parametrize(
         ("lines", "message"),

@@ -156,6 +156,9 @@ class ReplicaSpiderMiddleware:
             return False
         if decision.action is Action.DEMOTE:
             request.priority -= DEMOTED_PRIORITY
+        crawl = self._extension.crawl
+        if decision.reason is not None and new.key is not None and not crawl.store.urls.find([new.key]):
+            crawl.decided(request.url, decision)
         return True
 
     def _end(self, observation: Observation) -> None:

@@ -149,6 +149,12 @@ class Crawl:
         self.store.urls.finish([url_id])
         return url_id
 
+    def decided(self, url: str, decision: Decision) -> None:
+        """Write *decision* down about a URL that another scheduler fetches all the same, once for each reason."""
+        url_id = self.url_id(url)
+        if decision.reason is not None and not self.store.ledger.knows(url_id, decision.reason):
+            self.intake.record(url_id, url, decision)
+
     def failed(self, url_id: int, status: int | None, error: str | None) -> None:
         """Take note that a fetch brought no page: another status, another type, or no response."""
         if not self.store.pages.has_page(url_id):
