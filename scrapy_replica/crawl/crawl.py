@@ -36,9 +36,6 @@ MAX_SEEN = 50_000
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
 
-NOVEL = {Novelty.NOVEL.value: True, Novelty.EXACT_DUPLICATE.value: False, Novelty.NEAR_DUPLICATE.value: False}
-"""What a page of an earlier run means to the budgets; of short ones it is not known any more."""
-
 
 class Crawl:
     """Holds the rooms together.
@@ -65,11 +62,9 @@ class Crawl:
         self.fingerprint, self._now, self._sink = fingerprint, now, sink
         self._best_score: dict[str, float] = {}
         self._duplicates = Duplicates(db.pages, config)
-        self._guard = Guard(config)
-        for url, novelty in db.pages.novelties():
-            self._guard.count(url, is_novel=NOVEL.get(novelty))
-        self.replicas = Replicas(config, db, now)
-        self.dust = Dust(config, db, now)
+        self._guard = Guard(config, db.pages)
+        self.replicas = Replicas(config, db, now, self._duplicates.index)
+        self.dust = Dust(config, db, now, db.ledger)
         self.forms = Forms(db.forms)
         self.repetition = Repetition(db.blocks)
         self.may_enter_probes = False
@@ -136,6 +131,7 @@ class Crawl:
                 relevance,
                 novelty.value,
                 twin.url_id if twin else None,
+                is_news,
             )
         )
         if page.ip is not None:
@@ -144,12 +140,13 @@ class Crawl:
         self.counts["form/found"] += self.forms.shown(page.forms)
         if is_new:
             self._pages += 1
-            self._guard.count(page.url, is_novel=is_news)
+            self._guard.count(page.url, page.host, is_novel=is_news)
             if novelty is Novelty.NOVEL:
                 self.repetition.add(page)
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
         self._consequences.of_page(observation)
         self._count(observation)
+        self.replicas.work()
         self._unshown.add(url_id)
         return observation
 

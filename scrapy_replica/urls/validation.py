@@ -114,14 +114,3 @@ class RuleWatch:
         centre = share + z * z / (2 * count)
         margin = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
         return max((centre - margin) / (1 + z * z / count), 0.0)
-
-
-def generalised(rules: Iterable[Rule], min_hosts: int = 3) -> list[Rule]:
-    """Return the rules that hold on at least *min_hosts* hosts, for any host: priors to be confirmed on a new one."""
-    hosts: dict[tuple[object, object], set[str]] = {}
-    first: dict[tuple[object, object], Rule] = {}
-    for rule in rules:
-        what = rule.context, rule.transformation
-        hosts.setdefault(what, set()).add(rule.host)
-        first.setdefault(what, rule)
-    return [first[what].anywhere() for what, names in hosts.items() if len(names - {""}) >= min_hosts]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.decision import Decision, Reason
 
@@ -47,13 +45,14 @@ class Ledger:
         ).rowcount
         return changed > 0
 
-    def targets(self) -> Iterator[tuple[str, list[int]]]:
-        """Yield (canonical form, ids of DUST rules) of every form that was to be fetched in the place of others."""
+    def rules_for(self, form: str) -> list[int]:
+        """Return the ids of the DUST rules because of which the canonical *form* was to be fetched for others."""
         rows = self._read(
-            "SELECT DISTINCT json_extract(evidence, '$.canonical'), json_extract(evidence, '$.rules') FROM decisions"
-            " WHERE reason = 'dust-rule' AND json_extract(evidence, '$.fetched') = 0"
+            "SELECT DISTINCT json_extract(evidence, '$.rules') FROM decisions WHERE reason = 'dust-rule'"
+            " AND json_extract(evidence, '$.fetched') = 0 AND json_extract(evidence, '$.canonical') = ?",
+            (form,),
         )
-        yield from ((form, json.loads(rules)) for form, rules in rows)
+        return [rule for (rules,) in rows for rule in json.loads(rules)]
 
     def outcomes(self) -> dict[str, int]:
         """Return outcome -> number of URLs that were to be dropped and were fetched all the same."""

@@ -103,6 +103,7 @@ CREATE TABLE orders (                 -- what a person told the crawl to do
 CREATE TABLE rules (
     id INTEGER PRIMARY KEY,
     rule TEXT NOT NULL,               -- JSON
+    host TEXT NOT NULL,               -- host (and port) that it is for; empty or .domain for many
     state TEXT NOT NULL,              -- candidate, acting, withdrawn or disabled
     is_manual INTEGER NOT NULL,       -- a person gave it
     at REAL NOT NULL,
@@ -111,6 +112,7 @@ CREATE TABLE rules (
     images INTEGER NOT NULL DEFAULT 0, -- images that were the page of their URL, less those that do not exist
     proofs TEXT NOT NULL DEFAULT '[]' -- JSON: [image, URLs fetched on purpose for it] of each pair that was to prove it
 );
+CREATE INDEX rules_of_host ON rules (host);
 CREATE INDEX decided ON decisions (url);
 CREATE TABLE forms (
     id INTEGER PRIMARY KEY,
