@@ -74,6 +74,8 @@ class Met:
 
     n_known: int = 0
     """URLs told."""
+    n_listed: int = 0
+    """Path suffixes of them that went into the lists."""
     n_pages: int = 0
     n_probes: int = 0
     in_links: int = 0
@@ -181,6 +183,7 @@ class Candidates:
             sharers = self.lists.add(place, suffix, number)
             if sharers is None:
                 continue
+            met.n_listed += 1
             for name, other_prefix in sharers.places:
                 pair = self.pair(host, name)
                 pair.n_suffixes += 1

@@ -28,8 +28,10 @@ _WELL_KNOWN = 5
 """Comparable pages from which two hosts can contradict each other."""
 _MAX_MEMBERS = 10
 """Copies of a group that a new member is held against."""
-_GROWTH = 8
-"""A pair is looked at again when one of its hosts has so many-th more pages."""
+_GROWTH = 32
+"""A pair is looked at again when one of its hosts has grown by this part of its pages."""
+_PROMISE = 0.1
+"""Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
 _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
 _MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 8
@@ -137,6 +139,19 @@ class Detector:
         first, second = pair.next_look
         return (self._n_pages(pair.first) >= first or self._n_pages(pair.second) >= second) and self._may_judge(pair)
 
+    def _next_look(self, pair: Pair) -> tuple[int, int]:
+        """Return the pages of either host from which *pair* is looked at again; one without promise seldom."""
+        part = _GROWTH if self._is_promising(pair) else 1
+        n_first, n_second = self._n_pages(pair.first), self._n_pages(pair.second)
+        return n_first + n_first // part + 1, n_second + n_second // part + 1
+
+    def _is_promising(self, pair: Pair) -> bool:
+        """Tell, without their evidence, whether the two may have much in common."""
+        if pair.n_near:
+            return True
+        listed = (met.n_listed for host in (pair.first, pair.second) if (met := self.candidates.met.get(host)))
+        return pair.n_suffixes >= _PROMISE * min(listed, default=0)
+
     def _n_pages(self, host: str) -> int:
         met = self.candidates.met.get(host)
         return met.n_pages if met is not None else 0
@@ -232,8 +247,7 @@ class Detector:
     def _consider(self, pair: Pair, findings: Findings) -> None:
         """Judge *pair* if the pages fetched on both have grown enough; else ask for probes."""
         comparison = self.compare(pair)
-        n_first, n_second = self._n_pages(pair.first), self._n_pages(pair.second)
-        pair.next_look = n_first + n_first // _GROWTH + 1, n_second + n_second // _GROWTH + 1
+        pair.next_look = self._next_look(pair)
         if self._has_grown(pair, comparison):
             pair.judged_at = comparison.n_common
             if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, findings):

@@ -6,10 +6,12 @@ from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.pages import TextPlace
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.sites.alignment import MAX_HOSTS, normal_path
-from scrapy_replica.sites.evidence import MAX_PATHS, MIN_WORDS, HostEvidence, PageMark, origin_of, path_of
+from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, origin_of, path_of
 from scrapy_replica.sites.memory import MAX_DISTANCE_BITS, NearText
 from scrapy_replica.sites.neighbours import Neighbours
 
+MAX_WAITING = 500
+"""Waiting URLs of a host that are read, the best first."""
 MAX_NEAR = 20
 """Near texts looked at for one page, the nearest first."""
 
@@ -36,7 +38,7 @@ class StoredEvidence:
                 Neighbours.from_json(page.neighbours).tell(evidence)
                 evidence.add_page(normal, PageMark.unpack(page.mark))
                 evidence.first_seen = min(evidence.first_seen, page.fetched_at)
-        for url in self._db.waiting_urls(host, MAX_PATHS):
+        for url in self._db.waiting_urls(host, MAX_WAITING):
             urls.append(url)
             path = path_of(url)
             evidence.add_path(normal_path(path), path)
