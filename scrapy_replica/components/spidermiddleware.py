@@ -194,7 +194,7 @@ class _Outputs:
                 self._step = None
             except StopAsyncIteration:
                 self.is_at_end = True
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - raised after what came before
                 self._error = error
         return batch
 
@@ -221,7 +221,7 @@ def _rest(step: Any, waited_for: Any) -> Generator[Any, Any, Any]:
         except GeneratorExit:
             step.close()
             raise
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - handed on
             thrown = error
         try:
             waited_for = step.send(sent) if thrown is None else step.throw(thrown)

@@ -154,7 +154,7 @@ def _features(candidates: Candidates, a: str, b: str) -> tuple[list[float], int,
     pair = candidates.pairs.get((a, b))
     if pair is None or not pair.is_candidate:
         return [np.nan] * len(RAW), 0, False
-    comparison = Comparison(candidates.hosts[a], candidates.hosts[b], pair.election.winner())
+    comparison = Comparison(candidates.host(a), candidates.host(b), pair.election.winner())
     return features_of(comparison, RAW), len(comparison.aligned), True
 
 
