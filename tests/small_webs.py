@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ Key = tuple[str, str, str]
 """Method, URL and body: what a server sees of a request."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Node:
     """One URL of a small web, and how the spider asks for it."""
 
@@ -57,6 +57,11 @@ class Node:
     """What ``meta`` and ``cb_kwargs`` hold: ``plain``, ``mutable``, ``shared`` with the spider, ``unpicklable``."""
     has_errback: bool = False
 
+    def __repr__(self) -> str:
+        """Only what is not ordinary."""
+        values = ((f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default)
+        return f"Node({', '.join(f'{name}={value!r}' for name, value in values)})"
+
 
 @dataclass(frozen=True)
 class SmallWeb:
@@ -64,6 +69,11 @@ class SmallWeb:
 
     nodes: tuple[Node, ...]
     starts: tuple[tuple[int, bool], ...] = ((0, True),)
+
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:
+        """How hypothesis shows a web that fails: what is not ordinary, a node a line."""
+        lines = (f"{number}: {node!r}" for number, node in enumerate(self.nodes) if node != Node())
+        printer.text("\n".join([f"{len(self.nodes)} nodes, starts={self.starts}", *lines]))
 
     def url(self, number: int) -> str:
         return f"http://h{self.nodes[number].host}.example/{number}"
@@ -83,36 +93,47 @@ class SmallWeb:
         return (kind, number) if kind == "own" else ("group", group)
 
 
+def quirks(n: int, number: int, *, is_storable: bool, is_slow: bool) -> st.SearchStrategy[dict[str, Any]]:
+    """What is not ordinary about node *number* of *n*: few things at a time, so that a web that fails shrinks fast."""
+    numbers = st.lists(st.integers(0, n - 1), min_size=1, max_size=2).map(tuple)
+    groups = [(kind, group) for kind in ("same", "near", "short") for group in (0, 1)]
+    one_of: dict[str, st.SearchStrategy[Any]] = {
+        "content": st.sampled_from(groups),
+        "is_titled": st.just(True),
+        "made": numbers,
+        "leaves": st.integers(1, 2),
+        "posts": numbers,
+        "raises_after": st.integers(0, 3),
+        "is_asynchronous": st.just(True),
+        "priority": st.sampled_from([5, -5, -1000]),
+        "carries": st.sampled_from(["plain", "mutable"] + ([] if is_storable else ["shared", "unpicklable"])),
+        "has_errback": st.just(True),
+    }
+    if is_slow:
+        one_of["is_slow"] = st.just(True)
+    if number < n - 1:
+        one_of["again"] = st.integers(number + 1, n - 1)
+    pairs = st.sampled_from([*one_of, "content"]).flatmap(lambda name: st.tuples(st.just(name), one_of[name]))
+    return st.lists(pairs, max_size=4).map(dict)
+
+
 @st.composite
 def small_webs(draw: st.DrawFn, *, is_storable: bool = False, is_slow: bool = True) -> SmallWeb:
-    """Webs of 3 to 12 nodes; *is_storable*: every request can be written to disk."""
+    """Webs of 3 to 12 nodes; *is_storable*: every request can be written to disk; not *is_slow*: no callback waits."""
     n = draw(st.integers(3, 12))
     numbers = st.integers(0, n - 1)
-    few = st.lists(numbers, max_size=2).map(tuple)
-    carried = ["nothing", "nothing", "plain", "mutable"] + ([] if is_storable else ["shared", "unpicklable"])
-    # Half of the nodes are pages: otherwise most webs would end at their first.
-    kinds = ["page"] * 6 + ["moved", "kept", "missing", "broken", "refused", "flaky"]
-    nodes = [
-        Node(
-            kind=draw(st.sampled_from(kinds)) if number else "page",
-            host=draw(st.integers(0, 2)),
-            target=draw(numbers),
-            content=draw(st.sampled_from([("own", 0)] * 3 + [(k, g) for k in ("same", "near", "short") for g in (0, 1)])),
-            is_titled=draw(st.booleans()),
-            links=tuple(draw(st.lists(numbers, max_size=5))),
-            made=draw(few) if draw(st.booleans()) else (),
-            leaves=draw(st.sampled_from([0, 0, 1, 2])),
-            posts=draw(few) if draw(st.booleans()) else (),
-            again=draw(st.none() | st.integers(number + 1, n - 1)) if number < n - 1 else None,
-            raises_after=draw(st.sampled_from([None, None, None, 0, 1, 3])),
-            is_slow=is_slow and draw(st.sampled_from([False, False, True])),
-            is_asynchronous=draw(st.booleans()),
-            priority=draw(st.sampled_from([0, 0, 0, 5, -5, -1000])),
-            carries=draw(st.sampled_from(carried)),
-            has_errback=draw(st.booleans()),
-        )
-        for number in range(n)
-    ]
+    # Two of three nodes are pages: otherwise most webs would end at their first.
+    kinds = st.sampled_from(["page"] * 12 + ["moved", "kept", "missing", "broken", "refused", "flaky"])
+    nodes = []
+    for number in range(n):
+        quirk = dict(draw(quirks(n, number, is_storable=is_storable, is_slow=is_slow)))
+        if quirk.get("is_slow"):
+            quirk["is_asynchronous"] = True
+        kind = draw(kinds) if number else "page"
+        if kind in {"moved", "kept"}:
+            quirk["target"] = draw(numbers)
+        links = tuple(draw(st.lists(numbers, max_size=5)))
+        nodes.append(Node(kind, draw(st.integers(0, 2)), links=links, **quirk))
     starts = draw(st.lists(st.tuples(numbers, st.booleans()), max_size=2))
     return SmallWeb(tuple(nodes), ((0, True), *starts))
 
@@ -166,7 +187,8 @@ class Asked:
 
     key: Key
     is_link: bool
-    dont_filter: bool
+    is_unfiltered: bool
+    """It is to be fetched once more, whatever is known; a start may be known from an earlier run."""
 
 
 class SmallSpider(Spider):
@@ -188,7 +210,9 @@ class SmallSpider(Spider):
 
     async def start(self) -> Any:
         for number, dont_filter in self.web.starts:
-            yield self.ask(number, dont_filter=dont_filter)
+            request = self.ask(number, dont_filter=dont_filter)
+            self.asked[-1].is_unfiltered = False
+            yield request
 
     def ask(self, number: int, url: str | None = None, *, is_link: bool = False, **arguments: Any) -> Request:
         """A request for a node, or for a leaf of it at *url*."""
@@ -330,14 +354,15 @@ def lost(web: SmallWeb, crawled: Crawled) -> list[str]:
 
 def lost_requests(web: SmallWeb, crawled: Crawled) -> Iterator[str]:
     fetched = crawled.fetched
-    unfiltered = Counter(asked.key for asked in crawled.asked if asked.dont_filter)
+    unfiltered = Counter(asked.key for asked in crawled.asked if asked.is_unfiltered)
     for asked in crawled.asked:
         is_enough = fetched[asked.key] >= max(1, unfiltered[asked.key])
         if is_enough or (asked.is_link and is_saved(web, crawled, asked.key[1])):
             continue
-        kind = "a link" if asked.is_link else "what the callback made up"
+        kind = "link" if asked.is_link else "request that no link led to"
+        wanted = f" instead of {unfiltered[asked.key]}" if unfiltered[asked.key] else ""
         decisions = [decision for decision in crawled.decisions if decision["url"] == asked.key[1]]
-        yield f"{asked} ({kind}) was fetched {fetched[asked.key]} times; decisions: {decisions or 'none'}"
+        yield f"{kind} {asked.key} fetched {fetched[asked.key]} times{wanted}; decisions: {decisions or 'none'}"
 
 
 def is_saved(web: SmallWeb, crawled: Crawled, url: str) -> bool:
