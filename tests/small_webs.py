@@ -406,12 +406,12 @@ def lost_items(web: SmallWeb, crawled: Crawled) -> Iterator[str]:
     yield from (f"{item} came without what its request carried" for item in crawled.items if not item.get("is_whole", 1))
 
 
-def differences(plain: Crawled, ours: Crawled) -> list[str]:
-    """Return in words what two crawls that should be equal did not both do."""
+def differences(plain: Crawled, ours: Crawled, *, is_counted: bool = True) -> list[str]:
+    """Return in words what two crawls that should be equal did not both do; not *is_counted*: at all."""
     pairs = (("request", plain.fetched, ours.fetched), ("item", plain.items_by_key, ours.items_by_key))
     return [
         f"{what} {key}: plain Scrapy {before[key]}, with the add-on {after[key]}"
         for what, before, after in pairs
         for key in {**before, **after}
-        if before[key] != after[key]
+        if (before[key] != after[key] if is_counted else bool(before[key]) != bool(after[key]))
     ]

@@ -53,11 +53,11 @@ async def acted(web: SmallWeb, mode: str, folder: Path, **more) -> Crawled:
     return await crawl(Server(web), {**REPLICA, "REPLICA_MODE": mode, "REPLICA_LEDGER": f"{folder}/ledger", **more})
 
 
-def assert_nothing_is_lost(web: SmallWeb, plain: Crawled, ours: Crawled) -> None:
+def assert_nothing_is_lost(web: SmallWeb, plain: Crawled, ours: Crawled, *, is_counted: bool = True) -> None:
     assert_none(lost(web, ours))
     assert_none([f"{key}: fetched though plain Scrapy does not" for key in ours.fetched - plain.fetched])
     if not ours.has_saved:
-        assert_none(differences(plain, ours))
+        assert_none(differences(plain, ours, is_counted=is_counted))
 
 
 @given(small_webs())
@@ -97,7 +97,10 @@ class TestActing:
 
 
 class TestStopAndResume:
-    """Closed after some pages and started again on the same job."""
+    """Closed after some pages and started again on the same job.
+
+    ``Spider.start()`` runs again then, and what it asks for is known: how often a start is fetched is not compared.
+    """
 
     @given(small_webs(is_storable=True), st.integers(1, 8))
     @examples(40)
@@ -105,7 +108,9 @@ class TestStopAndResume:
         with tempfile.TemporaryDirectory() as folder:
             plain = await crawl(Server(web), {})
             ours = await in_two_runs(web, stop_after, folder, REPLICA_MODE="observe", **FRONTIER)
-        assert_none(differences(plain, ours))
+        assert_none(lost(web, ours))
+        assert_none(differences(plain, ours, is_counted=False))
+        assert_none([f"{key}: fetched more often than by plain Scrapy" for key in ours.fetched - plain.fetched])
 
     @given(small_webs(is_storable=True), st.integers(1, 8), ACTING)
     @examples(40)
@@ -113,12 +118,11 @@ class TestStopAndResume:
         with tempfile.TemporaryDirectory() as folder:
             plain = await crawl(Server(web), {})
             ours = await in_two_runs(web, stop_after, folder, REPLICA_MODE=mode, **FRONTIER)
-        assert_nothing_is_lost(web, plain, ours)
+        assert_nothing_is_lost(web, plain, ours, is_counted=False)
 
     @given(small_webs(is_storable=True), st.integers(1, 8), st.sampled_from(["observe", "demote", "drop"]))
     @examples(30)
     async def test_with_scrapys_scheduler(self, web, stop_after, mode):
-        """Scrapy fetches start requests with ``dont_filter`` again when it resumes."""
         with tempfile.TemporaryDirectory() as folder:
             ours = await in_two_runs(web, stop_after, folder, REPLICA_MODE=mode, **SCRAPYS)
         assert_none(lost(web, ours))

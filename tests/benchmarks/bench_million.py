@@ -160,23 +160,23 @@ class Recorder:
 
     def __init__(self, crawler: Any, job: Path, pages: int, every: int) -> None:
         self._crawler, self._job, self._limit, self._every = crawler, job, pages, every
-        self._pages = 0
+        self.pages = 0
         self._stalls = Stalls()
         self._wall, self._cpu = time.monotonic(), time.process_time()
         crawler.signals.connect(self._received, signals.response_received)
 
     def _received(self) -> None:
-        self._pages += 1
+        self.pages += 1
         self._stalls.page()
-        if self._pages % self._every == 0:
+        if self.pages % self._every == 0:
             self._record()
-        if self._pages == self._limit:
+        if self.pages == self._limit:
             self._closing = asyncio.ensure_future(self._crawler.engine.close_spider_async(reason="pages"))
 
     def _record(self) -> None:
         wall, cpu = time.monotonic(), time.process_time()
         line = {
-            "pages": self._pages,
+            "pages": self.pages,
             "rss_mb": rss_mb(),
             "pages_s": self._every / (wall - self._wall),
             "cpu_ms": 1e3 * (cpu - self._cpu) / self._every,
@@ -224,10 +224,10 @@ def crawl(options: argparse.Namespace) -> None:
     begun = time.monotonic()
     process = AsyncCrawlerProcess(settings_of(options))
     crawler = process.create_crawler(TopicSpider)
-    Recorder(crawler, options.job / "job", options.pages, options.every)
+    recorder = Recorder(crawler, options.job / "job", options.pages, options.every)
     process.crawl(crawler, seeds=GeneratedWeb(options.hosts, options.known).url(0))
     process.start()
-    assert GeneratedHandler.first is not None
+    assert recorder.pages and GeneratedHandler.first is not None
     stats = crawler.stats.get_stats()
     decisions = {name.split("/", 2)[2]: n for name, n in stats.items() if name.startswith("replica/decision/")}
     figures = {"first_request_s": round(GeneratedHandler.first - begun, 2), "rss_mb": round(rss_mb(), 1)}
