@@ -11,7 +11,6 @@ import itertools
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import time
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from pydoc_web import Truth
 
 FOLDER = Path("demo")
+JOB = FOLDER / "job"
+LEDGER = FOLDER / "decisions.jsonl"
 SHARES = (10, 25, 50, 100)
 """Percent of the pages after which the pages on topic are counted."""
 SCRAPY = (sys.executable, "-m", "scrapy")
@@ -42,7 +43,8 @@ def main() -> int:
     parser.add_argument("--topic", help="examples of the topic for --warc; see REPLICA_TOPIC")
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
-    shutil.rmtree(FOLDER / "job", ignore_errors=True)
+    shutil.rmtree(JOB, ignore_errors=True)
+    LEDGER.unlink(missing_ok=True)
     if options.warc:
         return rehearse(options.warc, options.topic, options.pages)
     return crawl(options.pages)
@@ -83,10 +85,10 @@ def plain_command(pages: int, output: Path) -> list[str]:
 
 def addon_command(pages: int, output: Path) -> list[str]:
     """What a user types: ``scrapy replica crawl SEEDS --topic FOLDER --job DIR``."""
-    options = ["--topic", str(FOLDER / "topic"), "--job", str(FOLDER / "job"), "--max-pages", str(pages)]
+    options = ["--topic", str(FOLDER / "topic"), "--job", str(JOB), "--max-pages", str(pages)]
     command = [*SCRAPY, "replica", "crawl", str(FOLDER / "seeds.txt"), *options, "-o", str(output)]
     # The command is polite to strangers (1 request a second to a host); this web is our own.
-    command += ["-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8"]
+    command += ["-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8", "-s", f"REPLICA_LEDGER={LEDGER}"]
     say("  " + " ".join(["scrapy", *command[len(SCRAPY) :]]))
     return [*command, "--json", "-L", "ERROR"]
 
@@ -122,7 +124,7 @@ def rehearse(warc: str, topic: str | None, pages: int) -> int:
     say(f"{len(seeds)} front pages of {warc} are the seeds, e.g. {seeds[0]}")
     order = ["--topic", topic] if topic else ["--strategy", "breadth-first"]
     columns: list[dict[str, float]] = []
-    for name, options in (("plain", ["--plain"]), ("pages", ["--job", str(FOLDER / "job")])):
+    for name, options in (("plain", ["--plain"]), ("pages", ["--job", str(JOB), "-s", f"REPLICA_LEDGER={LEDGER}"])):
         output = FOLDER / f"{name}.jsonl"
         output.unlink(missing_ok=True)
         command = ["replica", "rehearse", warc, "--seeds", str(FOLDER / "seeds.txt"), *order, *options]
@@ -192,19 +194,13 @@ def print_decisions(figures: dict[str, float]) -> None:
 
 def print_ledger() -> None:
     """Print where the ledger lies, and what ``explain`` says of one URL in it."""
-    job = FOLDER / "job"
-    file = job / "replica.sqlite"
-    print(f"\nLedger: {file} (SQLite, table decisions)")
-    db = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
-    row = db.execute(
-        "SELECT urls.url FROM decisions JOIN urls ON urls.id = decisions.url"
-        " ORDER BY decisions.action = 'drop' DESC, decisions.id DESC LIMIT 1"
-    ).fetchone()
-    db.close()
-    if row is not None:
-        command = ["replica", "explain", row[0], "--job", str(job)]
-        print(f"\n$ scrapy replica explain '{row[0]}' --job {job}")
-        print(run([*SCRAPY, *command], dict(os.environ)), end="")
+    print(f"\nLedger: {JOB / 'replica.sqlite'} (SQLite, table decisions), and as lines of JSON {LEDGER}")
+    with LEDGER.open(encoding="utf-8") as lines:
+        decisions = [json.loads(line) for line in lines]
+    if decisions:
+        url = max(decisions, key=lambda decision: (decision["action"] == "drop", decision["at"]))["url"]
+        print(f"\n$ scrapy replica explain '{url}' --job {JOB}")
+        print(run([*SCRAPY, "replica", "explain", url, "--job", str(JOB)], dict(os.environ)), end="")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import pytest
 from scrapy.cmdline import execute
 
 from scrapy_replica.address import host_of
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.schema import STATE_NAMES
+from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.crawldb.contract import URGENT, NewUrl, Saved, State
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.sites.aliases import Aliases
@@ -24,19 +26,26 @@ MOVED = Verdict("b.example", "a.example", "mirror", "docs", 0.87, 12, {"teq": 1.
 
 @pytest.fixture
 def job(tmp_path):
-    db = SqliteCrawlDB(tmp_path / FILE_NAME)
+    db = SqliteCrawlDB(tmp_path)
     db.verdicts.enter(JUDGED, 1_700_000_000.0, 1_800_000_000.0)
     db.verdicts.enter(MOVED, 1_700_000_100.0, None)
     db.verdicts.enter(Verdict("c.example", "a.example", "", "", 0.9, 5), 1_700_000_000.0, 1_800_000_000.0)
     db.verdicts.end("c.example", "withdrawn")
+    enter(db, "http://a.example/0", "a.example", 10)
     for number, action in enumerate((Action.DROP, Action.REWRITE, Action.FETCH)):
-        url_id = db.discover_dropped(NewUrl(f"http://www.a.example/{number}", "www.a.example", number))
+        is_saved = action is not Action.FETCH
+        url_id = enter(db, f"http://www.a.example/{number}", "www.a.example", number, is_dropped=is_saved)
         db.ledger.record(url_id, Decision(action, Action.DROP, Reason.REPLICA_HOST), 1_700_000_001.0)
-    for host in ("a.example", "c.example"):
-        db.discover(NewUrl(f"http://{host}/", host, hash(host)))
-    db.commit()
+        if is_saved:
+            db.saved.save([Saved(url_id, "host www.a.example", 10 + number)])
+    enter(db, "http://c.example/", "c.example", 20)
+    enter(db, "http://www.a.example:8080/", "www.a.example:8080", 21, slot="mine", priority=3, score=0.5)
     db.close()
     return tmp_path
+
+
+def enter(db, url, host, key, **fields):
+    return db.urls.discover([NewUrl(url, host, key, **fields)])[0][0]
 
 
 def replica(capsys, *arguments):
@@ -65,16 +74,15 @@ class TestHosts:
         assert found["verdicts"][0]["evidence"] == {"sm10": 0.8, "alpha_pu": 0.97}
 
     def test_a_kept_host_that_became_a_copy_heads_no_group(self, job, capsys):
-        db = SqliteCrawlDB(job / FILE_NAME)
+        db = SqliteCrawlDB(job)
         db.verdicts.enter(Verdict("a.example", "z.example", "", "", 0.9, 5), 1_700_000_000.0, 1_800_000_000.0)
-        db.commit()
         db.close()
         out = replica(capsys, "hosts", "--job", job)[1]
         assert [line for line in out.splitlines() if not line.startswith(" ")] == ["z.example"]
         assert "  www.a.example of a.example  score" in out
 
     def test_no_verdicts(self, tmp_path, capsys):
-        SqliteCrawlDB(tmp_path / FILE_NAME).close()
+        SqliteCrawlDB(tmp_path).close()
         assert replica(capsys, "hosts", "--job", tmp_path)[1] == "no host is known to be a replica of another\n"
 
     def test_nutch_lines_are_read_as_aliases(self, job, tmp_path, capsys):
@@ -124,6 +132,140 @@ class TestExplain:
     def test_tells_that_a_verdict_ended(self, job, capsys):
         assert "verdict: replica, withdrawn since" in replica(capsys, "explain", "c.example", "--job", job)[1]
 
+    def test_tells_what_is_fetched_in_the_place_of_a_url(self, job, capsys):
+        lines = replica(capsys, "explain", "http://www.a.example/0", "--job", job)[1].splitlines()
+        assert {"state: dropped", "saved by: host www.a.example", "in its place: http://a.example/0"} <= {*lines}
+        assert "in its place: None" not in replica(capsys, "explain", "http://www.a.example/1", "--job", job)[1]
+
+    def test_tells_the_place_in_the_order(self, job, capsys):
+        lines = replica(capsys, "explain", "http://www.a.example:8080/", "--job", job)[1].splitlines()
+        assert {"state: waiting", "priority: 3", "score: 0.5", "demoted: False"} <= {*lines}
+        assert not any(line.startswith("saved by") for line in lines)
+
+    def test_tells_what_is_urgent_in_proper_json(self, job, capsys):
+        db = SqliteCrawlDB(job)
+        db.urls.rescore({20: URGENT})
+        db.close()
+        out = replica(capsys, "explain", "http://c.example/", "--job", job, "--json")[1]
+        assert json.loads(out, parse_constant=pytest.fail)["score"] == "urgent"
+
+    def test_two_services_on_one_name_are_two_hosts(self, job, capsys):
+        lines = replica(capsys, "explain", "www.a.example:8080", "--job", job)[1].splitlines()
+        assert lines == ["host: www.a.example:8080", "urls waiting: 1", "decisions: none, nothing spoke against it"]
+        lines = replica(capsys, "explain", "WWW.a.example", "--job", job)[1].splitlines()
+        assert {"urls waiting: 1", "urls dropped: 2", "  1 URLs: drop (replica-host)"} <= {*lines}
+
+    def test_nothing_is_known(self, job, capsys):
+        for what in ("http://nowhere.example/", "nowhere.example"):
+            code, out, err = replica(capsys, "explain", what, "--job", job)
+            assert (code, out, err.count("\n")) == (1, "", 1)
+
+
+class TestSaved:
+    """What is told to be saved is what is not fetched."""
+
+    def saved(self, job, capsys):
+        return json.loads(replica(capsys, "hosts", "--job", job, "--json")[1])["figures"]["urls_saved"]
+
+    def test_but_not_what_came_back(self, job, capsys):
+        db = SqliteCrawlDB(job)
+        db.saved.restore_for(11, 10)
+        db.close()
+        assert self.saved(job, capsys) == 1
+
+    def test_nor_what_only_waits_behind_the_others(self, job, capsys):
+        db = SqliteCrawlDB(job)
+        url_id = enter(db, "http://www.a.example/9", "www.a.example", 9, is_demoted=True)
+        db.saved.save([Saved(url_id, "host www.a.example", None)])
+        db.close()
+        assert self.saved(job, capsys) == 2
+
+
+class TestOpenJob:
+    """A crawl that has the job open is not disturbed, and sees what it is told."""
+
+    @pytest.fixture
+    def live(self, job):
+        db = SqliteCrawlDB(job)
+        yield db
+        db.close()
+
+    def test_is_read_as_last_committed(self, live, job, capsys):
+        enter(live, "http://d.example/", "d.example", 30)
+        assert replica(capsys, "explain", "d.example", "--job", job)[0] == 1
+        live.commit()
+        assert replica(capsys, "explain", "d.example", "--job", job)[0] == 0
+
+    def test_takes_orders(self, live, job, capsys):
+        assert replica(capsys, "block", "b.example:8080", "--as", "A.example", "--job", job)[0] == 0
+        assert replica(capsys, "allow", "[::1]:8080", "--job", job)[0] == 0
+        told = [(order.host, order.keeper) for order in live.verdicts.orders(0)]
+        assert told == [("b.example:8080", "a.example"), ("[::1]:8080", None)]
+        assert live.verdicts.orders(2) == []
+
+    def test_an_order_waits_for_the_end_of_a_page(self, live, job):
+        def allow():
+            with ordering(job) as orders:
+                orders.allow("b.example")
+
+        enter(live, "http://d.example/", "d.example", 30)
+        person = threading.Thread(target=allow)
+        person.start()
+        person.join(0.3)
+        assert person.is_alive()
+        live.commit()
+        person.join()
+        assert [order.host for order in live.verdicts.orders(0)] == ["b.example"]
+
+
+def garbage(path):
+    path.write_bytes(b"<html>" * 1000)
+
+
+def nothing(path):
+    path.write_bytes(b"")
+
+
+def foreign(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE urls (id INTEGER)")
+        db.commit()
+
+
+def another_version(path):
+    SqliteCrawlDB(path.parent).close()
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE meta SET value = ? WHERE key = 'version'", (b"999",))
+
+
+def damaged(path):
+    db = SqliteCrawlDB(path.parent)
+    for number in range(3000):
+        enter(db, f"http://a.example/{number}", "a.example", number)
+    db.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 4] + bytes(len(whole) - len(whole) // 4))
+
+
+class TestUnreadable:
+    @pytest.mark.parametrize("arguments", [["explain", "a.example"], ["hosts"], ["allow", "a.example"]])
+    @pytest.mark.parametrize("make", [garbage, nothing, foreign, another_version])
+    def test_is_refused_in_one_line_and_left_as_it_is(self, make, arguments, tmp_path, capsys):
+        make(tmp_path / FILE_NAME)
+        before = (tmp_path / FILE_NAME).read_bytes()
+        code, out, err = replica(capsys, *arguments, "--job", tmp_path)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert str(tmp_path / FILE_NAME) in err
+        assert "JOBDIR" in err
+        assert (tmp_path / FILE_NAME).read_bytes() == before
+
+    @pytest.mark.parametrize("what", ["a.example", "http://a.example/2999"])
+    def test_damage_is_told_in_one_line(self, what, tmp_path, capsys):
+        damaged(tmp_path / FILE_NAME)
+        code, out, err = replica(capsys, "explain", what, "--job", tmp_path)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "begin the crawl in another JOBDIR" in err
+
 
 class TestWrongArguments:
     @pytest.mark.parametrize(
@@ -133,6 +275,7 @@ class TestWrongArguments:
             (["block", "a.example", "--as", "b.example/x"], "is no host name"),
             (["block", "a.example", "--as", "A.example"], "cannot be a copy of itself"),
             (["allow", ""], "is no host name"),
+            (["allow", "a.example:http"], "is no host name"),
         ],
     )
     def test_one_line_and_exit_code_2(self, job, arguments, says, capsys):
@@ -148,12 +291,6 @@ class TestWrongArguments:
         code, _, err = replica(capsys, *arguments, "--job", tmp_path)
         assert code == 2
         assert "name the JOBDIR of a crawl" in err
-
-
-def states(job, host):
-    with contextlib.closing(sqlite3.connect(f"file:{job / FILE_NAME}?mode=ro", uri=True)) as db:
-        rows = db.execute("SELECT urls.url, state FROM urls JOIN hosts ON hosts.id = host WHERE name = ?", (host,))
-        return {url: STATE_NAMES[state] for url, state in rows}
 
 
 def wait_until(holds, process, seconds=60.0):
@@ -187,6 +324,7 @@ class TestRunningCrawl:
 
 
 def waiting(job):
-    with contextlib.suppress(sqlite3.OperationalError):  # not made yet
-        return sum(state == "waiting" for state in states(job, "b.example").values())
+    with contextlib.suppress(ValueError), reading(job) as reader:  # not made yet
+        found = reader.host("b.example")
+        return found.urls.get(State.WAITING, 0) if found is not None else 0
     return 0

@@ -11,7 +11,7 @@ from web import REPLICA, crawl, page, redirect, text
 
 from scrapy_replica import page_of
 from scrapy_replica.crawl.pages.search_forms import MAX_FORMS_OF_SITE, Forms
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.pages.hidden_web import hidden_web_text
 from scrapy_replica.records import Form, FormField
 
@@ -182,5 +182,5 @@ class TestForms:
 
 
 def test_a_job_without_forms_says_so(tmp_path, capsys):
-    SqliteCrawlDB(tmp_path / FILE_NAME).close()
+    SqliteCrawlDB(tmp_path).close()
     assert told(capsys, "--job", tmp_path) == "no form is known\n"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
+from scrapy_replica.commands.job import database_path
 from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_arguments, say
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 
 if TYPE_CHECKING:
     import argparse
@@ -41,5 +40,5 @@ class CrawlCommand(Command):
         figures = {"pages": len(run.meter.urls), **counts, **run.figures()}
         print_figures(figures, {"seeds": opts.seeds, "topic": opts.topic, "job": opts.job}, as_json=opts.json)
         if opts.job:
-            say(f"ledger: {Path(opts.job) / FILE_NAME} (scrapy replica explain URL --job {opts.job})")
+            say(f"ledger: {database_path(opts.job)} (scrapy replica explain URL --job {opts.job})")
         return run.exit_code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import sys
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import database_path
-from scrapy_replica.crawldb.sqlite.schema import STATES
+from scrapy_replica.commands.job import reading
+from scrapy_replica.crawldb.contract import URGENT
 
 if TYPE_CHECKING:
     import argparse
 
     from scrapy.settings import Settings
+
+    from scrapy_replica.crawldb.reader import DecisionView, PageView, Reader, VerdictView
 
 
 class ExplainCommand(Command):
@@ -32,11 +33,8 @@ class ExplainCommand(Command):
         parser.add_argument("--json", action="store_true", help="print what is known as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        path = database_path(opts.job)
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
-            db.row_factory = sqlite3.Row
-            known = explain_url(db, opts.what) if "://" in opts.what else explain_host(db, opts.what)
-        db.close()
+        with reading(opts.job) as job:
+            known = explain_url(job, opts.what) if "://" in opts.what else explain_host(job, opts.what)
         if known is None:
             sys.stderr.write(f"{opts.what}: nothing is known; no page of the crawl links there\n")
             return 1
@@ -44,89 +42,85 @@ class ExplainCommand(Command):
         return 0
 
 
-def explain_url(db: sqlite3.Connection, url: str) -> dict[str, Any] | None:
-    """Return what *db* knows of *url*; ``None`` if nothing."""
-    url = Request(url).url.partition("#")[0]
-    row = db.execute("SELECT * FROM urls WHERE url = ? ORDER BY id LIMIT 1", (url,)).fetchone()
-    if row is None:
+def explain_url(job: Reader, url: str) -> dict[str, Any] | None:
+    """Return what *job* knows of *url*; ``None`` if nothing."""
+    found = job.url(Request(url).url.partition("#")[0])
+    if found is None:
         return None
-    known: dict[str, Any] = {"url": url, "state": STATES[row["state"]].value, "depth": row["depth"]}
-    known["score"] = row["score"]
-    known["demoted"] = bool(row["is_demoted"])
-    known["found on"] = _url_of(db, row["parent"])
-    page = db.execute("SELECT * FROM pages WHERE url = ?", (row["id"],)).fetchone()
-    if page is not None:
-        for column in ("status", "error", "title", "words", "relevance", "novelty"):
-            if page[column] is not None:
-                known[column] = page[column]
-        known["fetched at"] = _time(page["fetched_at"])
-        if page["twin"] is not None:
-            known["repeats"] = _url_of(db, page["twin"])
-    known["decisions"] = [_decision(d) for d in db.execute("SELECT * FROM decisions WHERE url = ?", (row["id"],))]
-    return known
+    known: dict[str, Any] = {
+        "url": found.url,
+        "state": found.state.value,
+        "depth": found.depth,
+        "priority": found.priority,
+        "score": "urgent" if found.score == URGENT else found.score,
+        "demoted": found.is_demoted,
+        "found on": found.parent,
+    }
+    if found.page is not None:
+        known |= _fetched(found.page)
+    if found.saved_by:
+        known |= {"saved by": list(found.saved_by), "in its place": list(found.stand_ins) or None}
+    return known | {"decisions": [_decision(decision) for decision in found.decisions]}
 
 
-def explain_host(db: sqlite3.Connection, host: str) -> dict[str, Any] | None:
-    """Return what *db* knows of *host*; ``None`` if nothing."""
-    row = db.execute("SELECT * FROM hosts WHERE name = ?", (host.lower(),)).fetchone()
-    if row is None:
+def _fetched(page: PageView) -> dict[str, Any]:
+    known = {
+        "status": page.status,
+        "error": page.error,
+        "title": page.title,
+        "words": page.words,
+        "relevance": page.relevance,
+        "novelty": page.novelty.value if page.novelty is not None else None,
+        "fetched at": _time(page.fetched_at),
+        "repeats": page.twin,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def explain_host(job: Reader, host: str) -> dict[str, Any] | None:
+    """Return what *job* knows of *host*; ``None`` if nothing."""
+    found = job.host(host.lower())
+    if found is None:
         return None
-    known: dict[str, Any] = {"host": row["name"], "ip": row["ip"]}
-    for state, count in db.execute("SELECT state, COUNT(*) FROM urls WHERE host = ? GROUP BY state", (row["id"],)):
-        known[f"urls {STATES[state].value}"] = count
-    of_host = "JOIN urls ON urls.id = {0}.url WHERE urls.host = ?"
-    for novelty, count in db.execute(
-        f"SELECT novelty, COUNT(*) FROM pages {of_host.format('pages')} AND novelty IS NOT NULL GROUP BY 1",
-        (row["id"],),
-    ):
-        known[f"pages {novelty}"] = count
-    known |= _verdict_on(db, row["name"])
-    known["decisions"] = [
-        f"{count} URLs: {action} ({reason})"
-        for action, reason, count in db.execute(
-            f"SELECT action, reason, COUNT(*) FROM decisions {of_host.format('decisions')}"
-            " GROUP BY 1, 2 ORDER BY 3 DESC",
-            (row["id"],),
-        )
-    ]
+    known: dict[str, Any] = {"host": found.host, "ip": found.ip}
+    known |= {f"urls {state.value}": count for state, count in found.urls.items()}
+    known |= {f"pages {novelty.value}": count for novelty, count in found.pages.items()}
+    if found.verdict is not None:
+        known |= _verdict(found.verdict)
+    if found.copies:
+        known["replicas"] = list(found.copies)
+    decisions = found.decisions.items()
+    known["decisions"] = [f"{count} URLs: {action.value} ({reason.value})" for (action, reason), count in decisions]
     return known
 
 
-def _verdict_on(db: sqlite3.Connection, host: str) -> dict[str, Any]:
-    """Return the last verdict on *host*, and the hosts that are copies of it."""
-    known: dict[str, Any] = {}
-    row = db.execute("SELECT * FROM verdicts WHERE copy = ? ORDER BY id DESC LIMIT 1", (host,)).fetchone()
-    if row is not None:
-        known["verdict"] = "replica" if row["ended"] is None else f"replica, {row['ended']} since"
-        known |= {"keeper": row["keeper"], "score": round(row["score"], 4), "since": _time(row["at"])}
-        known["by"] = "hand" if row["expires_at"] is None else "judge"
-        known["aligned pages"] = row["n_aligned"]
-        known["place"] = f"/{row['copy_prefix']} = /{row['keeper_prefix']}"
-        known["evidence"] = json.loads(row["evidence"])
-    copies = db.execute("SELECT copy FROM verdicts WHERE keeper = ? AND ended IS NULL ORDER BY id", (host,)).fetchall()
-    if copies:
-        known["replicas"] = [copy for (copy,) in copies]
-    return known
-
-
-def _url_of(db: sqlite3.Connection, url_id: int | None) -> str | None:
-    row = db.execute("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()
-    return row[0] if row else None
+def _verdict(view: VerdictView) -> dict[str, Any]:
+    verdict = view.verdict
+    return {
+        "verdict": "replica" if view.ended is None else f"replica, {view.ended} since",
+        "keeper": verdict.keeper,
+        "score": round(verdict.score, 4),
+        "since": _time(view.at),
+        "by": "hand" if view.is_manual else "judge",
+        "aligned pages": verdict.n_aligned,
+        "place": f"/{verdict.copy_prefix} = /{verdict.keeper_prefix}",
+        "evidence": dict(verdict.evidence),
+    }
 
 
 def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
 
 
-def _decision(row: sqlite3.Row) -> str:
-    evidence = ", ".join(f"{key} {value}" for key, value in json.loads(row["evidence"]).items())
-    text = f"{_time(row['at'])} {row['action']} because of {row['reason']} ({evidence})"
-    if row["action"] != row["wanted"]:
-        text += f"; the evidence asked for {row['wanted']}"
-    if row["is_sampled"]:
+def _decision(made: DecisionView) -> str:
+    evidence = ", ".join(f"{key} {value}" for key, value in made.evidence.items())
+    text = f"{_time(made.at)} {made.action.value} because of {made.reason.value} ({evidence})"
+    if made.action is not made.wanted:
+        text += f"; the evidence asked for {made.wanted.value}"
+    if made.is_sampled:
         text += "; fetched as a sample"
-    if row["outcome"]:
-        text += f"; it turned out {row['outcome']}"
+    if made.outcome:
+        text += f"; it turned out {made.outcome}"
     return text
 
 

@@ -6,22 +6,16 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.address import without_port
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import open_job
-from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
-from scrapy_replica.decision import Reason
+from scrapy_replica.commands.job import ordering, reading
 
 if TYPE_CHECKING:
     import argparse
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.sqlite.connection import Connection
-
-SAVED = (
-    "SELECT COUNT(*) FROM decisions JOIN urls ON urls.id = decisions.url JOIN hosts ON hosts.id = urls.host"
-    " WHERE hosts.name = ? AND reason IN (?, ?) AND action IN ('drop', 'rewrite')"
-)
+    from scrapy_replica.crawldb.reader import Reader
 
 
 class HostsCommand(Command):
@@ -40,9 +34,8 @@ class HostsCommand(Command):
         )
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        job = open_job(opts.job)
-        verdicts = verdicts_of(job)
-        job.close()
+        with reading(opts.job) as job:
+            verdicts = verdicts_of(job)
         if opts.export:
             sys.stdout.write(EXPORTS[opts.export](verdicts))
         elif opts.json:
@@ -69,7 +62,8 @@ class BlockCommand(Command):
         mirror, keeper = host_name(opts.mirror), host_name(opts.keeper)
         if mirror == keeper:
             raise ValueError(f"{mirror} cannot be a copy of itself")
-        give_order(opts.job, mirror, keeper)
+        with ordering(opts.job) as job:
+            job.block(mirror, keeper)
         return 0
 
 
@@ -84,48 +78,40 @@ class AllowCommand(Command):
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        give_order(opts.job, host_name(opts.host), None)
+        host = host_name(opts.host)
+        with ordering(opts.job) as job:
+            job.allow(host)
         return 0
 
 
 def host_name(text: str) -> str:
-    """Return *text* as a host name.
+    """Return *text* as a host: its name, and the port where it is not the scheme's own.
 
     :raises ValueError: it is none.
     """
     host = text.strip().lower()
-    if not host or any(character in host for character in "/ @?#"):
+    name, port = without_port(host)
+    if not name or any(character in host for character in "/ @?#") or (port and not port[1:].isdecimal()):
         raise ValueError(f"{text!r} is no host name; give it without scheme and path")
     return host
 
 
-def give_order(job: str, host: str, keeper: str | None) -> None:
-    """Write an order into the crawl database of *job*."""
-    connection = open_job(job)
-    VerdictTable(connection).order(host, keeper)
-    connection.close()
-
-
-def verdicts_of(job: Connection) -> list[dict[str, Any]]:
+def verdicts_of(job: Reader) -> list[dict[str, Any]]:
     """Return the verdicts that hold, one dict each."""
-    found = []
-    for verdict, is_manual in VerdictTable(job).holding():
-        reasons = (Reason.REPLICA_HOST.value, Reason.MANUAL_BLOCK.value)
-        saved = job.read(SAVED, (verdict.copy, *reasons)).fetchone()[0]
-        found.append(
-            {
-                "copy": verdict.copy,
-                "keeper": verdict.keeper,
-                "copy_prefix": verdict.copy_prefix,
-                "keeper_prefix": verdict.keeper_prefix,
-                "score": round(verdict.score, 4),
-                "by": "hand" if is_manual else "judge",
-                "aligned_pages": verdict.n_aligned,
-                "saved": saved,
-                "evidence": dict(verdict.evidence),
-            }
-        )
-    return found
+    return [
+        {
+            "copy": verdict.copy,
+            "keeper": verdict.keeper,
+            "copy_prefix": verdict.copy_prefix,
+            "keeper_prefix": verdict.keeper_prefix,
+            "score": round(verdict.score, 4),
+            "by": "hand" if is_manual else "judge",
+            "aligned_pages": verdict.n_aligned,
+            "saved": saved,
+            "evidence": dict(verdict.evidence),
+        }
+        for verdict, _, is_manual, _, saved in job.verdicts()
+    ]
 
 
 def as_text(verdicts: list[dict[str, Any]]) -> str:

@@ -1,11 +1,13 @@
-"""The crawl database of a job, as commands open it."""
+"""The crawl database of a job, as commands open it: the only place that knows where it lies."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.reader import Orders, Reader
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
+from scrapy_replica.crawldb.sqlite.reader import open_orders, open_reader
 
 
 def database_path(job: str) -> Path:
@@ -19,6 +21,17 @@ def database_path(job: str) -> Path:
     return path
 
 
-def open_job(job: str) -> Connection:
-    """Open the crawl database in the folder *job*, which a crawl may be using."""
-    return Connection(database_path(job))
+def reading(job: str) -> AbstractContextManager[Reader]:
+    """Open the job in the folder *job* to read it, whether its crawl runs or not.
+
+    :raises ValueError: there is none, or it cannot be read.
+    """
+    return open_reader(database_path(job))
+
+
+def ordering(job: str) -> AbstractContextManager[Orders]:
+    """Open the job in the folder *job* to give orders, whether its crawl runs or not.
+
+    :raises ValueError: there is none, or it cannot be written.
+    """
+    return open_orders(database_path(job))

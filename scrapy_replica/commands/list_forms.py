@@ -7,13 +7,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import open_job
-from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.commands.job import reading
 
 if TYPE_CHECKING:
     import argparse
 
     from scrapy.settings import Settings
+
+    from scrapy_replica.crawldb.reader import Reader
 
 SHOWN_VALUES = 5
 
@@ -30,9 +31,8 @@ class FormsCommand(Command):
         parser.add_argument("--json", action="store_true", help="print the sites as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        job = open_job(opts.job)
-        sites = sites_of(FormTable(job), opts.host)
-        job.close()
+        with reading(opts.job) as job:
+            sites = sites_of(job, opts.host)
         if opts.json:
             figures = {"sites": len(sites), "forms": sum(len(site["forms"]) for site in sites)}
             sys.stdout.write(json.dumps({"figures": figures, "sites": sites}) + "\n")
@@ -41,12 +41,11 @@ class FormsCommand(Command):
         return 0
 
 
-def sites_of(table: FormTable, host: str | None = None) -> list[dict[str, Any]]:
+def sites_of(job: Reader, host: str | None = None) -> list[dict[str, Any]]:
     """Return the sites that have a form, or the one at *host*, one dict each."""
-    hosts = [known for known in table.hosts() if host is None or known == host.lower()]
     return [
         {
-            "host": known,
+            "host": site.host,
             "forms": [
                 {
                     "action": form.action,
@@ -54,11 +53,11 @@ def sites_of(table: FormTable, host: str | None = None) -> list[dict[str, Any]]:
                     "is_login": form.is_login,
                     "fields": [field._asdict() for field in form.fields],
                 }
-                for form in table.of_host(known)
+                for form in site.forms
             ],
-            "query": table.terms(known),
+            "query": list(site.query),
         }
-        for known in hosts
+        for site in job.sites(host.lower() if host is not None else None)
     ]
 
 

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import open_job
-from scrapy_replica.crawldb.contract import ACTING, RuleRow
-from scrapy_replica.crawldb.sqlite.rules import RuleTable
-from scrapy_replica.decision import Reason
+from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.crawldb.contract import ACTING
 from scrapy_replica.urls.interchange import dumps, loads
 from scrapy_replica.urls.rule import Rule
 
@@ -21,12 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.sqlite.connection import Connection
-
-SAVED = (
-    "SELECT COUNT(DISTINCT url) FROM decisions WHERE reason = ? AND action IN ('drop', 'rewrite')"
-    " AND EXISTS (SELECT 1 FROM json_each(evidence, '$.rules') WHERE value = ?)"
-)
+    from scrapy_replica.crawldb.reader import RuleView
 
 
 class RulesCommand(Command):
@@ -52,30 +45,28 @@ class RulesCommand(Command):
             action.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        job = open_job(opts.job)
-        try:
-            opts.act(opts, job)
-        finally:
-            job.close()
+        opts.act(opts)
         return 0
 
 
-def list_rules(opts: argparse.Namespace, job: Connection) -> None:
+def list_rules(opts: argparse.Namespace) -> None:
     """Print every rule, those in force first."""
-    rows = sorted(RuleTable(job).rows(), key=lambda row: (row.state != ACTING, row.id))
-    rules = [_described(row, job) for row in rows]
+    with reading(opts.job) as job:
+        views, saved = job.rules(), job.saved_by_rules()
+    views.sort(key=lambda view: view.row.state != ACTING)
+    rules = [_described(view) for view in views]
     if opts.json:
-        in_force = sum(row.state == ACTING for row in rows)
-        figures = {"rules": len(rows), "in_force": in_force, "urls_saved": _saved_by_all(job)}
+        in_force = sum(view.row.state == ACTING for view in views)
+        figures = {"rules": len(views), "in_force": in_force, "urls_saved": saved}
         sys.stdout.write(json.dumps({"figures": figures, "rules": rules}) + "\n")
         return
     lines = [f"{rule['id']:>4}  {rule['text']}\n      {rule['in words']}" for rule in rules]
     sys.stdout.write("\n".join(lines or ["no rule was proposed so far"]) + "\n")
 
 
-def _described(row: RuleRow, job: Connection) -> dict[str, object]:
+def _described(view: RuleView) -> dict[str, object]:
+    row, saved = view
     rule = Rule.from_dict(row.rule)
-    saved = job.read(SAVED, (Reason.DUST_RULE.value, row.id)).fetchone()[0]
     origin = "given by hand" if row.is_manual else f"learnt by {rule.learnt_from}"
     example = f", e.g. {rule.examples[0][0]} is {rule.examples[0][1]}" if rule.examples else ""
     words = f"{row.state}, {origin}, {row.right} pairs right, {row.wrong} wrong, {saved} URLs saved{example}"
@@ -83,37 +74,33 @@ def _described(row: RuleRow, job: Connection) -> dict[str, object]:
     return {"id": row.id, "text": str(rule), "in words": words, **record, "rule": row.rule}
 
 
-def _saved_by_all(job: Connection) -> int:
-    saved: int = job.read(
-        "SELECT COUNT(DISTINCT url) FROM decisions WHERE reason = ? AND action IN ('drop', 'rewrite')",
-        (Reason.DUST_RULE.value,),
-    ).fetchone()[0]
-    return saved
-
-
-def export_rules(opts: argparse.Namespace, job: Connection) -> None:  # noqa: ARG001
+def export_rules(opts: argparse.Namespace) -> None:
     """Print the rules in force that the other format has words for."""
-    exported = dumps(Rule.from_dict(row.rule) for row in RuleTable(job).rows() if row.state == ACTING)
+    with reading(opts.job) as job:
+        exported = dumps(Rule.from_dict(row.rule) for row, _ in job.rules() if row.state == ACTING)
     sys.stdout.write(exported.text + "\n")
     for rule in exported.left_out:
         sys.stderr.write(f"left out, duplicate-url-discarder has no words for it: {rule}\n")
 
 
-def import_rules(opts: argparse.Namespace, job: Connection) -> None:
+def import_rules(opts: argparse.Namespace) -> None:
     """Enter the rules of a file, but for those that are known."""
     try:
         rules = loads(Path(opts.file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"cannot read {opts.file}: {error}") from None
-    table = RuleTable(job)
-    known = {Rule.from_dict(row.rule).key for row in table.rows()}
+    with reading(opts.job) as job:
+        known = {Rule.from_dict(row.rule).key for row, _ in job.rules()}
     new = [rule for rule in rules if rule.key not in known]
-    for rule in new:
-        table.enter(rule.to_dict(), time.time(), is_manual=True)
+    with ordering(opts.job) as orders:
+        for rule in new:
+            orders.enter_rule(rule.to_dict(), time.time())
     sys.stderr.write(f"{len(new)} rules put in force, {len(rules) - len(new)} were known\n")
 
 
-def disable_rule(opts: argparse.Namespace, job: Connection) -> None:
+def disable_rule(opts: argparse.Namespace) -> None:
     """Switch a rule off."""
-    if not RuleTable(job).disable(opts.id):
+    with ordering(opts.job) as orders:
+        is_known = orders.disable_rule(opts.id)
+    if not is_known:
         raise ValueError(f"there is no rule {opts.id}; see scrapy replica rules list --job {opts.job}")

@@ -15,7 +15,7 @@ from w3lib.url import canonicalize_url
 from scrapy_replica.address import host_of
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.sqlite.database import host_key
+from scrapy_replica.crawldb.keys import host_key
 from scrapy_replica.decision import Mode
 from scrapy_replica.sites.aliases import Aliases
 

@@ -11,7 +11,8 @@ Invariants, which the tests hold against every implementation:
 * Everything inside :meth:`CrawlDB.page` happens or, when it raises, nothing of it. What was done before
   :meth:`CrawlDB.commit` survives the death of the process.
 * What was leased and not finished waits again when the job is opened.
-* A job is opened by one crawl of one spider at a time. :class:`Reader` and :class:`Orders` may be used meanwhile.
+* A job is opened by one crawl of one spider at a time. What :mod:`~scrapy_replica.crawldb.reader` says may be used
+  meanwhile.
 """
 
 from __future__ import annotations
@@ -205,9 +206,6 @@ class RuleStore(Protocol):
 
     def set_proofs(self, rule_id: int, proofs: list[tuple[str, int]]) -> None:
         """Write what was asked for to prove a rule."""
-
-    def disable(self, rule_id: int) -> bool:
-        """Switch a rule off for good; ``False`` if there is none of that id."""
 
     def disabled(self) -> list[int]:
         """Return the ids of the rules that a person switched off."""

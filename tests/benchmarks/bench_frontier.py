@@ -7,7 +7,8 @@ import resource
 import statistics
 import time
 
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB, host_key
+from scrapy_replica.crawldb.keys import host_key
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
 
 WAITING = 1_000_000
 HOSTS = 10_000

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import mmh3
-
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.blocks import BlockTable
-from scrapy_replica.crawldb.sqlite.connection import Connection, signed
+from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
 from scrapy_replica.crawldb.sqlite.lock import JobLock
@@ -24,15 +22,6 @@ from scrapy_replica.crawldb.sqlite.visits import VisitTable
 FILE_NAME = "replica.sqlite"
 
 SPIDER = "spider"
-
-
-def host_key(host: str, digest: bytes) -> int:
-    """Return a signed 64-bit key of a URL: 12 bits of its host's hash, then 52 bits of *digest*.
-
-    URLs of one host lie side by side in the index of keys, so that the links of a page touch few of its leaves.
-    """
-    place = mmh3.hash(host, signed=False) >> 20 << 52
-    return signed(place | int.from_bytes(digest[:8], "big") >> 12)
 
 
 class SqliteCrawlDB:

@@ -11,7 +11,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 
 
 class RuleTable:
-    """Rules of a crawl, from the moment they are proposed; none is ever deleted. Commands write here, too."""
+    """Rules of a crawl, from the moment they are proposed; none is ever deleted."""
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
@@ -36,10 +36,6 @@ class RuleTable:
     def set_proofs(self, rule_id: int, proofs: list[tuple[str, int]]) -> None:
         """Write what was asked for to prove a rule."""
         self._write("UPDATE rules SET proofs = ? WHERE id = ?", (json.dumps(proofs), rule_id))
-
-    def disable(self, rule_id: int) -> bool:
-        """Switch a rule off for good; ``False`` if there is none of that id."""
-        return self._write("UPDATE rules SET state = ? WHERE id = ?", (DISABLED, rule_id)).rowcount > 0
 
     def disabled(self) -> list[int]:
         """Return the ids of the rules that a person switched off."""

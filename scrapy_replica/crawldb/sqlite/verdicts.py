@@ -57,10 +57,6 @@ class VerdictTable:
         rows = self._read("SELECT copy FROM verdicts WHERE ended IS NULL AND expires_at < ?", (now,))
         return [copy for (copy,) in rows]
 
-    def order(self, host: str, keeper: str | None) -> None:
-        """Tell the crawl to block *host* as a copy of *keeper*, or to allow it."""
-        self._write("INSERT INTO orders (host, keeper) VALUES (?, ?)", (host, keeper))
-
     def orders(self, after: int) -> list[Order]:
         """Return the orders given after the one of that id."""
         return [Order(*row) for row in self._read("SELECT * FROM orders WHERE id > ? ORDER BY id", (after,))]

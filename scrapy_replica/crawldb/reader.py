@@ -1,0 +1,155 @@
+"""What commands see of a crawl database, and how they give it orders: the contract's second half.
+
+Another process than the crawl uses these, while the crawl runs or after it: neither takes the job's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from scrapy_replica.crawldb.contract import RuleRow, State
+
+if TYPE_CHECKING:
+    from scrapy_replica.decision import Action, Reason
+    from scrapy_replica.records import Form, Novelty, Verdict
+
+
+class DecisionView(NamedTuple):
+    """One decision about a URL."""
+
+    at: float
+    """Seconds since the epoch."""
+    action: Action
+    wanted: Action
+    reason: Reason
+    evidence: Mapping[str, Any]
+    is_sampled: bool
+    outcome: str | None
+    """What a fetch showed all the same."""
+
+
+class PageView(NamedTuple):
+    """What fetching a URL brought; ``None`` where nothing is known."""
+
+    fetched_at: float
+    """Seconds since the epoch."""
+    status: int | None
+    error: str | None
+    title: str | None
+    words: int | None
+    relevance: float | None
+    novelty: Novelty | None
+    twin: str | None
+    """URL of the page that it repeats."""
+
+
+class UrlView(NamedTuple):
+    """What is known of a URL."""
+
+    url: str
+    state: State
+    depth: int
+    priority: int
+    """The user's."""
+    score: float
+    """The strategy's."""
+    is_demoted: bool
+    parent: str | None
+    """URL of the page that it was found on."""
+    page: PageView | None
+    saved_by: Sequence[str]
+    """What keeps it from being fetched, or behind the others: ``rule 12``, ``host a.example``, a reason."""
+    stand_ins: Sequence[str]
+    """URLs that are fetched in its place."""
+    decisions: Sequence[DecisionView]
+    """First made first."""
+
+
+class VerdictView(NamedTuple):
+    """A verdict on a host."""
+
+    verdict: Verdict
+    at: float
+    """Seconds since the epoch."""
+    is_manual: bool
+    ended: str | None
+    """Why it holds no more; ``None`` while it does."""
+    saved: int
+    """URLs of the copy that are dropped for it."""
+
+
+class HostView(NamedTuple):
+    """What is known of a host."""
+
+    host: str
+    ip: str | None
+    urls: Mapping[State, int]
+    pages: Mapping[Novelty, int]
+    verdict: VerdictView | None
+    """The last one on it."""
+    copies: Sequence[str]
+    """Hosts that verdicts which hold call a copy of it."""
+    decisions: Mapping[tuple[Action, Reason], int]
+    """Number of decisions about its URLs, most first."""
+
+
+class RuleView(NamedTuple):
+    """A DUST rule and what it saved."""
+
+    row: RuleRow
+    saved: int
+    """URLs that are dropped for it."""
+
+
+class SiteView(NamedTuple):
+    """A host that forms are sent to."""
+
+    host: str
+    forms: Sequence[Form]
+    query: Sequence[str]
+    """Terms of its domain query."""
+
+
+class Reader(Protocol):
+    """What is known, as last committed.
+
+    Everything raises :class:`~scrapy_replica.crawldb.contract.StoreError` where the database cannot be read.
+    """
+
+    def url(self, url: str) -> UrlView | None:
+        """Return what is known of *url*; ``None`` if nothing. It may take a second per million URLs of the job."""
+
+    def host(self, host: str) -> HostView | None:
+        """Return what is known of *host*; ``None`` if nothing. As slow as :meth:`url`."""
+
+    def verdicts(self) -> list[VerdictView]:
+        """Return the verdicts that hold, first reached first."""
+
+    def rules(self) -> list[RuleView]:
+        """Return all DUST rules, first proposed first."""
+
+    def saved_by_rules(self) -> int:
+        """Return the number of URLs that are dropped for some rule."""
+
+    def sites(self, host: str | None = None) -> list[SiteView]:
+        """Return the hosts that have a form or a domain query, in their order; only *host* if it is given."""
+
+
+class Orders(Protocol):
+    """What a person tells the crawl; it obeys within a second, or when it is next run.
+
+    Everything raises :class:`~scrapy_replica.crawldb.contract.StoreError` where the order could not be written.
+    """
+
+    def block(self, host: str, keeper: str) -> None:
+        """Block *host* as a copy of *keeper*."""
+
+    def allow(self, host: str) -> None:
+        """Never block *host*; its URLs come back."""
+
+    def enter_rule(self, rule: dict[str, Any], at: float) -> None:
+        """Put a DUST *rule* (its JSON form) in force, given at *at* (seconds since the epoch)."""
+
+    def disable_rule(self, rule_id: int) -> bool:
+        """Switch a rule off for good; ``False`` if there is none of that id."""

@@ -1,0 +1,227 @@
+"""The SQLite file of a job as commands read it and write orders into it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from scrapy_replica.crawldb.contract import DISABLED, State, StoreError
+from scrapy_replica.crawldb.reader import (
+    DecisionView,
+    HostView,
+    PageView,
+    RuleView,
+    SiteView,
+    UrlView,
+    VerdictView,
+)
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.crawldb.sqlite.rules import RuleTable
+from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
+from scrapy_replica.decision import Action, Reason
+from scrapy_replica.records import Novelty, Verdict
+
+SAVED = f"FROM saved JOIN urls ON urls.id = saved.url WHERE urls.state = {DROPPED} AND"
+
+OF_HOST = "host IN (SELECT id FROM hosts WHERE name = ?)"
+
+
+@contextmanager
+def open_reader(path: Path) -> Iterator[SqliteReader]:
+    """Open the file at *path*, which a crawl may have open.
+
+    :raises StoreError: it is not ours, of another version, or damaged.
+    """
+    with _one_line(path):
+        connection = Connection(path, is_reader=True)
+        try:
+            yield SqliteReader(connection)
+        finally:
+            connection.abandon()
+
+
+@contextmanager
+def open_orders(path: Path) -> Iterator[SqliteOrders]:
+    """Open the file at *path* to write orders, which are there for the crawl at the end of the span.
+
+    :raises StoreError: it is not ours, of another version, or damaged.
+    """
+    with _one_line(path):
+        with open_reader(path):
+            pass  # a foreign file is refused before anything is written
+        connection = Connection(path)
+        try:
+            yield SqliteOrders(connection)
+            connection.commit()
+        finally:
+            connection.abandon()
+
+
+@contextmanager
+def _one_line(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (StoreError, sqlite3.DatabaseError) as error:
+        cause = error.__cause__ if isinstance(error, StoreError) else error
+        if cause is None:
+            raise
+        what = "the crawl is writing, try again" if "locked" in str(cause) else "begin the crawl in another JOBDIR"
+        raise StoreError(f"{path} cannot be used ({cause}): {what}") from None
+
+
+class SqliteReader:
+    """Keeps :class:`~scrapy_replica.crawldb.reader.Reader`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read = connection.read
+        self._rules, self._forms = RuleTable(connection), FormTable(connection)
+
+    def _count(self, sql: str, values: Sequence[Any]) -> int:
+        count: int = self._read(sql, values).fetchone()[0]
+        return count
+
+    def _column(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        return [value for (value,) in self._read(sql, values)]
+
+    # URLs
+
+    def url(self, url: str) -> UrlView | None:
+        row = self._read(
+            "SELECT urls.id, urls.url, urls.state, urls.depth, urls.priority, urls.score, urls.is_demoted, parents.url"
+            " FROM urls LEFT JOIN urls AS parents ON parents.id = urls.parent WHERE urls.url = ?"
+            " ORDER BY urls.id LIMIT 1",
+            (url,),
+        ).fetchone()
+        if row is None:
+            return None
+        url_id, address, number, depth, priority, score, is_demoted, parent = row
+        state = STATES[number]
+        saved_by, stand_ins = self._saved(url_id) if state in {State.WAITING, State.DROPPED} else ([], [])
+        return UrlView(
+            address,
+            state,
+            depth,
+            priority,
+            score,
+            bool(is_demoted),
+            parent,
+            self._page(url_id),
+            saved_by,
+            stand_ins,
+            self._decisions(url_id),
+        )
+
+    def _saved(self, url_id: int) -> tuple[list[str], list[str]]:
+        targets = (
+            "SELECT DISTINCT urls.url FROM saved JOIN urls ON urls.key = saved.target WHERE saved.url = ? ORDER BY 1"
+        )
+        return (
+            self._column("SELECT cause FROM saved WHERE url = ? ORDER BY cause", (url_id,)),
+            self._column(targets, (url_id,)),
+        )
+
+    def _page(self, url_id: int) -> PageView | None:
+        row = self._read(
+            "SELECT fetched_at, status, error, title, words, relevance, novelty, urls.url"
+            " FROM pages LEFT JOIN urls ON urls.id = pages.twin WHERE pages.url = ?",
+            (url_id,),
+        ).fetchone()
+        if row is None:
+            return None
+        page = PageView(*row)
+        return page._replace(novelty=Novelty(page.novelty) if page.novelty is not None else None)
+
+    def _decisions(self, url_id: int) -> list[DecisionView]:
+        rows = self._read(
+            "SELECT at, action, wanted, reason, evidence, is_sampled, outcome FROM decisions WHERE url = ? ORDER BY id",
+            (url_id,),
+        )
+        return [
+            DecisionView(
+                at, Action(action), Action(wanted), Reason(reason), json.loads(evidence), bool(is_sampled), outcome
+            )
+            for at, action, wanted, reason, evidence, is_sampled, outcome in rows
+        ]
+
+    # Hosts
+
+    def host(self, host: str) -> HostView | None:
+        ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
+        if not ips:
+            return None
+        urls = self._read(f"SELECT state, COUNT(*) FROM urls WHERE {OF_HOST} GROUP BY state", (host,))
+        pages = self._read(
+            f"SELECT novelty, COUNT(*) FROM pages WHERE {OF_HOST} AND novelty IS NOT NULL GROUP BY novelty", (host,)
+        )
+        decisions = self._read(
+            f"SELECT action, reason, COUNT(*) FROM decisions JOIN urls ON urls.id = decisions.url WHERE {OF_HOST}"
+            " GROUP BY action, reason ORDER BY 3 DESC",
+            (host,),
+        )
+        return HostView(
+            host,
+            ips[0],
+            {STATES[number]: count for number, count in urls},
+            {Novelty(novelty): count for novelty, count in pages},
+            next(iter(self._verdicts("copy = ? ORDER BY id DESC LIMIT 1", (host,))), None),
+            self._column("SELECT copy FROM verdicts WHERE keeper = ? AND ended IS NULL ORDER BY id", (host,)),
+            {(Action(action), Reason(reason)): count for action, reason, count in decisions},
+        )
+
+    def verdicts(self) -> list[VerdictView]:
+        return self._verdicts("ended IS NULL ORDER BY id")
+
+    def _verdicts(self, condition: str, values: Sequence[Any] = ()) -> list[VerdictView]:
+        rows = self._read(
+            "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, expires_at IS NULL, ended"
+            f" FROM verdicts WHERE {condition}",
+            values,
+        ).fetchall()
+        found = []
+        for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, is_manual, ended in rows:
+            saved = self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (f"host {copy}",))
+            verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
+            found.append(VerdictView(verdict, at, bool(is_manual), ended, saved))
+        return found
+
+    # Rules and forms
+
+    def rules(self) -> list[RuleView]:
+        sql = f"SELECT COUNT(*) {SAVED} cause = ?"
+        return [RuleView(row, self._count(sql, (f"rule {row.id}",))) for row in self._rules.rows()]
+
+    def saved_by_rules(self) -> int:
+        return self._count(f"SELECT COUNT(DISTINCT saved.url) {SAVED} cause >= ? AND cause < ?", ("rule ", "rule!"))
+
+    def sites(self, host: str | None = None) -> list[SiteView]:
+        forms = self._forms
+        hosts = [known for known in forms.hosts() if host is None or known == host]
+        return [SiteView(known, forms.of_host(known), forms.terms(known)) for known in hosts]
+
+
+class SqliteOrders:
+    """Keeps :class:`~scrapy_replica.crawldb.reader.Orders`; a crawl that writes meanwhile is waited for, 10 s."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._write = connection.write
+        self._rules = RuleTable(connection)
+
+    def block(self, host: str, keeper: str) -> None:
+        self._order(host, keeper)
+
+    def allow(self, host: str) -> None:
+        self._order(host, None)
+
+    def _order(self, host: str, keeper: str | None) -> None:
+        self._write("INSERT INTO orders (host, keeper) VALUES (?, ?)", (host, keeper))
+
+    def enter_rule(self, rule: dict[str, Any], at: float) -> None:
+        self._rules.enter(rule, at, is_manual=True)
+
+    def disable_rule(self, rule_id: int) -> bool:
+        return self._write("UPDATE rules SET state = ? WHERE id = ?", (DISABLED, rule_id)).rowcount > 0
