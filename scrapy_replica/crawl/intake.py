@@ -85,7 +85,9 @@ class Intake:
         for _ in range(MAX_REWRITES):
             if decision.action is not Action.REWRITE or decision.url is None:
                 break
-            rows.append(Row(new._replace(is_dropped=True, payload=self._payloads.again(new.payload)), decision))
+            # Under the key of the URL as it stands: its fingerprint may be that of what it is rewritten to.
+            dropped = new._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
+            rows.append(Row(dropped, decision))
             new = self._moved(new, decision.url)
             decision = self._policy.of_url(new.url, new.host, new.key, new.leeway)
         else:
