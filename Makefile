@@ -8,13 +8,14 @@ PAGES ?= 1000
 WARC ?=
 TOPIC ?=
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint wheel bench docs clean
 
 help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
 	@echo "make demo WARC=FILE   rehearse on FILE; TOPIC=FOLDER gives examples of the topic, PAGES=N ends it"
 	@echo "make test             run the tests"
 	@echo "make lint             style, types and import contracts"
+	@echo "make wheel            install the bare wheel beside each supported Scrapy and use it"
 	@echo "make bench            run the benchmarks (ratios to peers, some minutes)"
 	@echo "make docs             build the documentation in docs/_build/html"
 	@echo "make clean            delete everything that the others made"
@@ -46,6 +47,9 @@ lint: $(STAMPS)/test
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+wheel:
+	$(PYTHON) .ci/bare.py
 
 bench: $(STAMPS)/test
 	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py'

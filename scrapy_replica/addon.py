@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import logging
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
 from scrapy_replica.components.downloadermiddleware import ReplicaDownloaderMiddleware
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
+from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.scheduler import ReplicaScheduler
 from scrapy_replica.components.spidermiddleware import ReplicaSpiderMiddleware
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.decision import Mode
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+    from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
 
 ADDON_PRIORITY = SETTINGS_PRIORITIES["addon"]
 
@@ -33,26 +42,86 @@ class Addon:
     Every setting is set at the priority of add-ons, so whatever the user set stays. A fingerprinter that was set
     before, by the user or by another add-on, is wrapped; another scheduler stays in use, and then the add-on decides
     and demotes through Scrapy's own hooks, without its frontier.
+
+    In ``observe`` mode without a topic and a strategy of the user's choice, Scrapy's own scheduler and order hold.
+
+    Commands that look at single pages (``shell``, ``fetch``, ``view``, ``parse``, ``check``, ``bench``) run without the
+    add-on and without the JOBDIR: what they fetch is no part of the crawl that is kept there.
     """
 
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
     def update_settings(self, settings: BaseSettings) -> None:
-        config = Config.from_settings(settings)
-        if not config.enabled:
+        """Set everything up.
+
+        :raises RefusedError: a setting is wrong, or the JOBDIR cannot be made.
+        """
+        if not is_crawl(self._crawler):
+            logger.debug("scrapy-replica: this is no crawl, the add-on and JOBDIR are left out")
+            settings.set("JOBDIR", None, "cmdline")
             return
-        previous = settings["REQUEST_FINGERPRINTER_CLASS"]
-        if load_object(previous) is not ReplicaFingerprinter:
-            settings.set("REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS", previous, "addon")
-            priority = settings.getpriority("REQUEST_FINGERPRINTER_CLASS") or 0
-            settings.set("REQUEST_FINGERPRINTER_CLASS", ReplicaFingerprinter, max(priority, ADDON_PRIORITY))
-        parser = settings["ROBOTSTXT_PARSER"]
-        if load_object(parser) is not CleanParamParser:
-            settings.set("REPLICA_FALLBACK_ROBOTSTXT_PARSER", parser, "addon")
-            priority = settings.getpriority("ROBOTSTXT_PARSER") or 0
-            settings.set("ROBOTSTXT_PARSER", CleanParamParser, max(priority, ADDON_PRIORITY))
-        if (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:
-            settings.set("SCHEDULER", ReplicaScheduler, "addon")
-        settings.setdefault_in_component_priority_dict("EXTENSIONS", ReplicaExtension, 0)
-        settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES", ReplicaDownloaderMiddleware, GATE_ORDER
-        )
-        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", ReplicaSpiderMiddleware, OBSERVER_ORDER)
+        with refusing():
+            config = Config.from_settings(settings)
+            if config.enabled:
+                _check_job_dir(settings)
+        if config.enabled:
+            _wrap_fingerprinter(settings)
+            _wrap_robots_parser(settings)
+            _set_scheduler(settings, config)
+            _add_components(settings)
+
+
+def is_crawl(crawler: Crawler) -> bool:
+    """Tell whether *crawler* crawls; other commands of Scrapy look at single pages.
+
+    ``scrapy shell`` applies the settings of a crawler that it never starts. The others start a spider whose ``start``
+    they put in place of its own.
+    """
+    start = getattr(crawler.spidercls, "start", None)
+    return crawler.crawling and not getattr(start, "__module__", "").startswith("scrapy.commands.")
+
+
+def _check_job_dir(settings: BaseSettings) -> None:
+    """Make the JOBDIR.
+
+    :raises ConfigError: it cannot be made or written to.
+    """
+    try:
+        folder = job_dir(settings)
+        if folder is not None:
+            TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise ConfigError(f"JOBDIR: cannot write to {settings['JOBDIR']}: {error.strerror}") from None
+
+
+def _wrap_fingerprinter(settings: BaseSettings) -> None:
+    previous = settings["REQUEST_FINGERPRINTER_CLASS"]
+    if load_object(previous) is not ReplicaFingerprinter:
+        settings.set("REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS", previous, "addon")
+        priority = settings.getpriority("REQUEST_FINGERPRINTER_CLASS") or 0
+        settings.set("REQUEST_FINGERPRINTER_CLASS", ReplicaFingerprinter, max(priority, ADDON_PRIORITY))
+
+
+def _wrap_robots_parser(settings: BaseSettings) -> None:
+    parser = settings["ROBOTSTXT_PARSER"]
+    if load_object(parser) is not CleanParamParser:
+        settings.set("REPLICA_FALLBACK_ROBOTSTXT_PARSER", parser, "addon")
+        priority = settings.getpriority("ROBOTSTXT_PARSER") or 0
+        settings.set("ROBOTSTXT_PARSER", CleanParamParser, max(priority, ADDON_PRIORITY))
+
+
+def _set_scheduler(settings: BaseSettings, config: Config) -> None:
+    changes_nothing = config.mode is Mode.OBSERVE and config.topic is None and config.strategy == Config.strategy
+    if not changes_nothing and (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:
+        settings.set("SCHEDULER", ReplicaScheduler, "addon")
+
+
+def _add_components(settings: BaseSettings) -> None:
+    settings.setdefault_in_component_priority_dict("EXTENSIONS", ReplicaExtension, 0)
+    settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", ReplicaDownloaderMiddleware, GATE_ORDER)
+    settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", ReplicaSpiderMiddleware, OBSERVER_ORDER)

@@ -40,6 +40,12 @@ class HostCache(Generic[State]):
             self.forget(next(iter(self._states)))
         return state
 
+    def put(self, host: str, state: State) -> State:
+        """Hold *state*, which was read otherwise than by *read*, and return it."""
+        self.forget(host)
+        self._states[host] = state
+        return self.of(host)
+
     def peek(self, host: str) -> State | None:
         """Return the state of *host* if it is held."""
         return self._states.get(host)

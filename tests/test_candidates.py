@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from replica_sites import page, site, text_of
 
 from scrapy_replica.sites import candidates as candidates_module
+from scrapy_replica.sites import suffix_lists
 from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.evidence import MAX_PATHS, HostEvidence, PageMark, mark_of, path_of
 
@@ -93,12 +94,12 @@ class TestBounds:
     """Memory of a broad crawl: what is kept over all hosts."""
 
     def test_lists_keep_a_sample_that_mirrors_draw_alike(self, monkeypatch):
-        monkeypatch.setattr(candidates_module, "MAX_ENTRIES", 2_000)
+        monkeypatch.setattr(suffix_lists, "MAX_ENTRIES", 2_000)
         candidates = Candidates()
         for host in range(300):
             for number in range(20):
                 candidates.add_url(f"h{host}.example", f"/own-{host}/page-{host}-{number}.html")
-                assert candidates.n_entries <= 2_000 + 6
+                assert candidates.lists.n_entries <= 2_000 + 6
         for number in range(200):
             candidates.add_url("a.example", f"/work/chapter-{number}.html")
             candidates.add_url("b.example", f"/mirror/work/chapter-{number}.html")
@@ -112,7 +113,7 @@ class TestBounds:
         for number in range(300_000):
             candidates.add_url("big.example", f"/items/{number % 7}/item-{number}.html")
         assert MAX_PATHS // 4 < len(candidates.host("big.example").paths) <= MAX_PATHS
-        assert candidates.n_entries <= 3 * MAX_PATHS
+        assert candidates.lists.n_entries <= 3 * 8 * MAX_PATHS
         for number in range(3_000):
             candidates.add_url("copy.example", f"/m/items/{number % 7}/item-{number}.html")
         assert candidate_names(candidates) == {("big.example", "copy.example")}
@@ -134,12 +135,34 @@ class TestBounds:
             for other, pair in found.items()
         )
 
-    def test_forgetting_gives_every_place_up(self):
+    def test_forgotten_hosts_take_no_place_in_lists(self):
         candidates = Candidates()
-        for number in range(2_500):
-            candidates.add_url("a.example", f"/x/{number}.html")
-        candidates.forget("a.example")
-        assert candidates.n_entries == 0
+        for number in range(300):
+            for host in (f"w{number}.example", "a.example"):
+                candidates.add_url(host, "/x/one.html")
+                candidates.add_url(host, "/x/two.html")
+            assert candidate_names(candidates) == {("a.example", f"w{number}.example")}
+            candidates.forget(f"w{number}.example")
+        assert candidates.lists.n_entries <= 2 * 4
+
+    def test_pairs_of_one_host(self, monkeypatch):
+        monkeypatch.setattr(candidates_module, "MAX_PARTNERS", 20)
+        candidates = Candidates()
+        for number in range(90):
+            candidates.add_url("a.example", f"/page-{number}")
+            candidates.add_url(f"h{number}.example", f"/page-{number}")
+            assert len(candidates.partners["a.example"]) <= 20
+        assert len(candidates.pairs) == len(candidates.partners["a.example"])
+
+    def test_hosts_met_longest_ago_are_forgotten_unless_they_are_in_a_pair(self, monkeypatch):
+        monkeypatch.setattr(candidates_module, "MAX_MET", 200)
+        candidates = Candidates()
+        for host in ("a.example", "b.example"):
+            candidates.add_url(host, "/shared")
+        for number in range(500):
+            candidates.add_url(f"h{number}.example", f"/own-{number}")
+            assert len(candidates.met) <= 200
+        assert {"a.example", "b.example"} <= candidates.met.keys()
 
 
 class TestMarks:

@@ -168,6 +168,29 @@ class TestWrongArguments:
         assert done.stderr.count("\n") == 1
         assert "is no WARC file" in done.stderr
 
+    def test_warc_that_is_not_there(self):
+        done = replica("rehearse", "missing.warc", "--seeds", SITE)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "missing.warc: No such file or directory" in done.stderr
+
+    @pytest.mark.parametrize("options", [(), ("--plain",)], ids=["add-on", "plain"])
+    def test_job_folder_that_cannot_be_made(self, web, options):
+        done = rehearse(web, "--job", web / "truth.csv" / "job", *options)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "Not a directory" in done.stderr
+
+    def test_unknown_format_of_items(self, web, tmp_path):
+        done = rehearse(web, "-o", tmp_path / "pages.xyz")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "--output: Unrecognized output format 'xyz'" in done.stderr
+
+    @pytest.mark.parametrize("command", [["hosts"], ["rules", "list"], ["forms"], ["explain", SITE], ["allow", "x"]])
+    def test_job_that_is_no_crawl(self, tmp_path, command):
+        (tmp_path / "replica.sqlite").write_text("something else")
+        done = replica(*command, "--job", tmp_path)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "database" in done.stderr
+
     def test_job_of_another_version(self, web, tmp_path):
         import sqlite3
 
@@ -234,6 +257,13 @@ class TestCrawl:
         assert "state: done" in told.stdout
         assert "ip: 127.0.0.1" in replica("explain", f"127.0.0.1:{server.server_port}", "--job", job).stdout
 
+    def test_no_seed_answers(self, server, tmp_path):
+        seeds = f"http://127.0.0.1:{server.server_port}/robots.txt"
+        done = replica("crawl", seeds, "--job", tmp_path, *HASTE)
+        assert done.returncode == 1
+        assert "no seed was answered with a page" in done.stderr
+        assert replica("crawl", seeds, "--job", tmp_path, *HASTE).returncode == 0, "nothing was left to do"
+
     def test_interrupted_and_taken_up(self, server, tmp_path):
         seeds = f"http://127.0.0.1:{server.server_port}/"
         command = [sys.executable, "-m", "scrapy", "replica", "crawl", seeds, "--job", str(tmp_path), "--json", *HASTE]
@@ -272,4 +302,4 @@ class TestExtras:
         assert found.returncode == 2
         assert found.stderr.count("\n") == 1
         assert f"needs {module}" in found.stderr
-        assert "pip install scrapy-replica[eval]" in found.stderr
+        assert "pip install 'scrapy-replica[eval]'" in found.stderr

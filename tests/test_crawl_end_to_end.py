@@ -9,6 +9,7 @@ from scrapy.exceptions import IgnoreRequest
 from web import HTML, REPLICA, crawl, job_states, page, redirect, refused, text
 
 from scrapy_replica import Addon, TopicSpider, page_of
+from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.records import Noise
@@ -189,11 +190,11 @@ class TestExistingSpider:
             def parse(self, response):
                 for link in response.css("a::attr(href)").getall():
                     yield response.follow(link, lambda r: list(self.parse(r)))
-                self.scheduler = self.crawler.engine._slot.scheduler
+                self.extension = self.crawler.get_extension(ReplicaExtension)
 
         result = await crawl(Finds, site(), REPLICA)
         assert len(result.urls) == 82
-        assert result.spider.scheduler._live == {}
+        assert result.spider.extension.payloads._live == {}
 
     async def test_shared_arguments_stay_shared_in_memory(self):
         class Collects(Spider):
@@ -265,22 +266,28 @@ class TestRedirects:
         assert {item["url"] for item in result.items} == {"http://a.example/", "https://b.example/"}
         assert result.unfinished == {}
 
-    async def test_to_itself_with_a_cookie(self):
+    async def test_a_start_request_to_itself_with_a_cookie(self):
         def guarded(request):
             is_known = b"seen=1" in request.headers.get("Cookie", b"")
             return page(seed=3) if is_known else redirect("http://a.example/in", **{"Set-Cookie": "seen=1"})
 
-        pages = failures({"http://a.example/in": guarded})
-        result = await crawl(TopicSpider, pages, REPLICA, seeds="http://a.example/")
-        assert {item["url"] for item in result.items} == set(pages)
+        class Begins(Spider):
+            name = "begins"
+            start_urls = ("http://a.example/in",)
+
+            def parse(self, response):
+                yield {"url": response.url}
+
+        result = await crawl(Begins, {"http://a.example/in": guarded}, REPLICA)
+        assert [item["url"] for item in result.items] == ["http://a.example/in"]
         assert result.unfinished == {}
 
-    async def test_to_itself_for_ever(self):
+    async def test_a_link_to_itself_is_fetched_once_as_without_the_add_on(self):
         pages = failures({"http://a.example/in": redirect("http://a.example/in")})
-        result = await crawl(TopicSpider, pages, {**REPLICA, "REDIRECT_MAX_TIMES": 5}, seeds="http://a.example/")
-        assert [item["url"] for item in result.items] == ["http://a.example/"]
-        assert len(result.urls) <= 7
-        assert result.unfinished == {}
+        for settings in (REPLICA, {}):
+            result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/")
+            assert result.urls == ["http://a.example/", "http://a.example/in"]
+            assert result.unfinished == {}
 
     async def test_alias_that_redirects_back(self, tmp_path):
         """The user takes the bare name for the canonical one, the server the other."""
@@ -439,9 +446,11 @@ class TestOptOut:
 
         pages = {
             "http://a.example/": page(seed=1),
-            "http://a.example/copy": page(seed=1),
+            "http://a.example/copy": page(["/behind", "/wanted"], seed=1),
             "http://a.example/behind": page(seed=2),
             "http://a.example/wanted": page(seed=3),
         }
         result = await crawl(Wants, pages, {**REPLICA, "REPLICA_EXPLORE": 0})
-        assert set(result.urls) == set(pages) - {"http://a.example/behind"}
+        assert set(result.urls) == set(pages)
+        decided = {key: count for key, count in result.stats.items() if key.startswith("replica/decision/")}
+        assert decided == {"replica/decision/exact-duplicate-links/demote": 1}

@@ -53,12 +53,32 @@ async def of_mode(mode, pages, **settings):
 @pytest.mark.asyncio
 class TestDuplicates:
     @pytest.mark.parametrize("mode", ["demote", "drop"])
-    async def test_links_of_an_exact_duplicate_are_not_followed(self, mode):
+    async def test_links_of_an_exact_duplicate_wait(self, mode):
+        """Equal text says little of what it links to: nothing stands in the place of what only the copy links to."""
         result = await of_mode(mode, EXACT)
-        assert set(EXACT) - set(result.urls) == {f"{TOP}behind-two"}
-        assert decisions(result) == {"exact-duplicate-links/drop": 1}
-        assert result.states[f"{TOP}behind-two"] == ["dropped"]
+        assert result.urls[-1] == f"{TOP}behind-two"
+        assert set(result.urls) == set(EXACT)
+        assert decisions(result) == {"exact-duplicate-links/demote": 1}
         assert result.unfinished == {}
+
+    @pytest.mark.parametrize(("mode", "action"), [("demote", "demote"), ("drop", "drop")])
+    async def test_a_link_whose_counterpart_is_known_names_it(self, mode, action, tmp_path):
+        pages = {
+            TOP: page(["/x/one", "http://b.example/y/x/one"], seed="top"),
+            f"{TOP}x/one": page(["/x/behind"], seed="same"),
+            f"{TOP}x/behind": page(seed="behind"),
+            "http://b.example/y/x/one": page(["/y/x/behind", "/y/x/own"], seed="same"),
+            "http://b.example/y/x/behind": page(seed="behind"),
+            "http://b.example/y/x/own": page(seed="own"),
+        }
+        ledger = tmp_path / "ledger.jsonl"
+        result = await of_mode(mode, pages, REPLICA_LEDGER=str(ledger), REPLICA_HOSTS=False)
+        assert set(pages) - set(result.urls) == ({"http://b.example/y/x/behind"} if action == "drop" else set())
+        lines = {line["url"]: line for line in map(json.loads, ledger.read_text().splitlines())}
+        assert lines["http://b.example/y/x/behind"]["action"] == action
+        assert lines["http://b.example/y/x/behind"]["target"] == f"{TOP}x/behind"
+        assert lines["http://b.example/y/x/own"]["action"] == "demote"
+        assert lines["http://b.example/y/x/own"]["target"] is None
 
     @pytest.mark.parametrize("mode", ["demote", "drop"])
     async def test_links_of_a_near_duplicate_wait(self, mode):
@@ -71,15 +91,24 @@ class TestDuplicates:
     async def test_observing_changes_nothing(self, pages, reason):
         result = await of_mode("observe", pages)
         plain = await crawl(TopicSpider, pages, {"CONCURRENT_REQUESTS": 1}, seeds=TOP)
-        assert set(result.urls) == set(plain.urls) == set(pages)
-        assert result.urls.index(f"{TOP}behind-two") < result.urls.index(f"{TOP}behind-other")
+        assert result.urls == plain.urls
+        assert set(result.urls) == set(pages)
         assert decisions(result) == {f"{reason}-duplicate-links/fetch": 1}
 
     async def test_a_dropped_url_comes_back_by_a_better_page(self):
-        pages = {**EXACT, f"{TOP}behind-other": page(["/behind-two"], seed="found again")}
-        result = await of_mode("drop", pages)
+        other = "http://b.example/behind-one"
+        pages = {
+            TOP: page(["/one", "http://b.example/one", "/other"], seed="top"),
+            f"{TOP}one": page(["/behind-one"], seed="same"),
+            f"{TOP}behind-one": page(seed="behind"),
+            "http://b.example/one": page(["/behind-one"], seed="same"),
+            other: page(seed="not the same"),
+            f"{TOP}other": page([other], seed="found again"),
+        }
+        result = await of_mode("drop", pages, REPLICA_HOSTS=False)
         assert set(result.urls) == set(pages)
-        assert result.states[f"{TOP}behind-two"] == ["done"]
+        assert decisions(result) == {"exact-duplicate-links/drop": 1}
+        assert result.states[other] == ["done"]
 
     async def test_a_demoted_url_is_demoted_no_more_when_a_better_page_links_to_it(self):
         pages = {
@@ -204,8 +233,8 @@ class TestAliases:
 
     async def test_observing_fetches_both(self, aliased):
         result = await of_mode("observe", self.PAGES, **aliased("m.b.example b.example"))
-        assert set(result.urls) == set(self.PAGES) - {"http://b.example:8080/y"}
-        assert decisions(result) == {"manual-alias/fetch": 2}
+        assert set(result.urls) == {TOP, "http://m.b.example/x?q=1", "http://b.example/x?q=1"}
+        assert decisions(result) == {"manual-alias/fetch": 1}
 
     @pytest.mark.parametrize(
         ("lines", "message"),
@@ -229,16 +258,22 @@ class TestAliases:
 
 @pytest.mark.asyncio
 class TestExploration:
+    HOSTS = (TOP, "http://b.example/")
     PAGES: ClassVar = {
-        TOP: page(["/one", *(f"/two{n}" for n in range(10))], seed="top"),
-        f"{TOP}one": page(seed="same"),
-        **{f"{TOP}two{n}": page([f"/{n}/{k}" for k in range(10)], seed="same") for n in range(10)},
-        # Of ten pages that an exact duplicate links to one is new.
-        **{f"{TOP}{n}/{k}": page(seed=(n, k) if k == 0 else "same") for n in range(10) for k in range(10)},
+        TOP: page([f"{host}list{n}" for host in HOSTS for n in range(10)], seed="top"),
+        # The same ten lists on two hosts, and of the ten pages that each links to one differs.
+        **{f"{host}list{n}": page([f"/{n}/{k}" for k in range(10)], seed=n) for host in HOSTS for n in range(10)},
+        **{
+            f"{host}{n}/{k}": page(seed=(n, k, host if k == 0 else ""))
+            for host in HOSTS
+            for n in range(10)
+            for k in range(10)
+        },
     }
+    SETTINGS: ClassVar = {"REPLICA_HOSTS": False, "REPLICA_TRAP_CREDIT": 0}
 
     async def test_a_sample_is_fetched_and_measured(self):
-        result = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=1, REPLICA_TRAP_CREDIT=0)
+        result = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=1, **self.SETTINGS)
         assert set(result.urls) == set(self.PAGES)
         stats = {k.rpartition("/")[2]: v for k, v in result.stats.items() if k.startswith("replica/sample")}
         assert stats["settled"] == stats["fetched"] == 100
@@ -248,19 +283,19 @@ class TestExploration:
         assert (stats["false_drop_rate_low"], stats["false_drop_rate_high"]) == (0.05523, 0.17437)
 
     async def test_share_and_repetition(self):
-        first = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_TRAP_CREDIT=0)
-        second = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_TRAP_CREDIT=0)
+        first = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, **self.SETTINGS)
+        second = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, **self.SETTINGS)
         assert 10 < first.stats["replica/sample/settled"] < 50
         assert first.urls == second.urls
 
     async def test_none(self):
-        result = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0, REPLICA_TRAP_CREDIT=0)
-        assert len(result.urls) == 12
+        result = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0, **self.SETTINGS)
+        assert len(result.urls) == 1 + 20 + 100
         assert "replica/sample/settled" not in result.stats
 
     async def test_what_cannot_be_fetched_tells_nothing(self):
         pages = {url: html if url.count("/") == 3 else (500, HTML, "") for url, html in self.PAGES.items()}
-        result = await of_mode("drop", pages, REPLICA_EXPLORE=1, REPLICA_TRAP_CREDIT=0, RETRY_ENABLED=False)
+        result = await of_mode("drop", pages, REPLICA_EXPLORE=1, RETRY_ENABLED=False, **self.SETTINGS)
         assert "replica/sample/settled" not in result.stats
 
 
@@ -294,24 +329,25 @@ class TestLedger:
         lines = [json.loads(line) for line in (job / "ledger.jsonl").read_text().splitlines()]
         found = {(line["url"], line["reason"], line["action"]) for line in lines}
         assert found == {
-            (f"{TOP}behind-two", "exact-duplicate-links", "drop"),
+            (f"{TOP}behind-two", "exact-duplicate-links", "demote"),
             (f"{TOP}behind-near", "near-duplicate-links", "demote"),
             ("http://www.b.example/", "manual-alias", "rewrite"),
             (f"{TOP}d/3", "path-budget", "drop"),
             (f"{TOP}d/4", "path-budget", "drop"),
         }
-        assert {*lines[0]} == {"at", "url", "action", "wanted", "reason", "probability", "is_sampled", "evidence"}
+        fields = {"at", "url", "action", "wanted", "reason", "probability", "is_sampled", "target", "evidence"}
+        assert {*lines[0]} == fields
 
     def test_explained(self, job, capsys):
         job = job / "job"
         for what, words in {
-            f"{TOP}behind-two": ("state: dropped", "drop because of exact-duplicate-links", f"repeats {TOP}one"),
+            f"{TOP}behind-two": ("state: done", "demote because of exact-duplicate-links", f"repeats {TOP}one"),
             f"{TOP}behind-near": ("state: done", "novelty: novel", "demote because of near-duplicate-links"),
             "http://www.b.example/": ("state: dropped", "rewrite because of manual-alias"),
             f"{TOP}d/4": ("drop because of path-budget (prefix a.example/d)",),
             f"{TOP}two#top": ("novelty: exact-duplicate", f"repeats: {TOP}one", f"found on: {TOP}", "decisions: none"),
             f"{TOP}gone": ("status: 404", "state: done"),
-            "a.example": ("ip: 192.0.2.1", "urls done: 11", "urls dropped: 3", "2 URLs: drop (path-budget)"),
+            "a.example": ("ip: 192.0.2.1", "urls done: 12", "urls dropped: 2", "2 URLs: drop (path-budget)"),
         }.items():
             command, parser = ExplainCommand(), argparse.ArgumentParser()
             command.add_arguments(parser)
@@ -323,7 +359,7 @@ class TestLedger:
     def test_as_json_and_unknown(self, job):
         job = job / "job"
         known = json.loads(explain(f"{TOP}behind-two", job, "--json").stdout)
-        assert known["state"] == "dropped"
+        assert known["state"] == "done"
         assert len(known["decisions"]) == 1
         done = explain("http://nowhere.example/", job)
         assert (done.returncode, done.stdout) == (1, "")

@@ -11,17 +11,18 @@ class TestKeeper:
     def test_each_mark_beats_those_after_it(self):
         first, second = self.hosts()
 
-        def kept(in_links=None, seen=None):
-            return keeper([first, second], in_links or {}, seen or {})
+        def kept(in_links=None):
+            return keeper([first, second], lambda host: (in_links or {}).get(host, 0))
 
         assert kept() == "a.example"  # the shorter name
-        assert kept(seen={"bb.example": 1.0, "a.example": 2.0}) == "bb.example"
+        first.first_seen, second.first_seen = 1.0, 2.0
+        assert kept() == "bb.example"
         second.add_path("x")
-        assert kept(seen={"bb.example": 1.0, "a.example": 2.0}) == "a.example"
+        assert kept() == "a.example"
         assert kept({"bb.example": 3}) == "bb.example"
         second.is_https = True
         assert kept({"bb.example": 3}) == "a.example"
         second.canonical_to["bb.example"] += 1
         assert kept() == "bb.example"
-        first.redirects_to["a.example"] += 1
+        second.redirected_from["bb.example"] += 1
         assert kept() == "a.example"

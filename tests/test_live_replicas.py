@@ -16,12 +16,13 @@ from web import REPLICA, crawl, job_states
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.address import host_of
+from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawldb.contract import NewUrl, State
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.schema import DROPPED, QUEUED
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.decision import FETCH
 from scrapy_replica.pages.page import page_from_tree
@@ -116,7 +117,9 @@ class TestCopies:
         hidden = {url: page for url, page in site("https://a.example", "w", extra=extra[:5]).items() if "extra" in url}
         result = await crawl_sites(kept, copied, served={**kept, **copied, **hidden})
         assert set(hidden) <= set(result.urls)
-        assert not any("extra" in url for url in result.urls if "b.example" in url)
+        # What the kept host does not have comes back.
+        only_there = {f"http://b.example/m{path}" for path in extra[5:]}
+        assert {url for url in result.urls if "extra" in url and "b.example" in url} == only_there
         assert result.stats["replica/decision/replica-host/rewrite"] >= 28
 
         settings = ALL | {"REPLICA_REWRITE": False, "JOBDIR": str(tmp_path)}
@@ -153,7 +156,7 @@ class TestCopies:
 
 
 def order(job, host, keeper):
-    db = SqliteCrawlDB(Path(job) / FILE_NAME)
+    db = SqliteCrawlDB(Path(job), "topic")
     db.verdicts.order(host, keeper)
     db.commit()
     db.close()
@@ -230,45 +233,45 @@ class TestTurning:
     async def test_a_verdict_ends_by_age_and_is_reached_anew(self):
         now = [0.0]
         sites = site("http://a.example", "w"), site("http://b.example", "w")
+        store = SqliteCrawlDB(None)
+        payloads = RequestPayloads(is_stored=False, url_of=store.urls.url_of, counts=Counter())
         crawl = Crawl(
             Config(explore=0, rewrite=False, verdict_days=30),
-            SqliteCrawlDB(None),
-            fingerprint=hash,
+            store,
+            key=hash,
             now=lambda: now[0],
             aliases=Aliases({}),
+            payloads=payloads,
+            counts=Counter(),
         )
-        for pages in sites:
-            for url in pages:
-                crawl.enter(NewUrl(url, urlsplit(url).hostname, hash(url)), FETCH)
+        for url in (url for pair in zip(*sites, strict=True) for url in pair):
+            crawl.intake.enter([(NewUrl(url, urlsplit(url).hostname, hash(url)), FETCH)])
 
-        def observe(*numbers):
-            for number in numbers:
-                for pages in sites:
-                    url, body = list(pages.items())[number]
-                    if crawl.decide(url, urlsplit(url).hostname, hash(url)) is FETCH:
-                        crawl.db.finish(crawl.url_id(url))
-                        crawl.observe(page_from_tree(fromstring(body), url), crawl.url_id(url), 0)
+        def run():
+            while (taken := crawl.take()) is not None:
+                body = {**sites[0], **sites[1]}[taken.url]
+                crawl.observe(page_from_tree(fromstring(body), taken.url), taken.id, 0)
+                store.urls.finish([taken.id])
 
         def states():
-            return Counter(crawl.db.find(hash(url))[1] for url in sites[1])
+            return Counter(known.state for known in store.urls.find([hash(url) for url in sites[1]]).values())
 
-        observe(*range(20))
+        run()
         verdict = dict(crawl.replicas._detector.verdicts)["b.example"]
-        assert states()[QUEUED] == 0
-        n_dropped = states()[DROPPED]
+        n_dropped = states()[State.DROPPED]
         assert n_dropped >= 28
         now[0] = 30 * 86_400 - 1
-        crawl.obey()
-        assert states()[DROPPED] == n_dropped
+        crawl.consequences.obey()
+        assert states()[State.DROPPED] == n_dropped
         now[0] = 30 * 86_400 + 1
-        crawl.obey()
-        assert states()[QUEUED] == n_dropped
-        assert [v for v, _ in crawl.db.verdicts.holding()] == []
-        observe(*range(20, 35))
+        crawl.consequences.obey()
+        assert states()[State.WAITING] == n_dropped
+        assert [v for v, _ in store.verdicts.holding()] == []
+        run()
         again = crawl.replicas._detector.verdicts["b.example"]
         assert again.keeper == verdict.keeper
-        assert states()[QUEUED] == 0
-        crawl.close()
+        assert states()[State.WAITING] == 0
+        store.close()
 
 
 class TestPorts:

@@ -133,9 +133,9 @@ class Clock:
             self.downloader, hold=self.held.add, release=self.held.discard, now=lambda: self.time
         )
 
-    def start(self, host_id=1, host="a.example"):
-        assert host_id not in self.held
-        self.politeness.started(host_id, host)
+    def start(self, slot="a.example"):
+        assert slot not in self.held
+        self.politeness.started(slot)
 
     def at(self, time):
         self.time = time
@@ -148,26 +148,26 @@ class TestPoliteness:
         clock.start()
         assert clock.held == set()
         clock.start()
-        assert clock.held == {1}
-        clock.politeness.ended(1)
+        assert clock.held == {"a.example"}
+        clock.politeness.ended("a.example")
         assert clock.held == set()
 
     def test_hosts_are_apart(self):
         clock = Clock(CONCURRENT_REQUESTS_PER_DOMAIN=1)
-        clock.start(1)
-        clock.start(2, "b.example")
-        clock.politeness.ended(2)
-        assert clock.held == {1}
+        clock.start()
+        clock.start("b.example")
+        clock.politeness.ended("b.example")
+        assert clock.held == {"a.example"}
 
     def test_delay_from_start_to_start(self):
         clock = Clock(DOWNLOAD_DELAY=2)
         assert clock.at(10) is None
         clock.start()
-        assert clock.held == {1}
-        clock.politeness.ended(1)
-        assert clock.held == {1}
+        assert clock.held == {"a.example"}
+        clock.politeness.ended("a.example")
+        assert clock.held == {"a.example"}
         assert clock.at(11.5) == 0.5
-        assert clock.held == {1}
+        assert clock.held == {"a.example"}
         assert clock.at(12) is None
         assert clock.held == set()
 
@@ -177,16 +177,16 @@ class TestPoliteness:
         clock.at(1)
         clock.start()
         clock.at(2)
-        assert clock.held == {1}, "two are under way"
-        clock.politeness.ended(1)
+        assert clock.held == {"a.example"}, "two are under way"
+        clock.politeness.ended("a.example")
         assert clock.held == set()
 
     def test_slots_of_the_user(self):
         clock = Clock(DOWNLOAD_SLOTS={"a.example": {"delay": 5, "concurrency": 1}}, CONCURRENT_REQUESTS_PER_DOMAIN=8)
-        clock.start(1)
-        clock.politeness.ended(1)
-        clock.start(2, "b.example")
-        assert clock.held == {1}
+        clock.start()
+        clock.politeness.ended("a.example")
+        clock.start("b.example")
+        assert clock.held == {"a.example"}
         assert clock.at(1) == 4
 
     def test_autothrottle_changes_the_delay(self):

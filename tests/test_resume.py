@@ -17,8 +17,9 @@ from kill_target import CONCURRENT_REQUESTS, PAGES, links_of, url_of
 from scrapy import Request, Spider
 from web import HTML, REPLICA, crawl, job_states, page
 
-from scrapy_replica.components import serialise
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.components.payloads import RequestPayloads
+from scrapy_replica.crawldb.contract import NewUrl
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
 
 KILLS = 20
@@ -167,11 +168,13 @@ class TestChangedSpider:
 
             def parse(self, response): ...
 
-        db = SqliteCrawlDB(tmp_path / FILE_NAME)
+        db = SqliteCrawlDB(tmp_path, "changes")
         spider = Before()
+        payloads = RequestPayloads(is_stored=True, url_of=db.urls.url_of, counts=Counter())
+        payloads.spider = spider
         for number, callback in enumerate((spider.gone, None)):
             request = Request(f"http://a.example/{number}", callback=callback)
-            db.discover(NewUrl(request.url, "a.example", number, payload=serialise.dump(request, spider)))
+            db.urls.discover([NewUrl(request.url, "a.example", number, payload=payloads.dump(request, None))])
         db.close()
         pages = {f"http://a.example/{number}": page(seed=number) for number in range(2)}
         result = await crawl(After, pages, REPLICA | {"JOBDIR": str(tmp_path)})

@@ -4,7 +4,7 @@ import pytest
 
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.rule import Rule, Step
-from scrapy_replica.urls.validation import Pair, RuleWatch, generalised, is_due, pairs_to_fetch
+from scrapy_replica.urls.validation import Pair, RuleWatch, is_due, pairs_to_fetch
 
 DROP = Rule("h", (), (Step("drop", "sid"),))
 PAIR = Pair("http://h/?sid=1", "http://h/")
@@ -71,10 +71,3 @@ class TestRuleWatch:
     def test_limits_are_checked(self):
         with pytest.raises(ValueError, match="needed"):
             RuleWatch(DROP, needed=0)
-
-
-class TestGeneralised:
-    def test_rule_of_three_hosts_becomes_a_prior(self):
-        rules = [Rule(host, (), DROP.transformation) for host in ("a", "b", "c")]
-        assert [rule.host for rule in generalised(rules)] == [""]
-        assert generalised(rules[:2]) == []

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider, signals
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadFailedError
 from scrapy.http import Headers
 from scrapy.responsetypes import responsetypes
-from scrapy.utils.test import get_crawler
+from scrapy.utils.test import get_reactor_settings
 
 from scrapy_replica import Addon
 from scrapy_replica.components.extension import ReplicaExtension
@@ -143,12 +144,18 @@ def states_of(extension: Any) -> dict[str, list[str]]:
     return states(extension.crawl.store._connection.read("SELECT url, state FROM urls ORDER BY id"))
 
 
+def make_crawler(spidercls: type[Spider], settings: dict[str, Any]) -> Crawler:
+    """A crawler as commands make it; Scrapy's ``get_crawler`` applies the settings of one that does not crawl."""
+    offline = {"REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False}
+    return Crawler(spidercls, {**offline, **get_reactor_settings(), **settings})
+
+
 async def crawl(
     spidercls: type[Spider], pages: Any, settings: dict[str, Any] | None = None, **spider_kwargs: Any
 ) -> CrawlResult:
     """Crawl *pages*: a table from URLs to pages, or a function of the request."""
     log: list[str] = []
-    crawler = get_crawler(spidercls, {**web_settings(pages, log), **(settings or {})})
+    crawler = make_crawler(spidercls, {**web_settings(pages, log), **(settings or {})})
     result = CrawlResult({}, log)
 
     def scraped(item: Any) -> None:

@@ -31,6 +31,8 @@ class Command(ABC):
         """Do it and return the exit code: 0 done, 1 done and something is wrong, 2 not done.
 
         :raises ValueError: an argument, a setting or a file is wrong: one line that says what to do.
+        :raises OSError: a file cannot be read or written.
+        :raises ImportError: an extra is missing: one line that names it.
         """
 
 

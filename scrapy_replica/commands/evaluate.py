@@ -61,7 +61,7 @@ class EvalCommand(Command):
         except ModuleNotFoundError as error:
             if error.name is None:
                 raise
-            message = f"eval {opts.question} needs {error.name}: pip install scrapy-replica[eval]"
+            message = f"eval {opts.question} needs {error.name}: pip install 'scrapy-replica[eval]'"
             raise ImportError(message) from error
         if isinstance(figures, str):
             sys.stdout.write(figures + "\n")

@@ -12,7 +12,6 @@ from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddlewa
 from scrapy.http import Response
 from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.request import RequestFingerprinter
-from tqdm import tqdm
 
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
@@ -70,6 +69,8 @@ def novelty_figures(run: Run, settings: Settings, truth: Truth) -> dict[str, int
 
     The same judgement for every crawl, whatever it knew while it ran, and outside of its measured time.
     """
+    from tqdm import tqdm  # noqa: PLC0415 - part of the extra warc
+
     config = Config.from_settings(settings)
     archive = open_archive(settings.getlist("REPLICA_ARCHIVE"))
     decompression = build_from_crawler(HttpCompressionMiddleware, run.crawler)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import resource
 import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.exceptions import UsageError
+from scrapy.utils.conf import feed_process_params_from_cli
 
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.spider import TopicSpider, read_seeds
 from scrapy_replica.config import Config
+
+if sys.platform != "win32":
+    import resource
 
 if TYPE_CHECKING:
     import argparse
@@ -46,11 +49,22 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
     if opts.job:
         settings.set("JOBDIR", opts.job, "cmdline")
     if opts.output:
-        settings.set("FEEDS", {opts.output: {"format": Path(opts.output).suffix.lstrip(".") or "jsonl"}}, "cmdline")
+        settings.set("FEEDS", feeds(opts.output, settings), "cmdline")
     if opts.max_pages < 0:
         raise ValueError(f"--max-pages is {opts.max_pages}: it must be at least 0")
     read_seeds(opts.seeds)
     Config.from_settings(settings)
+
+
+def feeds(output: str, settings: Settings) -> dict[str, Any]:
+    """Return the setting ``FEEDS`` that writes to *output*, a file as ``scrapy crawl -o`` takes it.
+
+    :raises ValueError: its format is unknown.
+    """
+    try:
+        return feed_process_params_from_cli(settings, [output])
+    except UsageError as error:
+        raise ValueError(f"--output: {error}") from None
 
 
 class Run:
@@ -72,7 +86,13 @@ class Run:
         self.exit_code = self._exit_code()
 
     def _exit_code(self) -> int:
-        return {"shutdown": INTERRUPTED, "no_topic": 2}.get(str(self.stats.get("finish_reason")), 0)
+        by_reason = {"shutdown": INTERRUPTED, "no_topic": 2}
+        reason = self.stats.get("finish_reason")
+        if reason in by_reason:
+            return by_reason[reason]
+        if self.meter.is_fruitless:
+            say("no seed was answered with a page")
+        return int(self.meter.is_fruitless)
 
     def figures(self) -> dict[str, float]:
         """Return what every crawl can tell of itself."""
@@ -89,11 +109,19 @@ class Run:
         return {
             "wall_s": round(self.meter.seconds, 3),
             "cpu_ms_per_page": round(1000 * self.meter.cpu_seconds / max(1, len(self.meter.urls)), 4),
-            "max_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            **memory_figures(),
             "samples": self.stats.get("replica/sample/settled", 0),
             **rate,
             **decisions,
         }
+
+
+def memory_figures() -> dict[str, float]:
+    """Return the most memory that the process had; empty on Windows, which does not tell."""
+    if sys.platform == "win32":
+        return {}
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"max_rss_mb": round(most / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)}
 
 
 def say(text: str) -> None:

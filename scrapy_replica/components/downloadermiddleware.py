@@ -54,6 +54,8 @@ class ReplicaDownloaderMiddleware:
         decision = extension.crawl.policy.of_url(request.url, host, flight.key, leeway)
         if decision.action in {Action.DROP, Action.REWRITE}:
             extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
+        elif decision.reason is not None:
+            extension.crawl.decided(request.url, decision)
         if decision.action is Action.DROP and decision.reason is not None:
             raise IgnoreRequest(decision.reason.value)
         if decision.action is not Action.REWRITE or decision.url is None:

@@ -21,6 +21,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.payloads import RequestPayloads
+from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
@@ -86,7 +87,8 @@ class ReplicaExtension:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls(crawler)
+        with refusing():
+            extension = cls(crawler)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.robots_parsed, signals.robots_parsed)
@@ -97,7 +99,8 @@ class ReplicaExtension:
         folder = job_dir(crawler.settings)
         aliases = Aliases.from_file(config.aliases) if config.aliases else Aliases({})
         if config.ledger is not None:
-            self._sink = config.ledger.open("a", encoding="utf-8")
+            with refusing("REPLICA_LEDGER"):
+                self._sink = config.ledger.open("a", encoding="utf-8")
         store = SqliteCrawlDB(Path(folder) if folder else None, crawler.spidercls.name)
         counts: Counter[str] = Counter()
         self.payloads = RequestPayloads(is_stored=folder is not None, url_of=store.urls.url_of, counts=counts)

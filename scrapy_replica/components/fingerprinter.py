@@ -13,6 +13,7 @@ from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProto
 from w3lib.url import canonicalize_url
 
 from scrapy_replica.address import host_of
+from scrapy_replica.components.refused import refusing
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.keys import host_key
 from scrapy_replica.decision import Mode
@@ -44,7 +45,8 @@ class ReplicaFingerprinter:
         previous = crawler.settings.get("REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS", RequestFingerprinter)
         config = Config.from_settings(crawler.settings)
         is_acting = config.aliases is not None and config.enabled and config.mode is not Mode.OBSERVE
-        aliases = Aliases.from_file(config.aliases) if is_acting and config.aliases else Aliases({})
+        with refusing():
+            aliases = Aliases.from_file(config.aliases) if is_acting and config.aliases else Aliases({})
         return cls(build_from_crawler(load_object(previous), crawler), aliases)
 
     def fingerprint(self, request: Request) -> bytes:

@@ -156,6 +156,9 @@ class ReplicaSpiderMiddleware:
             return False
         if decision.action is Action.DEMOTE:
             request.priority -= DEMOTED_PRIORITY
+        crawl = self._extension.crawl
+        if decision.reason is not None and new.key is not None and not crawl.store.urls.find([new.key]):
+            crawl.decided(request.url, decision)
         return True
 
     def _end(self, observation: Observation) -> None:
@@ -191,7 +194,7 @@ class _Outputs:
                 self._step = None
             except StopAsyncIteration:
                 self.is_at_end = True
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - raised after what came before
                 self._error = error
         return batch
 
@@ -218,7 +221,7 @@ def _rest(step: Any, waited_for: Any) -> Generator[Any, Any, Any]:
         except GeneratorExit:
             step.close()
             raise
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - handed on
             thrown = error
         try:
             waited_for = step.send(sent) if thrown is None else step.throw(thrown)

@@ -59,11 +59,11 @@ class Crawl:
     ) -> None:
         self.config, self.store, self.counts, self._now = config, store, counts, now
         self.guide = Guide(config, store)
-        self.replicas = Replicas(config, store, now)
+        self._duplicates = Duplicates(store.pages, config)
+        self.replicas = Replicas(config, store, now, self._duplicates.index)
         self.dust = Dust(config, store, now)
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
-        self._duplicates = Duplicates(store.pages, config)
         self._guard = Guard(config, store.pages)
         self.policy = Policy(config, aliases, self.replicas, self.dust, self._guard, self._is_known)
         self.intake = Intake(
@@ -135,8 +135,11 @@ class Crawl:
 
     def forget(self, host: str) -> None:
         """Take note that a page of *host* could not be observed: what is known of it is read again from the store."""
-        for room in (self.replicas, self.dust, self._guard, self.repetition, self.forms):
-            room.forget(host)
+        self.replicas.forget(host)
+        self.dust.forget(host)
+        self._guard.forget(host)
+        self.repetition.forget()
+        self.forms.forget()
         self._seen.clear()
 
     def url_id(self, url: str) -> int:
@@ -148,6 +151,12 @@ class Crawl:
         url_id = self.store.urls.discover([NewUrl(url, host_of(url), key, is_dropped=True)])[0][0]
         self.store.urls.finish([url_id])
         return url_id
+
+    def decided(self, url: str, decision: Decision) -> None:
+        """Write *decision* down about a URL that another scheduler fetches all the same, once for each reason."""
+        url_id = self.url_id(url)
+        if decision.reason is not None and not self.store.ledger.knows(url_id, decision.reason):
+            self.intake.record(url_id, url, decision)
 
     def failed(self, url_id: int, status: int | None, error: str | None) -> None:
         """Take note that a fetch brought no page: another status, another type, or no response."""
@@ -210,6 +219,7 @@ class Crawl:
     def take(self) -> Waiting | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
         self.consequences.work()
+        self.replicas.work()
         self.is_behind = False
         for _ in range(MAX_DECIDED):
             self._heads.score()

@@ -56,7 +56,7 @@ class Policy:
                 return self._blocked(block, host, key)
         if (hit := self._dust.hit(url, host)) is not None:
             return self._saved(url, hit)
-        if (barred := self._guard.bars(url)) is not None:
+        if (barred := self._guard.bars(url, host)) is not None:
             return self._resolve(Action.DROP, barred[0], key, barred[1], is_certain=barred[2])
         return FETCH
 

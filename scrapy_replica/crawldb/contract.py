@@ -210,8 +210,23 @@ class RuleStore(Protocol):
     def disabled(self) -> list[int]:
         """Return the ids of the rules that a person switched off."""
 
+    def last_id(self) -> int:
+        """Return the greatest id so far."""
+
     def rows(self, after: int = 0) -> Iterator[RuleRow]:
         """Yield the rules whose id is greater than *after*, in the order of their ids."""
+
+    def of_host(self, name: str) -> Iterator[RuleRow]:
+        """Yield the rules for exactly that host (and port), in the order of their ids."""
+
+    def wide(self) -> Iterator[RuleRow]:
+        """Yield the rules for more than one host."""
+
+    def acting(self) -> Iterator[RuleRow]:
+        """Yield the rules in force."""
+
+    def row(self, rule_id: int) -> RuleRow:
+        """Return the rule of that id."""
 
 
 class FormStore(Protocol):

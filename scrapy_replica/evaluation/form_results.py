@@ -108,7 +108,7 @@ def fit(pages: Sequence[LabelledPage], *, with_query: bool = True) -> DecisionTr
     try:
         from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - an extra
     except ImportError as error:
-        message = "training needs scikit-learn: pip install scrapy-replica[eval]"
+        message = "training needs scikit-learn: pip install 'scrapy-replica[eval]'"
         raise ImportError(message) from error
     model = DecisionTreeClassifier(**TREE)
     weights = np.concatenate([np.full(len(page.rows), 1 / len(page.rows)) for page in pages])

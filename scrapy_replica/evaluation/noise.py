@@ -179,7 +179,7 @@ def extractors(names: Iterable[str] | None = None) -> dict[str, Extract]:
         try:
             found[name] = make(import_module(module))
         except ImportError as error:
-            logger.warning("%s is left out (pip install scrapy-replica[test]): %s", name, error)
+            logger.warning("%s is left out (pip install 'scrapy-replica[test]'): %s", name, error)
     return found
 
 

@@ -84,11 +84,11 @@ def read_pages(folder: Path, noise: Noise = Config.noise) -> dict[str, list[Page
 
 
 def pages_of_warc(path: Path, noise: Noise) -> Iterator[Page]:
-    """Yield the HTML pages of a WARC file. Needs fastwarc (``pip install scrapy-replica[warc]``)."""
+    """Yield the HTML pages of a WARC file. Needs fastwarc (``pip install 'scrapy-replica[warc]'``)."""
     try:
         from fastwarc.warc import ArchiveIterator, WarcRecordType  # noqa: PLC0415
     except ImportError as error:
-        raise ImportError("reading WARC files needs fastwarc: pip install scrapy-replica[warc]") from error
+        raise ImportError("reading WARC files needs fastwarc: pip install 'scrapy-replica[warc]'") from error
     with path.open("rb") as file:
         for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=True):
             url = record.headers["WARC-Target-URI"].strip("<>")
@@ -154,7 +154,7 @@ def _features(candidates: Candidates, a: str, b: str) -> tuple[list[float], int,
     pair = candidates.pairs.get((a, b))
     if pair is None or not pair.is_candidate:
         return [np.nan] * len(RAW), 0, False
-    comparison = Comparison(candidates.hosts[a], candidates.hosts[b], pair.election.winner())
+    comparison = Comparison(candidates.host(a), candidates.host(b), pair.election.winner())
     return features_of(comparison, RAW), len(comparison.aligned), True
 
 

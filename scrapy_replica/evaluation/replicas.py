@@ -290,7 +290,7 @@ def _wilcoxon(table: PairTable, scores: Mapping[str, FloatArray]) -> dict[str, f
     try:
         from scipy.stats import wilcoxon  # type: ignore[import-untyped]  # noqa: PLC0415
     except ImportError as error:
-        raise ImportError("the Wilcoxon test needs SciPy: pip install scrapy-replica[eval]") from error
+        raise ImportError("the Wilcoxon test needs SciPy: pip install 'scrapy-replica[eval]'") from error
     near = table.relation == "near_miss"
 
     def above(values: FloatArray) -> FloatArray:

@@ -132,4 +132,4 @@ def _learn(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError("SVMC needs scikit-learn: pip install scrapy-replica[eval]") from error
+        raise ImportError("SVMC needs scikit-learn: pip install 'scrapy-replica[eval]'") from error

@@ -198,7 +198,7 @@ def _read(file: Path) -> dict[str, list[str]]:
     try:
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
-        raise ImportError("reading Parquet files needs pyarrow: pip install scrapy-replica[eval]") from error
+        raise ImportError("reading Parquet files needs pyarrow: pip install 'scrapy-replica[eval]'") from error
     table_ = parquet.read_table(file)
     names = set(table_.schema.names)
     column = next((name for name in ("newsgroup", "label") if name in names), None)

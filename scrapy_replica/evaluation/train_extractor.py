@@ -136,7 +136,7 @@ def _fit(rows: Sequence[Float32Array], examples: Sequence[Example], options: dic
         from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - an extra
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
     except ImportError as error:
-        message = "training needs scikit-learn: pip install scrapy-replica[eval]"
+        message = "training needs scikit-learn: pip install 'scrapy-replica[eval]'"
         raise ImportError(message) from error
     chosen = [np.unique(np.linspace(0, row.shape[1] - 1, MAX_RUNS).astype(np.intp)) for row in rows]
     samples = np.concatenate([row[:, runs].T for row, runs in zip(rows, chosen, strict=True)])

@@ -218,7 +218,7 @@ def plot(result: Mapping[str, Any], file: Path) -> None:
     try:
         import matplotlib as mpl  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install scrapy-replica[report]") from error
+        raise ImportError("plots need matplotlib: pip install 'scrapy-replica[report]'") from error
     mpl.use("Agg")
     from matplotlib import pyplot as plt  # noqa: PLC0415 - after the backend is chosen
 

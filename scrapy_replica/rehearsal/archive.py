@@ -63,6 +63,7 @@ class Archive:
         self.paths = [Path(path) for path in paths]
         if not self.paths:
             raise ValueError("an archive needs at least one WARC file")
+        import_fastwarc()  # now, not at the first page: the index may be in its cache
         self._index: Index = merge([load_index(path) for path in self.paths])
 
     @property

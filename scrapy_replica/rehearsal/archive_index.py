@@ -120,7 +120,7 @@ def import_fastwarc() -> Any:
     try:
         import fastwarc.warc  # noqa: PLC0415  (an extra)
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("reading WARC files needs: pip install scrapy-replica[warc]") from error
+        raise ModuleNotFoundError("reading WARC files needs: pip install 'scrapy-replica[warc]'") from error
     return fastwarc.warc
 
 

@@ -181,7 +181,7 @@ def _read_table(path: Path) -> Any:
     try:
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
-        raise ImportError("reading Parquet collections needs pyarrow: pip install scrapy-replica[eval]") from error
+        raise ImportError("reading Parquet collections needs pyarrow: pip install 'scrapy-replica[eval]'") from error
     return parquet.read_table(path)
 
 

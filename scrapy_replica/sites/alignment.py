@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 MAX_CUT = 5
@@ -82,25 +81,33 @@ def unshared(first: str, second: str) -> tuple[str, str] | None:
     return "/".join(mine[:-n]), "/".join(theirs[:-n])
 
 
-@dataclass(slots=True)
 class Election:
     """Votes of shared suffixes for the prefixes under which two hosts hold one site."""
 
-    votes: dict[tuple[str, str], float] = field(default_factory=dict)
-    _winner: tuple[str, str] | None = None
+    __slots__ = ("_votes", "_weight", "_winner")
+
+    def __init__(self) -> None:
+        self._votes: dict[tuple[str, str], float] | None = None
+        """Made with the second vote: most pairs of hosts share one suffix."""
+        self._winner: tuple[str, str] | None = None
+        self._weight = 0.0
 
     def add(self, prefixes: tuple[str, str], n_hosts: int) -> None:
         """Count one shared suffix that *n_hosts* hosts have, weighted by its rarity."""
+        weight = math.log(1 + MAX_HOSTS / n_hosts)
+        if self._votes is None:
+            if self._winner is None:
+                self._winner, self._weight = prefixes, weight
+                return
+            self._votes = {self._winner: self._weight}
         self._winner = None
-        if prefixes in self.votes or len(self.votes) < _MAX_PREFIXES:
-            self.votes[prefixes] = self.votes.get(prefixes, 0.0) + math.log(1 + MAX_HOSTS / n_hosts)
+        if prefixes in self._votes or len(self._votes) < _MAX_PREFIXES:
+            self._votes[prefixes] = self._votes.get(prefixes, 0.0) + weight
 
     def winner(self) -> tuple[str, str]:
         """Return the prefixes of most votes, ties to the shortest; ("", "") without votes."""
-        if self._winner is None:
-            self._winner = self._elected() if self.votes else ("", "")
-        return self._winner
-
-    def _elected(self) -> tuple[str, str]:
-        # votes are sums of logarithms in any order: 9 digits keep ties ties
-        return min(self.votes, key=lambda pair: (-round(self.votes[pair], 9), len(pair[0]) + len(pair[1]), pair))
+        if self._winner is None and self._votes is not None:
+            votes = self._votes
+            # votes are sums of logarithms in any order: 9 digits keep ties ties
+            self._winner = min(votes, key=lambda pair: (-round(votes[pair], 9), len(pair[0]) + len(pair[1]), pair))
+        return self._winner or ("", "")

@@ -7,23 +7,33 @@ mirrors that finds 49 of 49 pairs, where equal paths and signatures find 32.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
 
+from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
-from scrapy_replica.sites.alignment import MAX_HOSTS, Election, normal_path, suffixes, unshared
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, mark_of, path_of, sample_hash
+from scrapy_replica.sites.alignment import Election, normal_path, suffixes, unshared
+from scrapy_replica.sites.evidence import MAX_PATHS, MIN_WORDS, HostEvidence, PageMark, mark_of, path_of, sample_hash
+from scrapy_replica.sites.memory import EvidenceStore, MemoryStore
 from scrapy_replica.sites.neighbours import Neighbours
+from scrapy_replica.sites.suffix_lists import Place, SuffixLists
 
 MIN_SUFFIXES = 2
-MAX_DISTANCE_BITS = 6
-MAX_ENTRIES = 1_000_000
-"""Places in the lists of path suffixes, over all hosts. Beyond, the lists keep half the paths, a sample by the hash of
-the last segment that mirrors draw alike. 294 bytes each, where every list holds one host."""
-MAX_PAIRS = 200_000
-"""Pairs that share something; beyond, the half with less evidence is forgotten. 575 bytes each."""
-_MASK = 0xFFFF
-_SHIFTS = (0, 16, 32, 48)
+MAX_PAIRS = 100_000
+"""Pairs that share something; beyond, of those that came first the ones with less evidence are forgotten."""
+MAX_PARTNERS = 300
+"""Pairs of one host, likewise."""
+MAX_MET = 100_000
+"""Hosts met; beyond, those that came first are, unless they are in a pair."""
+MAX_EVIDENCE_BYTES = 40_000_000
+"""Evidence of hosts in memory. What is evicted is read again when its host is compared."""
+_LOOKED_AT = 64  # pairs or hosts that are looked at when one too many has come; half of them go
+
+_MAX_PLACES = 20_000  # places that are one object in all lists
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(slots=True)
@@ -36,191 +46,164 @@ class Pair:
     n_suffixes: int = 0
     n_near: int = 0
     prefixes: tuple[str, str] | None = None
-    """The alignment that ``n_common`` was counted under."""
-    n_common: int = 0
-    """Pages fetched on both."""
+    """The alignment that it was judged under."""
     judged_at: int = -1
-    """Comparable pages when the pair was judged last."""
+    """Pages fetched on both when the pair was judged last."""
     score: float = math.nan
     """What the judge said last."""
     n_probes: int = 0
     next_look: tuple[int, int] = (0, 0)
-    """Fetched pages of either host from which probes are thought of again."""
+    """Fetched pages of either host from which it is looked at again."""
 
     @property
     def is_candidate(self) -> bool:
         return self.n_suffixes >= MIN_SUFFIXES or self.n_near > 0
 
+    @property
+    def strength(self) -> tuple[int, int]:
+        """How much speaks for it before it is looked at."""
+        return self.n_near, self.n_suffixes
+
     def other(self, host: str) -> str:
         return self.second if host == self.first else self.first
 
 
-class Candidates:
-    """The evidence of all hosts, and the pairs it makes; grows page by page.
+@dataclass(slots=True)
+class Met:
+    """What is kept of every host met in this run."""
 
-    State lives in memory only: ``add_url`` and ``add_mark`` in any order rebuild it from the stored paths and marks.
-    A list of more than 100 hosts gives no further evidence and keeps nothing. Lists and pairs are bounded over all
-    hosts, paths and pages for each host.
+    n_known: int = 0
+    """URLs told."""
+    n_listed: int = 0
+    """Path suffixes of them that went into the lists."""
+    n_pages: int = 0
+    n_probes: int = 0
+    in_links: int = 0
+    pending: set[str] | None = None
+    """Normalised paths that probes were sent to."""
+
+
+class Candidates:
+    """The evidence of hosts, and the pairs it makes; grows page by page.
+
+    In memory are a record of each host met, the lists of path suffixes and the pairs, all of them bounded. The evidence
+    itself is read from *store* where two hosts are compared, and held for those compared last. A host that is met for
+    the first time is read as well, so that the lists know its paths.
+
+    Args:
+        store: Knows everything that is told here. Without one all evidence stays in memory.
     """
 
-    def __init__(self) -> None:
-        self.hosts: dict[str, HostEvidence] = {}
+    def __init__(self, store: EvidenceStore | None = None) -> None:
+        self._is_stored = store is not None
+        self._store: EvidenceStore = store or MemoryStore()
+        self.evidence = HostCache(self._store.read, MAX_EVIDENCE_BYTES if store else math.inf, _weight_of)
+        self.met: dict[str, Met] = {}
         self.pairs: dict[tuple[str, str], Pair] = {}
         self.partners: dict[str, dict[str, Pair]] = {}
         """Host -> other host -> their pair; in order of discovery, so that a run can be repeated."""
-        self.n_entries = 0
-        """Places taken in the lists of path suffixes."""
-        self._sample_below = 2**32
-        self._suffixes: dict[str, dict[str, str] | None] = {}
-        self._texts: dict[int, dict[str, str] | None] = {}
-        self._blocks: tuple[dict[int, list[int]], ...] = ({}, {}, {}, {})
+        self.forgotten: set[str] = set()
+        """Hosts that are in no pair, and whose places in the lists count no more."""
+        self.lists = SuffixLists(self.forgotten)
+        self._n_pages = 0
+        self._places: dict[Place, Place] = {}
 
     def host(self, name: str) -> HostEvidence:
         """Return the evidence of host *name*, empty for a new one."""
-        found = self.hosts.get(name)
+        return self.evidence.of(name)
+
+    def _held(self, name: str) -> HostEvidence | None:
+        """Return the evidence to be kept up to date; what is not held will be read as it is by then."""
+        return self.evidence.peek(name) if self._is_stored else self.evidence.of(name)
+
+    def meet(self, name: str) -> Met:
+        """Return the record of host *name*; what is stored of a new one goes into the lists."""
+        found = self.met.get(name)
         if found is None:
-            found = self.hosts[name] = HostEvidence(name)
+            if len(self.met) >= MAX_MET:
+                self._forget_met()
+            found = self.met[name] = Met()
+            evidence = self._store.read(name)
+            found.n_pages = evidence.n_pages
+            for path in evidence.paths:
+                self._list_path(name, found, path)
         return found
+
+    def _forget_met(self) -> None:
+        for name in list(islice(self.met, _LOOKED_AT)):
+            met = self.met.pop(name)
+            if self.partners.get(name):
+                self.met[name] = met
 
     def add_url(self, host: str, path: str) -> None:
         """Take note of a known URL of *host*, fetched or not: *path* with its query, as it stands in the URL."""
-        self._add_path(self.host(host), normal_path(path), path)
+        self._add_path(host, normal_path(path), path)
 
-    def add_page(self, page: Page, neighbours: Neighbours | None = None) -> PageMark:
-        """Take note of a fetched *page*; returns the mark to be stored. *neighbours* spare making them again."""
-        mark = mark_of(page)
-        self.add_neighbours(page.host, neighbours or Neighbours.of(page))
-        self.add_mark(page.host, path_of(page.url), mark)
-        return mark
+    def add_page(
+        self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
+    ) -> None:
+        """Take note of a *page* fetched *at* some time, by default after all others.
 
-    def add_neighbours(self, name: str, neighbours: Neighbours) -> None:
-        """Take note of the hosts that a page of host *name* speaks of."""
-        host = self.host(name)
-        host.is_https |= neighbours.is_https
-        for source in neighbours.redirected_from:
-            self.host(source).redirects_to[name] += 1
-        if neighbours.canonical is not None:
-            host.canonical_to[neighbours.canonical] += 1
-        host.alternates_to.update(neighbours.alternates)
+        *mark* and *neighbours* spare making them again.
+        """
+        self._n_pages += 1
+        evidence = self._held(page.host)
+        if evidence is not None:
+            (neighbours or Neighbours.of(page)).tell(evidence)
+            evidence.first_seen = min(evidence.first_seen, self._n_pages if at is None else at)
+        self.add_mark(page.host, path_of(page.url), mark or mark_of(page))
 
     def add_mark(self, host: str, path: str, mark: PageMark) -> None:
         """Take note of the *mark* of the page at *path* (with its query) of *host*."""
-        evidence = self.host(host)
         normal = normal_path(path)
-        self._add_path(evidence, normal, path)
-        evidence.add_page(normal, mark)
+        self._add_path(host, normal, path)
+        evidence = self._held(host)
+        if evidence is not None:
+            evidence.add_page(normal, mark)
+        met = self.meet(host)
+        met.n_pages += 1
         if mark.simhash is not None and mark.words >= MIN_WORDS:
-            self._add_text(evidence, normal, mark.simhash)
+            self._add_text(host, normal, mark.simhash)
 
-    def _add_path(self, host: HostEvidence, normal: str, raw: str) -> None:
-        former = host.paths
-        if not host.add_path(normal, raw):
-            return
-        if host.paths is not former:
-            self._unlist(host.name, former.keys() - host.paths.keys())
-        if normal not in host.paths or (self._sample_below < 2**32 and sample_hash(normal) >= self._sample_below):
+    def _add_path(self, host: str, normal: str, raw: str) -> None:
+        met = self.meet(host)
+        evidence = self._held(host)
+        if evidence is not None:
+            evidence.add_path(normal, raw)
+        self._list_path(host, met, normal)
+
+    def _list_path(self, host: str, met: Met, normal: str) -> None:
+        """List the suffixes of a path, of a host of many in a share of cases that falls as it grows."""
+        met.n_known += 1
+        number = sample_hash(normal)
+        if number >= self.lists.sample_below or number * met.n_known >= MAX_PATHS << 32:
             return
         for prefix, suffix in suffixes(normal):
-            self._list(host, prefix, suffix)
-        if self.n_entries > MAX_ENTRIES:
-            self._thin()
-        if len(self.pairs) > MAX_PAIRS:
-            self._forget_weak_pairs()
-
-    def _list(self, host: HostEvidence, prefix: str, suffix: str) -> None:
-        sharers = self._suffixes.get(suffix)
-        if sharers is None:
-            if suffix not in self._suffixes:
-                self._suffixes[suffix] = {host.name: prefix}
-                self.n_entries += 1
-            return
-        if host.name in sharers:
-            return
-        n_hosts = len(sharers) + 1
-        if n_hosts > MAX_HOSTS:
-            self._suffixes[suffix] = None
-            self.n_entries -= MAX_HOSTS - 1
-            return
-        for name, other_prefix in sharers.items():
-            pair = self.pair(host.name, name)
-            pair.n_suffixes += 1
-            pair.election.add((prefix, other_prefix) if pair.first == host.name else (other_prefix, prefix), n_hosts)
-        sharers[host.name] = prefix
-        self.n_entries += 1
-
-    def _thin(self) -> None:
-        while self.n_entries > MAX_ENTRIES // 2 and self._sample_below > 1:
-            self._sample_below //= 2
-            self._suffixes = {
-                suffix: sharers
-                for suffix, sharers in self._suffixes.items()
-                if sample_hash(suffix) < self._sample_below
-            }
-            self.n_entries = sum(1 if sharers is None else len(sharers) for sharers in self._suffixes.values())
-
-    def _unlist(self, host: str, paths: Iterable[str]) -> None:
-        for path in paths:
-            for _, suffix in suffixes(path):
-                sharers = self._suffixes.get(suffix)
-                if sharers is not None and sharers.pop(host, None) is not None:
-                    self.n_entries -= 1
-                    if not sharers:
-                        del self._suffixes[suffix]
-
-    def _forget_weak_pairs(self) -> None:
-        ranked = sorted(self.pairs.values(), key=lambda pair: (pair.n_near, pair.n_suffixes))
-        for pair in ranked[: len(ranked) - MAX_PAIRS // 2]:
-            self._forget_pair(pair.first, pair.second)
-
-    def _forget_pair(self, one: str, two: str) -> None:
-        self.pairs.pop((one, two) if one < two else (two, one), None)
-        self.partners.get(one, {}).pop(two, None)
-        self.partners.get(two, {}).pop(one, None)
-
-    def _add_text(self, host: HostEvidence, normal: str, simhash: int) -> None:
-        sharers = self._texts.get(simhash)
-        if sharers is None:
-            if simhash in self._texts:
-                return
-            sharers = self._texts[simhash] = {}
-            for near in self._near(simhash):
-                self._count_near(host, normal, self._texts[near])
-            for block, shift in zip(self._blocks, _SHIFTS, strict=True):
-                block.setdefault(simhash >> shift & _MASK, []).append(simhash)
-        elif host.name in sharers:
-            return
-        else:
-            self._count_near(host, normal, sharers)
-        sharers[host.name] = normal
-        if len(sharers) > MAX_HOSTS:
-            self._texts[simhash] = None
-
-    def _count_near(self, host: HostEvidence, normal: str, sharers: dict[str, str] | None) -> None:
-        for name, other_path in (sharers or {}).items():
-            if name == host.name:
+            place = self._places.setdefault((host, prefix), (host, prefix))
+            sharers = self.lists.add(place, suffix, number)
+            if sharers is None:
                 continue
-            pair = self.pair(host.name, name)
+            met.n_listed += 1
+            for name, other_prefix in sharers.places:
+                pair = self.pair(host, name)
+                pair.n_suffixes += 1
+                prefixes = (prefix, other_prefix) if pair.first == host else (other_prefix, prefix)
+                pair.election.add(prefixes, sharers.n_hosts)
+        if len(self._places) > _MAX_PLACES:
+            self._places.clear()
+
+    def _add_text(self, host: str, normal: str, simhash: int) -> None:
+        for name, other_path, n_hosts in self._store.near_texts(host, normal, simhash):
+            if name in self.forgotten:
+                continue
+            pair = self.pair(host, name)
             pair.n_near += 1
             if pair.n_near == 1:
                 pair.next_look = (0, 0)
             # paths that every site has are in no list; where the texts meet, they align all the same
             prefixes = unshared(normal, other_path)
             if prefixes is not None:
-                pair.election.add(prefixes if pair.first == host.name else prefixes[::-1], len(sharers or ()) + 1)
-
-    def _near(self, simhash: int) -> set[int]:
-        """Return the known simhashes within 6 bits.
-
-        Pigeonhole: if each of the first three blocks differs in two bits or more, the fourth is equal.
-        """
-        found = set()
-        for block, shift in zip(self._blocks, _SHIFTS, strict=True):
-            own = simhash >> shift & _MASK
-            for key in (own, *(own ^ 1 << bit for bit in range(16))) if shift < 48 else (own,):
-                for known in block.get(key, ()):
-                    if (known ^ simhash).bit_count() <= MAX_DISTANCE_BITS:
-                        found.add(known)
-        return found
+                pair.election.add(prefixes if pair.first == host else prefixes[::-1], n_hosts)
 
     def pair(self, one: str, two: str) -> Pair:
         """Return the pair of two hosts, made if there is none yet."""
@@ -230,7 +213,31 @@ class Candidates:
             found = self.pairs[names] = Pair(*names)
             self.partners.setdefault(one, {})[two] = found
             self.partners.setdefault(two, {})[one] = found
+            self._make_room(self.pairs, MAX_PAIRS, found)
+            for name in names:
+                self._make_room(self.partners[name], MAX_PARTNERS, found)
         return found
+
+    def _make_room(self, pairs: dict[Key, Pair], most: int, new: Pair) -> None:
+        """Forget the weaker half of the *pairs* that came first; the others count as new, and *new* stays."""
+        if len(pairs) <= most:
+            return
+        first = [item for item in islice(pairs.items(), _LOOKED_AT) if item[1] is not new]
+        first.sort(key=lambda item: item[1].strength)
+        weak, strong = first[: len(first) // 2], first[len(first) // 2 :]
+        for _, pair in weak:
+            self._forget_pair(pair)
+        for key, pair in strong:
+            del pairs[key]
+            pairs[key] = pair
+
+    def _forget_pair(self, pair: Pair) -> None:
+        self.pairs.pop((pair.first, pair.second), None)
+        for name, other in ((pair.first, pair.second), (pair.second, pair.first)):
+            partners = self.partners.get(name, {})
+            partners.pop(other, None)
+            if not partners:
+                self.partners.pop(name, None)
 
     def pairs_of(self, host: str) -> list[Pair]:
         """Return the candidate pairs of *host*, first found first."""
@@ -238,19 +245,28 @@ class Candidates:
 
     def readmit(self, host: str) -> None:
         """Take a forgotten *host* in again: its known paths count as before, of its pages nothing is known."""
-        former = self.hosts.pop(host, None)
+        self.forgotten.discard(host)
+        self._store.forget_pages(host)
         evidence = self.host(host)
-        for path, raw in (former.paths if former is not None else {}).items():
-            self._add_path(evidence, path, raw)
+        evidence.forget_pages()
+        met = self.meet(host)
+        met.n_pages = 0
+        for path in list(evidence.paths):
+            for _, suffix in suffixes(path):
+                self.lists.remove(host, suffix, sample_hash(path))
+            self._list_path(host, met, path)
 
     def forget(self, host: str) -> None:
         """Take *host* out of all pairs: a blocked copy; its evidence stays, its places in the lists are given up."""
-        evidence = self.hosts.get(host)
-        for name in list(self.partners.pop(host, {})):
-            self._forget_pair(host, name)
-        if evidence is None:
-            return
-        self._unlist(host, evidence.paths)
-        for mark in evidence.pages.values():
-            if mark.simhash is not None:
-                (self._texts.get(mark.simhash) or {}).pop(host, None)
+        for pair in list(self.partners.get(host, {}).values()):
+            self._forget_pair(pair)
+        self.forgotten.add(host)
+
+    def read_again(self, host: str) -> None:
+        """Throw away what is in memory of *host*: what it was told was taken back in the store."""
+        self.evidence.forget(host)
+        self.met.pop(host, None)
+
+
+def _weight_of(evidence: HostEvidence) -> int:
+    return evidence.weight

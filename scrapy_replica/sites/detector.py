@@ -6,18 +6,19 @@ It decides when to judge, never what to fetch: the crawl takes its findings and 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from scrapy_replica.records import Page, Verdict
-from scrapy_replica.sites.alignment import joined, normal_path, relative
+from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, is_same_page, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.groups import Conflict, keeper
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
+from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, choose, moved
 
@@ -27,6 +28,14 @@ _WELL_KNOWN = 5
 """Comparable pages from which two hosts can contradict each other."""
 _MAX_MEMBERS = 10
 """Copies of a group that a new member is held against."""
+_GROWTH = 32
+"""A pair is looked at again when one of its hosts has grown by this part of its pages."""
+_PROMISE = 0.1
+"""Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
+_MAX_LOOKS, _MAX_READ = 16, 4
+"""Pairs looked at for one page, and those of them whose other host is not in memory."""
+_MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 8
+"""Pairs of the crawl that the judge learns from, and those compared in one turn."""
 _MIN_OTHERS = 3
 """Pages of a blocked copy that must turn out to be other pages before its verdict is withdrawn."""
 
@@ -56,20 +65,27 @@ class Detector:
 
     Args:
         judge: Scores pairs.
+        store: Where evidence is read from; without one all of it stays in memory.
         max_probes_of_pair: Pages asked for to decide one pair.
         max_probes_of_host: Pages asked for on one host, whatever the pairs.
     """
 
-    def __init__(self, judge: Judge, *, max_probes_of_pair: int = 6, max_probes_of_host: int = 12) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        store: EvidenceStore | None = None,
+        *,
+        max_probes_of_pair: int = 6,
+        max_probes_of_host: int = 12,
+    ) -> None:
         self.judge = judge
         self._first_judge = judge
-        self.candidates = Candidates()
+        self.candidates = Candidates(store)
         self.verdicts: dict[str, Verdict] = {}
-        self.in_links: Counter[str] = Counter()
-        self.first_seen: dict[str, float] = {}
+        self._copies: dict[str, dict[str, Verdict]] = {}
+        """Kept host -> its copies -> their verdicts."""
         self._max_probes_of_pair = max_probes_of_pair
         self._max_probes_of_host = max_probes_of_host
-        self._pending: dict[str, set[str]] = {}
         self._allowed: set[frozenset[str]] = set()
         self._own: set[str] = set()
         self._reviews: dict[str, _Review] = {}
@@ -79,26 +95,75 @@ class Detector:
         if host not in self.verdicts:
             self.candidates.add_url(host, path)
 
-    def observe(self, page: Page, neighbours: Neighbours | None = None) -> Findings:
-        """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`known`."""
-        self.first_seen.setdefault(page.host, len(self.first_seen))
+    def linked(self, host: str) -> None:
+        """Take note of a link to *host* from another host."""
+        self.candidates.meet(host).in_links += 1
+
+    def observe(
+        self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
+    ) -> Findings:
+        """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`known`.
+
+        *mark*, *neighbours* and the time *at* that it was fetched are those of :meth:`Candidates.add_page`.
+        """
+        mark = mark or mark_of(page)
         path = normal_path(path_of(page.url))
-        self._pending.get(page.host, set()).discard(path)
+        pending = self.candidates.meet(page.host).pending
+        if pending is not None:
+            pending.discard(path)
         findings = Findings()
         if page.host in self.verdicts:
-            self._review(self.verdicts[page.host], path, mark_of(page), findings)
+            self._review(self.verdicts[page.host], path, mark, findings)
             return findings
-        self.candidates.add_page(page, neighbours)
-        for pair in self.candidates.pairs_of(page.host):
-            if self._may_judge(pair):
-                self._consider(pair, page.host, path, findings)
+        self.candidates.add_page(page, mark, neighbours, at)
+        for pair in self._due(page.host):
+            self._consider(pair, findings)
             if page.host in self.verdicts:
                 break
         return findings
 
+    def _due(self, host: str) -> list[Pair]:
+        """Return the pairs of *host* to look at now: those with most evidence, few that must be read for it."""
+        due = [pair for pair in self.candidates.pairs_of(host) if self._is_due(pair)]
+        if len(due) > 1:
+            due.sort(key=_strength, reverse=True)
+        found, n_read = [], 0
+        for pair in due:
+            n_read += pair.other(host) not in self.candidates.evidence
+            if n_read > _MAX_READ or len(found) == _MAX_LOOKS:
+                break
+            found.append(pair)
+        return found
+
+    def _is_due(self, pair: Pair) -> bool:
+        first, second = pair.next_look
+        return (self._n_pages(pair.first) >= first or self._n_pages(pair.second) >= second) and self._may_judge(pair)
+
+    def _next_look(self, pair: Pair) -> tuple[int, int]:
+        """Return the pages of either host from which *pair* is looked at again; one without promise seldom."""
+        part = _GROWTH if self._is_promising(pair) else 1
+        n_first, n_second = self._n_pages(pair.first), self._n_pages(pair.second)
+        return n_first + n_first // part + 1, n_second + n_second // part + 1
+
+    def _is_promising(self, pair: Pair) -> bool:
+        """Tell, without their evidence, whether the two may have much in common."""
+        if pair.n_near:
+            return True
+        listed = (met.n_listed for host in (pair.first, pair.second) if (met := self.candidates.met.get(host)))
+        return pair.n_suffixes >= _PROMISE * min(listed, default=0)
+
+    def _n_pages(self, host: str) -> int:
+        met = self.candidates.met.get(host)
+        return met.n_pages if met is not None else 0
+
+    def _n_in_links(self, host: str) -> int:
+        met = self.candidates.met.get(host)
+        return met.in_links if met is not None else 0
+
     def restore(self, verdict: Verdict) -> None:
-        """Take a verdict stored earlier, after the evidence was rebuilt."""
+        """Take a verdict that holds, as stored earlier."""
         self.verdicts[verdict.copy] = verdict
+        self._copies.setdefault(verdict.keeper, {})[verdict.copy] = verdict
         self.candidates.forget(verdict.copy)
 
     def keep_apart(self, a: str, b: str) -> None:
@@ -107,9 +172,19 @@ class Detector:
 
     def expire(self, copy: str) -> None:
         """End the verdict on *copy* without prejudice: its pages are looked at anew."""
-        del self.verdicts[copy]
-        self._reviews.pop(copy, None)
+        self._end(copy)
         self.candidates.readmit(copy)
+
+    def take_back(self, copy: str) -> None:
+        """Forget the verdict on *copy* as if it had never been."""
+        self._end(copy)
+        self.candidates.forgotten.discard(copy)
+        self.candidates.read_again(copy)
+
+    def _end(self, copy: str) -> None:
+        verdict = self.verdicts.pop(copy)
+        del self._copies[verdict.keeper][copy]
+        self._reviews.pop(copy, None)
 
     def is_copied(self, page: Page) -> bool | None:
         """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
@@ -142,35 +217,43 @@ class Detector:
         raw = self.candidates.host(host).paths.get(normal_path(target))
         return (host, raw) if raw is not None else None
 
-    def recalibrate(self, max_fpr: float) -> None:
+    def recalibrate(self, max_fpr: float) -> Iterator[None]:
         """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
 
-        Starts from the judge the crawl began with, so that no pair is counted twice. Up to 4,000 pairs, 64 us each.
+        Starts from the judge the crawl began with, so that no pair is counted twice. At most 1,000 pairs, a few at each
+        step of the iterator; the judge is another one when it ends.
         """
         pairs = list(self.candidates.pairs.values())
-        pairs = pairs[:: 1 + len(pairs) // 4000]
-        if not pairs:
+        raw, n_aligned, is_candidate = [], [], []
+        for number, pair in enumerate(pairs[:: 1 + len(pairs) // _MAX_LEARNT]):
+            if number % _LEARNT_AT_ONCE == _LEARNT_AT_ONCE - 1:
+                yield
+            comparison = self.compare(pair)
+            raw.append(features_of(comparison, RAW))
+            n_aligned.append(len(comparison.aligned))
+            is_candidate.append(pair.is_candidate)
+        if not raw:
             return
-        comparisons = [self.compare(pair) for pair in pairs]
-        raw = np.array([features_of(comparison, RAW) for comparison in comparisons])
-        n_aligned = np.array([len(comparison.aligned) for comparison in comparisons])
-        obvious = obvious_labels(raw, n_aligned, np.array([pair.is_candidate for pair in pairs]))
-        self.judge = self._first_judge.retrained(raw, obvious).with_threshold_for(raw[obvious == -1], max_fpr)
+        yield
+        table = np.array(raw)
+        obvious = obvious_labels(table, np.array(n_aligned), np.array(is_candidate))
+        self.judge = self._first_judge.retrained(table, obvious).with_threshold_for(table[obvious == -1], max_fpr)
 
     def compare(self, pair: Pair) -> Comparison:
         """Return the two hosts of *pair* laid side by side."""
-        hosts = self.candidates.hosts
-        return Comparison(hosts[pair.first], hosts[pair.second], pair.election.winner())
+        candidates = self.candidates
+        return Comparison(candidates.host(pair.first), candidates.host(pair.second), pair.election.winner())
 
-    def _consider(self, pair: Pair, host: str, path: str, findings: Findings) -> None:
-        """Judge *pair* if the page at *path* of *host* made its evidence grow enough; else ask for probes."""
-        if self._count_common(pair, host, path):
-            pair.judged_at, pair.next_look = pair.n_common, (0, 0)
-            comparison = self.compare(pair)
+    def _consider(self, pair: Pair, findings: Findings) -> None:
+        """Judge *pair* if the pages fetched on both have grown enough; else ask for probes."""
+        comparison = self.compare(pair)
+        pair.next_look = self._next_look(pair)
+        if self._has_grown(pair, comparison):
+            pair.judged_at = comparison.n_common
             if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, findings):
                 return
         if pair.n_probes < self._max_probes_of_pair and not self._is_hopeless(pair):
-            self._look_for_probes(pair, findings)
+            self._probe(pair, comparison, findings)
 
     def _may_judge(self, pair: Pair) -> bool:
         first, second = pair.first, pair.second
@@ -180,35 +263,15 @@ class Detector:
             return False
         return not self._allowed or frozenset((first, second)) not in self._allowed
 
-    def _count_common(self, pair: Pair, host: str, path: str) -> bool:
-        """Keep count of the pages fetched on both; tell whether they have grown enough to judge.
+    def _has_grown(self, pair: Pair, comparison: Comparison) -> bool:
+        """Tell whether the pages fetched on both have grown enough to judge.
 
         A quarter more than at the last time is enough, for a pair without hope twice as many.
         """
-        prefixes, hosts = pair.election.winner(), self.candidates.hosts
-        if pair.prefixes != prefixes:
-            mine, theirs = hosts[pair.first].view(prefixes[0])[0], hosts[pair.second].view(prefixes[1])[0]
-            pair.prefixes, pair.n_common, pair.judged_at = prefixes, len(mine.keys() & theirs.keys()), -1
-        else:
-            is_first = host == pair.first
-            rest = relative(path, prefixes[0] if is_first else prefixes[1])
-            other, prefix = (pair.second, prefixes[1]) if is_first else (pair.first, prefixes[0])
-            if rest is None or joined(prefix, rest) not in hosts[other].pages:
-                return False
-            pair.n_common += 1
+        if pair.prefixes != comparison.prefixes:
+            pair.prefixes, pair.judged_at = comparison.prefixes, -1
         growth = pair.judged_at if self._is_hopeless(pair) else pair.judged_at // 4
-        return pair.n_common >= max(MIN_ALIGNED, pair.judged_at + max(1, growth))
-
-    def _look_for_probes(self, pair: Pair, findings: Findings) -> None:
-        """Ask for probes; where there is nothing to ask for, again when either host has a quarter more pages."""
-        hosts = self.candidates.hosts
-        n_first, n_second = hosts[pair.first].n_pages, hosts[pair.second].n_pages
-        if n_first < pair.next_look[0] and n_second < pair.next_look[1]:
-            return
-        n_before = len(findings.probes)
-        self._probe(pair, self.compare(pair), findings)
-        if len(findings.probes) == n_before:
-            pair.next_look = n_first + n_first // 4 + 1, n_second + n_second // 4 + 1
+        return comparison.n_common >= max(MIN_ALIGNED, pair.judged_at + max(1, growth))
 
     def _is_hopeless(self, pair: Pair) -> bool:
         return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
@@ -227,7 +290,7 @@ class Detector:
 
     def _block(self, comparison: Comparison, score: float, findings: Findings) -> None:
         first, second = comparison.first, comparison.second
-        kept = keeper((first, second), self.in_links, self.first_seen)
+        kept = keeper((first, second), self._n_in_links)
         copy, prefixes = (second, comparison.prefixes) if kept == first.name else (first, comparison.prefixes[::-1])
         values = dict(zip(RAW, features_of(comparison, RAW), strict=True))
         verdict = Verdict(
@@ -240,8 +303,7 @@ class Detector:
             evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)}
             | dict(zip(("alpha_pu", "alpha_nu"), self.judge.alpha(comparison), strict=True)),
         )
-        self.verdicts[copy.name] = verdict
-        self.candidates.forget(copy.name)
+        self.restore(verdict)
         findings.verdicts.append(verdict)
 
     def canonical(self, host: str) -> str:
@@ -262,12 +324,8 @@ class Detector:
 
     def _members(self, kept: HostEvidence, prefix: str) -> list[tuple[HostEvidence, str]]:
         """Return *kept* and its copies that are aligned with it at *prefix*, each with its own prefix."""
-        copies = [
-            (self.candidates.host(verdict.copy), verdict.copy_prefix)
-            for verdict in self.verdicts.values()
-            if verdict.keeper == kept.name and verdict.keeper_prefix == prefix
-        ]
-        return [(kept, prefix), *copies[:_MAX_MEMBERS]]
+        copies = [v for v in self._copies.get(kept.name, {}).values() if v.keeper_prefix == prefix][:_MAX_MEMBERS]
+        return [(kept, prefix), *((self.candidates.host(verdict.copy), verdict.copy_prefix) for verdict in copies)]
 
     def _are_two_sites(self, pair: Comparison) -> bool:
         if frozenset((pair.first.name, pair.second.name)) in self._allowed:
@@ -278,17 +336,20 @@ class Detector:
         """Ask the host that would be kept for pages already fetched on the other one."""
         if not self._is_likely(pair, comparison):
             return
-        kept = keeper((comparison.first, comparison.second), self.in_links, self.first_seen)
+        kept = keeper((comparison.first, comparison.second), self._n_in_links)
         target, source = comparison.first, comparison.second
         prefixes = comparison.prefixes[::-1]
         if kept == source.name:
             target, source, prefixes = source, target, prefixes[::-1]
-        pending = self._pending.setdefault(target.name, set())
-        room = min(self._max_probes_of_pair - pair.n_probes, self._max_probes_of_host - target.n_probes, 2)
+        met = self.candidates.meet(target.name)
+        pending = met.pending or set()
+        room = min(self._max_probes_of_pair - pair.n_probes, self._max_probes_of_host - met.n_probes, 2)
         for probe in choose(source, target, prefixes, max(0, room), pending):
             pair.n_probes += 1
-            target.n_probes += 1
+            pair.next_look = (0, 0)
+            met.n_probes += 1
             pending.add(probe.normal)
+            met.pending = pending
             findings.probes.append(probe)
 
     def _is_likely(self, pair: Pair, comparison: Comparison) -> bool:
@@ -328,3 +389,7 @@ class Detector:
         """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
         self.keep_apart(copy, self.verdicts[copy].keeper)
         self.expire(copy)
+
+
+def _strength(pair: Pair) -> tuple[int, int]:
+    return pair.strength

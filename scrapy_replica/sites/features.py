@@ -69,6 +69,11 @@ class Comparison:
         return [pair for pair, repeats in zip(found, is_repeat, strict=True) if not repeats]
 
     @property
+    def n_common(self) -> int:
+        """Pages fetched on both."""
+        return len(self.first.view(self.prefixes[0])[0].keys() & self.second.view(self.prefixes[1])[0].keys())
+
+    @property
     def coverage(self) -> float:
         """Share of the paths known on both hosts that were fetched on both, 0..1."""
         mine, theirs = self.first.view(self.prefixes[0]), self.second.view(self.prefixes[1])

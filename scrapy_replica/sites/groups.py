@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from scrapy_replica.sites.evidence import HostEvidence
@@ -17,7 +17,7 @@ class Conflict:
     contradicting: tuple[str, str]
 
 
-def keeper(members: Iterable[HostEvidence], in_links: Mapping[str, int], first_seen: Mapping[str, float]) -> str:
+def keeper(members: Iterable[HostEvidence], in_links: Callable[[str], int]) -> str:
     """Return the host of a group to keep.
 
     Redirects to it decide first, then rel=canonical, https, in-links from other hosts, pages known, age, and at last
@@ -28,12 +28,13 @@ def keeper(members: Iterable[HostEvidence], in_links: Mapping[str, int], first_s
     def rank(host: HostEvidence) -> tuple[float, ...]:
         others = [other for other in hosts if other is not host]
         return (
-            sum(other.redirects_to[host.name] for other in others) - sum(host.redirects_to[o.name] for o in others),
+            sum(host.redirected_from[o.name] for o in others)
+            - sum(other.redirected_from[host.name] for other in others),
             sum(other.canonical_to[host.name] for other in others) - sum(host.canonical_to[o.name] for o in others),
             host.is_https,
-            in_links.get(host.name, 0),
+            in_links(host.name),
             len(host.paths),
-            -first_seen.get(host.name, float("inf")),
+            -host.first_seen,
             -len(host.name),
         )
 

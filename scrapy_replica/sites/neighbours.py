@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 from scrapy_replica.address import host_of
 from scrapy_replica.records import Page
+from scrapy_replica.sites.evidence import HostEvidence
+
+MAX_NEIGHBOURS = 50
+"""Other hosts kept of a host and kind."""
 
 
 class Neighbours(NamedTuple):
@@ -26,6 +30,18 @@ class Neighbours(NamedTuple):
             tuple(sorted({host_of(url) for _, url in page.alternates})),
             page.url.startswith("https:"),
         )
+
+    def tell(self, host: HostEvidence) -> None:
+        """Add them to the evidence of the page's *host*."""
+        host.is_https |= self.is_https
+        for counter, names in (
+            (host.redirected_from, self.redirected_from),
+            (host.canonical_to, (self.canonical,) if self.canonical is not None else ()),
+            (host.alternates_to, self.alternates),
+        ):
+            for name in names:
+                if name in counter or len(counter) < MAX_NEIGHBOURS:
+                    counter[name] += 1
 
     def to_json(self) -> str:
         """Return the neighbours as stored."""

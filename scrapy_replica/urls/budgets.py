@@ -1,4 +1,4 @@
-"""Budgets of novel pages per host and path prefix: what bounds traps and facets."""
+"""Budgets of novel pages per path prefix of a host: what bounds traps and facets."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ UNTOLD_COST = 0.1
 """Fetches that a page costs of which cannot be told whether it is new: short ones are no proof of a trap, but endless
 calendars are short as well. With the default credit a prefix of these alone is demoted after 200 pages."""
 
-MAX_PREFIXES = 200_000
-"""Prefixes counted at most (about 40 MB); beyond, those met least are forgotten."""
+MAX_PREFIXES = 20_000
+"""Prefixes of one host counted at most; beyond, those met least are forgotten, but none that reached the user's limit."""
 
 MAX_DEPTH = 3
 
@@ -45,7 +45,7 @@ def path_prefixes(url: str) -> list[str]:
 
 
 class NoveltyBudgets:
-    """Counts fetched and novel pages per path prefix and tells which prefixes have spent what they earned.
+    """Counts fetched and novel pages per path prefix of one host and tells which prefixes have spent what they earned.
 
     A prefix starts with *credit* fetches; each novel page earns it :data:`EARNINGS` more. A calendar or a sort order
     brings nothing new, so its prefix runs dry, while a busy directory earns as it goes. *host_budget* and
@@ -70,9 +70,16 @@ class NoveltyBudgets:
             self._forget()
 
     def _forget(self) -> None:
-        kept = sorted(self._fetched, key=self._fetched.__getitem__)[MAX_PREFIXES // 2 :]
+        kept = sorted(self._fetched, key=self._worth)[MAX_PREFIXES // 2 :]
         self._fetched = {key: self._fetched[key] for key in kept}
         self._novel = {key: self._novel[key] for key in kept if key in self._novel}
+
+    def _worth(self, key: str) -> tuple[bool, float]:
+        limit = self._path_budget if "/" in key or "?" in key else self._host_budget
+        return bool(limit) and self._novel.get(key, 0) >= limit, self._fetched[key]
+
+    def __len__(self) -> int:
+        return len(self._fetched)
 
     def spent(self, url: str) -> tuple[Reason, str, bool] | None:
         """Return why no more should be fetched where *url* lies, the prefix that ran dry and whether that is certain.

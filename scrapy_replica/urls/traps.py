@@ -47,10 +47,10 @@ class Traps:
     *patience* such pages in a row, any other after ten times as many; news set the count back. So a calendar with
     events is crawled, and one without ends. The revisions of a host are one pattern, which has no news.
 
-    Memory: at most *max_patterns* patterns of about 300 bytes, the least recently observed are forgotten first.
+    At most *max_patterns* patterns are kept, the least recently observed are forgotten first.
     """
 
-    def __init__(self, patience: int = 10, max_patterns: int = 50_000) -> None:
+    def __init__(self, patience: int = 10, max_patterns: int = 10_000) -> None:
         if patience < 1 or max_patterns < 1:
             raise ValueError("patience and max_patterns must be at least 1")
         self._patience = patience

@@ -108,14 +108,3 @@ class RuleWatch:
     def error_lower_bound(self) -> float:
         """Return the lower end of the 90 % Wilson interval of the share of wrong pairs."""
         return wilson_interval(self.wrong, self.right + self.wrong, z=1.2816)[0]  # one-sided
-
-
-def generalised(rules: Iterable[Rule], min_hosts: int = 3) -> list[Rule]:
-    """Return the rules that hold on at least *min_hosts* hosts, for any host: priors to be confirmed on a new one."""
-    hosts: dict[tuple[object, object], set[str]] = {}
-    first: dict[tuple[object, object], Rule] = {}
-    for rule in rules:
-        what = rule.context, rule.transformation
-        hosts.setdefault(what, set()).add(rule.host)
-        first.setdefault(what, rule)
-    return [first[what].anywhere() for what, names in hosts.items() if len(names - {""}) >= min_hosts]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from scrapy_replica.address import origin_of
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
-from scrapy_replica.sites.evidence import path_of
+from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.judge import Judge
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved
@@ -46,17 +48,19 @@ class Block(NamedTuple):
 class Replicas:
     """Verdicts on hosts.
 
-    The detector works in memory; page marks, neighbours, known URLs, verdicts and orders in the crawl database make it
-    again when a crawl is resumed.
+    The detector reads what is known of a host from the crawl database when the host is met; verdicts that hold are
+    read on opening.
+
+    :param index: the simhashes of all pages.
     """
 
-    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float]) -> None:
+    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], index: NearDuplicates) -> None:
         self._config, self._db, self._now = config, db, now
-        self._detector = Detector(Judge.load(), max_probes_of_host=config.probes)
+        self._detector = Detector(Judge.load(), StoredEvidence(db, index), max_probes_of_host=config.probes)
         self._manual: set[str] = set()
-        self._origins: dict[str, str] = {}
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
+        self._lesson: Iterator[None] | None = None
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
         for copy, keeper in db.verdicts.withdrawn():
@@ -67,7 +71,19 @@ class Replicas:
         self._last_order = int(db.meta(LAST_ORDER) or 0)
 
     def forget(self, host: str) -> None:
-        pass
+        """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
+        self._detector.candidates.read_again(host)
+        held = {verdict.copy: (verdict, is_manual) for verdict, is_manual in self._db.verdicts.holding()}
+        for copy in self._detector.verdicts.keys() - held.keys():
+            self._detector.take_back(copy)
+        for copy in held.keys() - self._detector.verdicts.keys():
+            self._enact(held[copy][0], is_manual=held[copy][1])
+
+    def work(self) -> bool:
+        """Do a little of what is too long for one turn; tell whether there is more."""
+        if self._lesson is not None and next(self._lesson, True):
+            self._lesson = None
+        return self._lesson is not None
 
     # Decisions
 
@@ -82,7 +98,7 @@ class Replicas:
         path = path_of(url)
         known = self._detector.rewritten(verdict.copy, path)
         keeper, target = known or (verdict.keeper, moved(path, verdict.copy_prefix, verdict.keeper_prefix))
-        origin = self._origins.get(keeper)
+        origin = self._detector.candidates.host(keeper).origin
         return origin + target if origin and target else None
 
     # Evidence
@@ -90,35 +106,40 @@ class Replicas:
     def known(self, url: str, host: str) -> None:
         """Take note of a URL that was found for the first time."""
         if self._config.hosts:
-            self._origins.setdefault(host, origin_of(url))
             self._detector.known(host, path_of(url))
+            evidence = self._detector.candidates.evidence.peek(host)
+            if evidence is not None and evidence.origin is None:
+                evidence.origin = origin_of(url)
 
     def linked(self, host: str) -> None:
         """Take note of a link to *host* from another host."""
-        self._detector.in_links[host] += 1
+        if self._config.hosts:
+            self._detector.linked(host)
 
     def observe(self, page: Page, url_id: int) -> tuple[Findings, list[ProbeUrl]]:
         """Take note of a fetched page; return what it brought to light and the pages to ask for."""
         if not self._config.hosts:
             return Findings(), []
-        neighbours = Neighbours.of(page)
-        findings = self._detector.observe(page, neighbours)
-        mark = self._detector.candidates.host(page.host).pages.get(normal_path(path_of(page.url)))
-        if mark is not None:
-            self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
+        mark, neighbours = mark_of(page), Neighbours.of(page)
+        # Before the detector is told: it reads from there.
+        self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
+        evidence = self._detector.candidates.evidence.peek(page.host)
+        if evidence is not None and not evidence.n_pages:
+            evidence.origin = origin_of(page.url)
+        findings = self._detector.observe(page, mark, neighbours, self._now())
         for verdict in findings.verdicts:
             self._keep(verdict, is_manual=False)
         for verdict in findings.withdrawn:
             self._db.verdicts.end(verdict.copy, "withdrawn")
         self._pages += 1
         if self._pages == self._recalibrate_at:
-            self._detector.recalibrate(self._config.max_fpr)
+            self._lesson = self._detector.recalibrate(self._config.max_fpr)
             self._recalibrate_at *= 2
         urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
         return findings, [url for url in urls if url is not None]
 
     def _probe_url(self, probe: Probe) -> ProbeUrl | None:
-        origin = self._origins.get(probe.host)
+        origin = self._detector.candidates.host(probe.host).origin
         return ProbeUrl(origin + probe.path, probe.host, probe.is_known) if origin else None
 
     def outcome(self, page: Page, novelty: Novelty) -> Novelty | None:

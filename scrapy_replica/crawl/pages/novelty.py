@@ -11,18 +11,18 @@ from scrapy_replica.records import Novelty, Page
 
 
 class Duplicates:
-    """Finds the page that a page repeats; the index in memory is rebuilt from the crawl database."""
+    """Finds the page that a page repeats."""
 
     def __init__(self, pages: PageTable, config: Config) -> None:
         self._pages, self._config = pages, config
-        self._near = NearDuplicates()
-        for simhash in pages.simhashes():
-            self._near.add(simhash)
+        self.index = NearDuplicates()
+        """The simhashes of all pages."""
+        self.index.extend(pages.simhashes())
 
     def add(self, page: Page) -> None:
         """Take *page* into the index."""
         if page.simhash is not None:
-            self._near.add(page.simhash)
+            self.index.add(page.simhash)
 
     def is_news(self, page: Page, novelty: Novelty) -> bool | None:
         """Tell whether *page* is worth a fetch for the budgets; ``None`` where its text is too short to tell.
@@ -50,7 +50,7 @@ class Duplicates:
         if twin is not None:
             return Novelty.EXACT_DUPLICATE, twin
         if page.simhash is not None:
-            for simhash in self._near.query(page.simhash, self._config.near_distance):
+            for simhash in self.index.query(page.simhash, self._config.near_distance):
                 twin = self._twin(page, url_id, self._pages.by_simhash(simhash))
                 if twin is not None:
                     return Novelty.NEAR_DUPLICATE, twin

@@ -25,7 +25,8 @@ class Repetition:
         self.of = lru_cache(MAX_HOSTS)(self._read)
         """Host -> its blocks."""
 
-    def forget(self, host: str) -> None:
+    def forget(self) -> None:
+        """Read everything anew: a page was taken back in the crawl database."""
         self.of.cache_clear()
 
     def _read(self, host: str) -> HostBlocks:

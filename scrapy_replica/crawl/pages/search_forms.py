@@ -53,7 +53,8 @@ class Forms:
         self._table = table
         self._site = lru_cache(MAX_SITES)(self._read_site)
 
-    def forget(self, host: str) -> None:
+    def forget(self) -> None:
+        """Read everything anew: a page was taken back in the crawl database."""
         self._site.cache_clear()
 
     def _read_site(self, host: str) -> Site:

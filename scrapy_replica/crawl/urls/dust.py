@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from operator import attrgetter
 
+from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, content_of, form_of, name_of
-from scrapy_replica.crawl.urls.in_force import InForce
+from scrapy_replica.crawl.urls.in_force import Hit, HostRules
 from scrapy_replica.crawl.urls.watched import Settled, WatchedRule, argument_names
 from scrapy_replica.crawldb.contract import CANDIDATE, CrawlDB, RuleRow
-from scrapy_replica.crawldb.sqlite.pages import PageRow
+from scrapy_replica.crawldb.sqlite.pages import GONE, PageRow
 from scrapy_replica.decision import Mode
+from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param, priors
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Change, Rule, compiled, triggers
-from scrapy_replica.urls.validation import generalised
 
 logger = logging.getLogger(__name__)
 
 PLAN_EVERY = 5
 """Pages of a host between two looks for URLs that would prove its candidates."""
-WAITING_LOOKED_AT = 500
+PLAN_GROWTH = 8
+"""On a large host, this part of its pages."""
+WAITING_LOOKED_AT = 200
 PROOFS, PROOF_SHARE = 12, 0.1
 """URLs of one host fetched to prove rules: at most so many, and this share of its pages."""
 MAX_CANDIDATES = 12
 """Rules of one host under proof at a time."""
+GENERAL = 3
+"""Hosts on which a rule holds for certain before it is proposed on any."""
+MAX_BYTES = 60_000_000
+"""Pages and rules of hosts in memory; what is evicted is read again when its host is met."""
 
 
 @dataclass
@@ -50,39 +58,61 @@ class DustFindings:
 
 
 class Dust:
-    """The rules of a crawl. In memory; pages and rules in the crawl database make it again when it is resumed."""
+    """The rules of a crawl. What concerns a host is read from the crawl database when the host is met."""
 
     def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float]) -> None:
         self._config, self._db, self._now = config, db, now
-        self._hosts: dict[str, HostPages] = {}
-        self._rules: dict[str, WatchedRule] = {}
-        """Key of the rule -> the rule, ended ones as well, which are not proposed again."""
-        self._in_force = InForce(self._hosts)
-        self.hit = self._in_force.hit
-        self._spent: Counter[str] = Counter()
-        """Host (and port) -> URLs fetched to prove rules."""
-        self._awaited: set[str] = set()
-        """Images that were asked for to prove a rule."""
+        self._hosts = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
+        self._wide: list[WatchedRule] = []
+        """Rules for more than one host."""
+        self._names: set[str] = set()
+        """Hosts (and ports) on which a rule of their own acts or acted."""
         self._priors: dict[str, list[Rule]] = {}
         self._path_priors: dict[Rule, Change] = {}
-        self._last_id = 0
+        self._proved_on: dict[tuple[object, object], set[str]] = {}
+        """What a certain rule does -> hosts on which one does it, at most :data:`GENERAL`."""
+        self._last_id = db.rules.last_id()
+        self._disabled = set(db.rules.disabled())
         if config.dust:
             self._carry(priors())
-            self._rebuild()
+            self._wide = [WatchedRule(row) for row in db.rules.wide()]
+            for row in db.rules.acting():
+                self._take_effect(WatchedRule(row))
+
+    def _read(self, name: str, without: int | None = None) -> HostRules:
+        """Return what is known of the host (and port) *name*, as it was before the page at the URL *without*."""
+        found, url_ids = HostRules(name, self._wide), {}
+        for page in self._db.pages.of_host(host_of(f"http://{name}/")):
+            form = form_of(page.url)
+            if page.url_id == without or parse(form).host != name:
+                continue
+            if page.status in GONE:
+                found.gone(form)
+            if page.status != HTTPStatus.OK or form in found.pages.clusters:
+                continue
+            url_ids[form] = page.url_id
+            found.pages.add(form, page.content, page.cluster, json.loads(page.aliases or "[]"))
+            if found.pages.is_due():
+                found.pages.taught()  # it was learnt from then: the next lesson comes when it would have come
+        for row in self._db.rules.of_host(name):
+            found.take(row, url_ids)
+        found.put_in_force()
+        return found
 
     def forget(self, host: str) -> None:
-        pass
+        """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
+        for name in [name for name in self._hosts if host_of(f"http://{name}/") == host]:
+            self._hosts.forget(name)
 
-    def _rebuild(self) -> None:
-        for row in self._db.rules.rows():
-            self._take(row)
-        self._put_in_force()
+    def hit(self, url: str, host: str) -> Hit | None:
+        """Return what the rules say about *url* on *host*; ``None`` if it is to be fetched as it stands.
 
-    def _host(self, name: str) -> HostPages:
-        found = self._hosts.get(name)
-        if found is None:
-            found = self._hosts[name] = HostPages()
-        return found
+        On a host without rules this costs a look into a set.
+        """
+        if host not in self._names and not self._wide:
+            return None
+        form = form_of(url)
+        return self._hosts.of(parse(form).host).hit(form)
 
     # Evidence
 
@@ -93,22 +123,22 @@ class Dust:
             return findings
         form = form_of(page.url)
         name = parse(form).host
-        host = self._host(name)
-        if form in host.clusters:
+        host = self._hosts.peek(name) or self._hosts.put(name, self._read(name, url_id))
+        if form in host.pages.clusters:
             return findings
         content = content_of(page, self._config.min_words)
-        cluster = host.cluster(content, twin.url if twin is not None and twin.host == page.host else None)
+        cluster = host.pages.cluster(content, twin.url if twin is not None and twin.host == page.host else None)
         came_by = self._on_host(page.redirected_from, name, form)
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
         self._db.pages.set_content(url_id, content, cluster, json.dumps(aliases) if aliases else None)
-        host.add(form, content, cluster, aliases)
-        findings.is_saved = self._in_force.saves(form, name)
+        host.pages.add(form, content, cluster, aliases)
+        findings.is_saved = host.saves(form)
         if cluster is not None:
             for one in (form, *came_by):
-                self._hold_against(name, one, cluster, url_id, findings)
-            self._in_force.fetched(form, name)
-        is_news = self._propose(name, form)
-        self._plan(name, page.host, findings, is_news=is_news)
+                self._hold_against(host, one, cluster, url_id, findings)
+            host.fetched(form)
+        is_news = self._propose(host, form)
+        self._plan(host, page.host, findings, is_news=is_news)
         return findings
 
     @staticmethod
@@ -116,13 +146,10 @@ class Dust:
         forms = dict.fromkeys(form_of(url) for url in urls)
         return [other for other in forms if other != form and parse(other).host == name]
 
-    def _watched(self, name: str) -> list[WatchedRule]:
-        return [watched for watched in self._rules.values() if not watched.is_ended and watched.covers(name)]
-
-    def _hold_against(self, name: str, form: str, cluster: int, url_id: int, findings: DustFindings) -> None:
-        for watched in self._watched(name):
+    def _hold_against(self, host: HostRules, form: str, cluster: int, url_id: int, findings: DustFindings) -> None:
+        for watched in host.watched():
             level = watched.level
-            settled = watched.observe(form, cluster, url_id, self._hosts[name])
+            settled = watched.observe(form, cluster, url_id, host.pages)
             if settled is None:
                 continue
             if level[0]:
@@ -132,46 +159,49 @@ class Dust:
                 logger.info("DUST rule %d is withdrawn: %s", watched.id, watched.rule)
                 if level[0]:
                     findings.ended.append(watched)
-                    self._put_in_force()
+                    self._put_in_force(host, watched)
             elif watched.level != level and watched.is_acting:
                 logger.info("DUST rule %d acts: %s", watched.id, watched.rule)
-                findings.begun.append(name.partition(":")[0])
-                self._put_in_force()
+                findings.begun.append(host.name.partition(":")[0])
+                self._put_in_force(host, watched)
 
     def gone(self, url: str, rules: Sequence[int]) -> None:
         """Take note that there is no page at *url*, in whose favour *rules* (their ids) saved others."""
         if not self._config.dust:
             return
         form = form_of(url)
-        self._in_force.gone(form)
-        misled = [watched for watched in self._rules.values() if watched.id in rules]
-        if misled or form in self._awaited:
-            for watched in self._watched(parse(form).host):
-                if watched.failed(form, is_acting=watched in misled):
+        host = self._hosts.of(parse(form).host)
+        host.gone(form)
+        if rules or form in host.awaited:
+            for watched in host.watched():
+                if watched.failed(form, is_acting=watched.id in rules):
                     self._keep(watched)
 
     # Rules
-
-    def _take(self, row: RuleRow) -> WatchedRule:
-        watched = WatchedRule(row)
-        self._last_id = max(self._last_id, row.id)
-        self._rules[watched.rule.key] = watched
-        for image, count in row.proofs:
-            self._awaited.add(image)
-            self._spent[parse(image).host] += count
-        for name, host in self._hosts.items():
-            if watched.covers(name):
-                watched.learn(host)
-        return watched
 
     def _keep(self, watched: WatchedRule) -> None:
         record = watched.watch
         self._db.rules.update(watched.id, watched.state, record.right, record.wrong, watched.images)
 
-    def _put_in_force(self) -> None:
-        acting = [watched for watched in self._rules.values() if watched.is_acting]
-        self._in_force.put(acting)
-        self._carry(generalised(watched.rule for watched in acting if watched.is_certain))
+    def _put_in_force(self, host: HostRules, watched: WatchedRule) -> None:
+        """Let *watched* do what it may by now: on *host*, or on every host if it is for many."""
+        self._take_effect(watched)
+        if watched in self._wide:
+            self._hosts.clear()
+        host.put_in_force()
+
+    def _take_effect(self, watched: WatchedRule) -> None:
+        rule = watched.rule
+        if not watched.is_acting:
+            return
+        self._names.add(rule.host.partition(":")[0])
+        if not watched.is_certain:
+            return
+        hosts = self._proved_on.setdefault((rule.context, rule.transformation), set())
+        if len(hosts) < GENERAL and rule.host:
+            hosts.add(rule.host)
+            if len(hosts) == GENERAL:
+                self._carry([rule.anywhere()])
 
     def _carry(self, rules: Iterable[Rule]) -> None:
         """Remember *rules* for any host, to be proposed where their argument is met or they change a path."""
@@ -184,14 +214,13 @@ class Dust:
                 if rule not in known:
                     known.append(rule)
 
-    def _propose(self, name: str, form: str) -> bool:
+    def _propose(self, host: HostRules, form: str) -> bool:
         """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
-        host = self._hosts[name]
-        rules = self._priors_of(form, name)
-        if host.is_due():
-            forms, clusters = host.lesson()
+        rules = self._priors_of(form, host.name)
+        if host.pages.is_due():
+            forms, clusters = host.pages.lesson()
             rules += combined.learn(forms, clusters)
-        return sum(self._candidate(rule, name) for rule in rules) > 0
+        return sum(self._candidate(rule, host) for rule in rules) > 0
 
     def _priors_of(self, form: str, name: str) -> list[Rule]:
         """Return the priors that fit *form*; arguments of one kind that come together (``C`` and ``O``) go together."""
@@ -208,21 +237,23 @@ class Dust:
             found += [replace(rule, host=name) for rule in joint]
         return found
 
-    def _candidate(self, rule: Rule, name: str) -> bool:
-        if rule.key in self._rules:
+    def _candidate(self, rule: Rule, host: HostRules) -> bool:
+        if rule.key in host.own or any(rule.key == watched.rule.key for watched in self._wide):
             return False
-        under_proof = [watched for watched in self._watched(name) if watched.state == CANDIDATE]
+        under_proof = [watched for watched in host.watched() if watched.state == CANDIDATE]
         row = RuleRow(0, rule.to_dict(), CANDIDATE, False, 0, 0, 0, [])
-        if len(under_proof) >= MAX_CANDIDATES or self._is_sweeping(WatchedRule(row), name):
+        if len(under_proof) >= MAX_CANDIDATES or self._is_sweeping(WatchedRule(row), host.pages):
             return False
         rule_id = self._db.rules.enter(row.rule, self._now())
-        self._take(row._replace(id=rule_id))
+        self._last_id = max(self._last_id, rule_id)
+        host.take(row._replace(id=rule_id), {})
         return True
 
-    def _is_sweeping(self, watched: WatchedRule, name: str) -> bool:
+    @staticmethod
+    def _is_sweeping(watched: WatchedRule, pages: HostPages) -> bool:
         """Tell whether the rule makes one URL of pages with many names: no duplicate has so many."""
         names: dict[str, set[str]] = {}
-        for form in self._hosts[name].clusters if name in self._hosts else ():
+        for form in pages.clusters:
             image = watched.image(form)
             if image is not None:
                 names.setdefault(image, {name_of(image)}).add(name_of(form))
@@ -232,40 +263,57 @@ class Dust:
         """Propose what a ``Clean-param`` line in the robots.txt of *host* says."""
         rule = clean_param(host, value) if self._config.dust else None
         if rule is not None:
-            self._candidate(rule, rule.host)
+            self._candidate(rule, self._hosts.of(rule.host))
 
-    def _plan(self, name: str, host_name: str, findings: DustFindings, *, is_news: bool) -> None:
-        """Look for URLs to fetch that prove the candidates of a host."""
-        host = self._hosts[name]
-        if self._config.mode is Mode.OBSERVE or not (is_news or host.pages % PLAN_EVERY == 0):
+    def _plan(self, host: HostRules, host_name: str, findings: DustFindings, *, is_news: bool) -> None:
+        """Look for URLs to fetch that prove the candidates of a host: seldom on one that has many pages."""
+        n_pages = host.pages.pages
+        if self._config.mode is Mode.OBSERVE or not (is_news or n_pages >= host.next_plan):
             return
-        unproved = [watched for watched in self._watched(name) if watched.needs_proof]
-        left = int(PROOFS + PROOF_SHARE * host.pages) - self._spent[name]
+        host.next_plan = n_pages + max(PLAN_EVERY, n_pages // PLAN_GROWTH)
+        unproved = [watched for watched in host.watched() if watched.needs_proof]
+        left = int(PROOFS + PROOF_SHARE * n_pages) - host.spent
         if not unproved or left <= 0:
             return
         waiting = [form_of(url) for url in self._db.urls.waiting_urls(host_name, WAITING_LOOKED_AT)]
         for watched in unproved:
             known = len(watched.proofs)
-            found = watched.pairs(host, waiting, left)
+            found = watched.pairs(host.pages, waiting, left)
             findings.probes += found
             left -= len(found)
-            self._spent[name] += len(found)
+            host.spent += len(found)
             if len(watched.proofs) > known:
-                self._awaited.update(image for image, _ in watched.proofs)
+                host.awaited.update(image for image, _ in watched.proofs)
                 self._db.rules.set_proofs(watched.id, watched.proofs)
 
     def obey(self) -> list[WatchedRule]:
         """Carry out what a person did to the table of rules; return the rules switched off."""
         if not self._config.dust:
             return []
-        rows = list(self._db.rules.rows(self._last_id))
-        begun = [self._take(row) for row in rows]
-        ended = []
-        for rule_id in self._db.rules.disabled():
-            watched = next((w for w in self._rules.values() if w.id == rule_id and not w.is_ended), None)
-            if watched is not None:
-                watched.watch.is_withdrawn = True
-                ended.append(watched)
-        if begun or ended:
-            self._put_in_force()
-        return ended
+        for row in self._db.rules.rows(self._last_id):
+            self._obey_new(row)
+        disabled = [rule for rule in self._db.rules.disabled() if rule not in self._disabled]
+        return [watched for watched in map(self._obey_end, disabled) if watched is not None]
+
+    def _obey_new(self, row: RuleRow) -> None:
+        watched = WatchedRule(row)
+        self._last_id = row.id
+        if watched.is_wide:
+            self._wide.append(watched)
+            self._hosts.clear()
+        else:
+            self._hosts.forget(watched.rule.host)
+        self._take_effect(watched)
+
+    def _obey_end(self, rule_id: int) -> WatchedRule | None:
+        """End the rule of that id and return it; ``None`` if it had ended before."""
+        self._disabled.add(rule_id)
+        watched = WatchedRule(self._db.rules.row(rule_id))
+        if not watched.is_wide:
+            self._hosts.forget(watched.rule.host)
+            return watched
+        known = next((wide for wide in self._wide if wide.id == rule_id and not wide.is_ended), None)
+        if known is not None:
+            known.watch.is_withdrawn = True
+            self._hosts.clear()
+        return known

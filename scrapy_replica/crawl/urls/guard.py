@@ -3,39 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
+from typing import NamedTuple
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawldb.sqlite.pages import PageTable
 from scrapy_replica.decision import Reason
+from scrapy_replica.host_cache import HostCache
 from scrapy_replica.urls.budgets import NoveltyBudgets
 from scrapy_replica.urls.traps import TrapKind, Traps, shape
+
+MAX_WEIGHT = 300_000
+"""Prefixes and patterns counted over the hosts in memory, 150 bytes each."""
+
+
+class _HostGuard(NamedTuple):
+    """What one host has brought."""
+
+    budgets: NoveltyBudgets
+    traps: Traps | None
+
+    def count(self, url: str, *, is_novel: bool | None) -> None:
+        self.budgets.count(url, is_novel=is_novel)
+        if self.traps is not None and (is_novel is not None or shape(url) is TrapKind.REVISIONS):
+            self.traps.observe(url, bool(is_novel))
+
+    @property
+    def weight(self) -> int:
+        return 10 + len(self.budgets) + (len(self.traps) if self.traps is not None else 0)
 
 
 class Guard:
     """Tells where no more is to be fetched because nothing new comes of it.
 
     Two witnesses make it certain: the shape of a trap, and a row of pages without news (half of
-    ``REPLICA_TRAP_CREDIT``) where it lies.
+    ``REPLICA_TRAP_CREDIT``) where it lies. What a host brought is counted anew from the crawl database when it is met.
     """
 
-    def __init__(self, config: Config, pages: object) -> None:
-        self._budgets = NoveltyBudgets(config.trap_credit, config.host_budget, config.path_budget)
-        self._traps = Traps(max(1, config.trap_credit // 2)) if config.trap_credit else None
+    def __init__(self, config: Config, pages: PageTable) -> None:
+        self._config, self._pages = config, pages
+        self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"))
+        self.forget = self._hosts.forget
+        """Count a host anew: a page of it was taken back in the crawl database."""
 
-    def forget(self, host: str) -> None:
-        pass
+    def _read(self, host: str) -> _HostGuard:
+        config = self._config
+        credit = config.trap_credit
+        found = _HostGuard(
+            NoveltyBudgets(credit, config.host_budget, config.path_budget),
+            Traps(max(1, credit // 2)) if credit else None,
+        )
+        for page in self._pages.of_host(host):
+            if page.status == 200:
+                found.count(page.url, is_novel=None if page.is_news is None else bool(page.is_news))
+        return found
 
     def count(self, url: str, host: str, *, is_novel: bool | None) -> None:
-        """Take note that *url* was fetched; *is_novel* is ``None`` where the page is too short to tell."""
-        self._budgets.count(url, is_novel=is_novel)
-        if self._traps is not None and (is_novel is not None or shape(url) is TrapKind.REVISIONS):
-            self._traps.observe(url, bool(is_novel))
+        """Take note that *url* on *host* was fetched, whose row is written.
 
-    def bars(self, url: str) -> tuple[Reason, Mapping[str, object], bool] | None:
-        """Return why *url* is not to be fetched, the evidence and whether it is certain; ``None`` if it may be."""
-        kind = self._traps.is_trap(url) if self._traps is not None else None
+        *is_novel* is ``None`` where the page is too short to tell.
+        """
+        if host in self._hosts:
+            self._hosts.of(host).count(url, is_novel=is_novel)
+
+    def bars(self, url: str, host: str) -> tuple[Reason, Mapping[str, object], bool] | None:
+        """Return why *url* on *host* is not to be fetched, the evidence and whether it is certain.
+
+        ``None`` if it may be.
+        """
+        budgets, traps = self._hosts.of(host)
+        kind = traps.is_trap(url) if traps is not None else None
         if kind is not None and kind is not TrapKind.NO_NEWS:
             return Reason.TRAP_BUDGET, {"kind": kind.value}, True
-        spent = self._budgets.spent(url)
+        spent = budgets.spent(url)
         if spent is not None:
             reason, prefix, is_certain = spent
             if reason is not Reason.TRAP_BUDGET:

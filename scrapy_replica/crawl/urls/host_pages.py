@@ -116,9 +116,18 @@ class HostPages:
         is_more = self._twins > self._twins_at_last
         return is_more and is_due(self.pages, self._pages_at_last, self._twins)
 
+    def taught(self) -> None:
+        """Take note that the host was learnt from as it is now."""
+        self._pages_at_last, self._twins_at_last = self.pages, self._twins
+
+    @property
+    def weight(self) -> int:
+        """Roughly the bytes that it takes in memory."""
+        return 1500 + 650 * len(self.clusters) + 150 * len(self._aliases)
+
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""
-        self._pages_at_last, self._twins_at_last = self.pages, self._twins
+        self.taught()
         fetched = self.clusters
         rows = [(f, c) for f, c in fetched.items() if c is not None and not self.is_boilerplate(c)]
         rows += [

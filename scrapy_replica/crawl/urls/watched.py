@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from scrapy_replica.crawl.urls.host_pages import HostPages
@@ -88,6 +88,11 @@ class WatchedRule:
     def needs_proof(self) -> bool:
         return len(self.proofs) < PAIRS_PER_RULE and not self.is_ended and not all(self.level)
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether the rule is one for more than one host."""
+        return not self.rule.host or self.rule.host.startswith(".")
+
     def covers(self, name: str) -> bool:
         """Tell whether the rule is one for the host (and port) *name*."""
         scope = self.rule.host
@@ -98,12 +103,17 @@ class WatchedRule:
         image, applied = self._book.canonical(form)
         return image if applied else None
 
-    def learn(self, host: HostPages) -> None:
-        """Take note of what was fetched before the rule was proposed; it proves nothing."""
+    @property
+    def weight(self) -> int:
+        """Roughly the bytes that it takes in memory."""
+        return 5000 + 300 * len(self._seen)
+
+    def learn(self, host: HostPages, url_ids: Mapping[str, int]) -> None:
+        """Take note of what was fetched before the rule was proposed, or before it was read; it proves nothing."""
         for form, cluster in host.clusters.items():
             image = self.image(form) if cluster is not None else None
             if image is not None and cluster is not None:
-                self._seen.setdefault(image, Seen(form, cluster, 0))
+                self._seen.setdefault(image, Seen(form, cluster, url_ids.get(form, 0)))
 
     def observe(self, form: str, cluster: int, url_id: int, host: HostPages) -> Settled | None:
         """Hold the page just fetched from *form* against the page that the rule takes it for; keep the score."""

@@ -84,6 +84,13 @@ class PageTable:
         """Keep the traces by which the page is compared with those of other hosts."""
         self._write("UPDATE pages SET mark = ?, neighbours = ? WHERE url = ?", (mark, neighbours, url_id))
 
+    def forget_marks(self, host: str) -> None:
+        """Forget the traces of the pages of a host."""
+        self._write(
+            "UPDATE pages SET mark = NULL, neighbours = NULL WHERE host = (SELECT id FROM hosts WHERE name = ?)",
+            (host,),
+        )
+
     def set_content(self, url_id: int, content: int | None, cluster: int | None, aliases: str | None) -> None:
         """Keep what the page is on its host, and its other URLs (JSON)."""
         self._write(

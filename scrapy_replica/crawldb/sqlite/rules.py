@@ -19,8 +19,8 @@ class RuleTable:
     def enter(self, rule: dict[str, Any], at: float, *, is_manual: bool = False) -> int:
         """Write *rule* (its JSON form), proposed at *at*; return its id."""
         row = self._write(
-            "INSERT INTO rules (rule, state, is_manual, at) VALUES (?, ?, ?, ?) RETURNING id",
-            (json.dumps(rule), ACTING if is_manual else CANDIDATE, is_manual, at),
+            "INSERT INTO rules (rule, host, state, is_manual, at) VALUES (?, ?, ?, ?, ?) RETURNING id",
+            (json.dumps(rule), rule["host"], ACTING if is_manual else CANDIDATE, is_manual, at),
         ).fetchone()
         found: int = row[0]
         return found
@@ -41,12 +41,36 @@ class RuleTable:
         """Return the ids of the rules that a person switched off."""
         return [row[0] for row in self._read(f"SELECT id FROM rules WHERE state = '{DISABLED}'")]
 
+    def last_id(self) -> int:
+        """Return the greatest id so far."""
+        found: int = self._read("SELECT COALESCE(MAX(id), 0) FROM rules").fetchone()[0]
+        return found
+
     def rows(self, after: int = 0) -> Iterator[RuleRow]:
         """Yield the rules whose id is greater than *after*, in the order of their ids."""
+        yield from self._rows("id > ?", after)
+
+    def of_host(self, name: str) -> Iterator[RuleRow]:
+        """Yield the rules for exactly that host (and port), in the order of their ids."""
+        yield from self._rows("host = ?", name)
+
+    def wide(self) -> Iterator[RuleRow]:
+        """Yield the rules for more than one host."""
+        yield from self._rows("host = '' OR host >= '.' AND host < '/'")
+
+    def acting(self) -> Iterator[RuleRow]:
+        """Yield the rules in force."""
+        yield from self._rows(f"state = '{ACTING}'")
+
+    def row(self, rule_id: int) -> RuleRow:
+        """Return the rule of that id."""
+        return next(self._rows("id = ?", rule_id))
+
+    def _rows(self, condition: str, *values: str | int) -> Iterator[RuleRow]:
         rows = self._read(
-            "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images, proofs FROM rules WHERE id > ?"
-            " ORDER BY id",
-            (after,),
+            "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images, proofs FROM rules"
+            f" WHERE {condition} ORDER BY id",
+            values,
         )
         for rule_id, rule, state, is_manual, right, wrong, images, proofs in rows.fetchall():
             pairs = [(image, count) for image, count in json.loads(proofs)]

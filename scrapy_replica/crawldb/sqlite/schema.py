@@ -121,6 +121,7 @@ CREATE TABLE orders (                 -- what a person told the crawl to do
 CREATE TABLE rules (
     id INTEGER PRIMARY KEY,
     rule TEXT NOT NULL,               -- JSON
+    host TEXT NOT NULL,               -- host (and port) that it is for; empty or .domain for many
     state TEXT NOT NULL,              -- candidate, acting, withdrawn or disabled
     is_manual INTEGER NOT NULL,       -- a person gave it
     at REAL NOT NULL,
@@ -130,6 +131,8 @@ CREATE TABLE rules (
     proofs TEXT NOT NULL DEFAULT '[]' -- JSON: [image, URLs fetched on purpose for it] of each pair that was to prove it
 );
 CREATE INDEX switched_off ON rules (id) WHERE state = 'disabled';
+CREATE INDEX rules_of_host ON rules (host);
+CREATE INDEX rules_in_force ON rules (id) WHERE state = 'acting';
 CREATE TABLE forms (
     id INTEGER PRIMARY KEY,
     host TEXT NOT NULL,               -- that the form is sent to

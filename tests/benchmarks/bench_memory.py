@@ -1,0 +1,121 @@
+"""Memory of what the crawl knows of hosts, URLs and pages, on a generated crawl: hosts in turn, as politeness has it.
+
+``HOSTS``, ``PAGES`` and ``URLS`` (of each host) of the environment scale it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+
+from scrapy_replica.config import Config
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.pages import Fetched
+from scrapy_replica.records import Page
+
+HOSTS, PAGES, URLS = (int(os.environ.get(name, n)) for name, n in (("HOSTS", 10_000), ("PAGES", 10), ("URLS", 100)))
+FINGERPRINTS = 1_000_000
+LEXICON = [f"word{number}" for number in range(5_000)]
+
+
+def resident_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+
+def url_of(host: int, number: int) -> str:
+    """Most pages have a path of their own; a fifth are named alike on many hosts, a tenth come with a session id."""
+    rng = random.Random(host * 1_000_003 + number)
+    if number % 5 == 4:
+        return f"http://h{host}.example/{rng.choice(('about', 'news', 'docs', 'team'))}/{rng.randrange(3_000)}.html"
+    query = f"?sid={rng.randrange(10**6)}" if number % 10 == 3 else ""
+    return f"http://h{host}.example/s{number % 7}/d{number % 31}/item-{host}-{number}.html{query}"
+
+
+def page_of(host: int, number: int) -> Page:
+    rng = random.Random(host * 7_000_003 + number)
+    text = " ".join(rng.choices(LEXICON, k=100))
+    return Page(
+        url=url_of(host, number),
+        host=f"h{host}.example",
+        title=f"Item {number} of {host}",
+        text=text,
+        words=100,
+        signature=rng.randbytes(16),
+        simhash=rng.getrandbits(64),
+    )
+
+
+class Rooms:
+    """The parts of a crawl that know hosts, URLs and pages."""
+
+    def __init__(self, path: Path) -> None:
+        self.db = SqliteCrawlDB(path)
+        config = Config(mode="drop")
+        self.duplicates = Duplicates(self.db.pages, config)
+        self.guard = Guard(config, self.db.pages)
+        self.replicas = Replicas(config, self.db, time.time, self.duplicates.index)
+        self.dust = Dust(config, self.db, time.time, self.db.ledger)
+
+    def know(self, url: str, host: str) -> int:
+        found = self.db.discover(NewUrl(url, host, hash(url)))
+        if found is not None:
+            self.replicas.known(url, host)
+            return found[0]
+        return self.db.find(hash(url))[0]
+
+    def observe(self, page: Page, links: list[str]) -> None:
+        for url in links:
+            self.replicas.block_of(url, page.host)
+            self.dust.hit(url, page.host)
+            self.guard.bars(url, page.host)
+            self.know(url, page.host)
+        url_id = self.know(page.url, page.host)
+        novelty, twin = self.duplicates.judge(page, url_id)
+        self.db.pages.enter(
+            Fetched(url_id, time.time(), 200, None, page.signature, page.simhash, page.words, page.title, is_news=True)
+        )
+        self.duplicates.add(page)
+        self.guard.count(page.url, page.host, is_novel=True)
+        self.replicas.observe(page, url_id)
+        self.dust.observe(page, url_id, twin)
+        self.replicas.work()
+        self.db.finish(url_id)
+        self.db.commit()
+
+
+def test_memory(tmp_path, capsys):
+    before = resident_mb()
+    rooms = Rooms(tmp_path / FILE_NAME)
+    rooms.duplicates.index.extend(np.random.default_rng(7).integers(0, 2**64, FINGERPRINTS, dtype=np.uint64))
+    lines = [f"index of {FINGERPRINTS:,} fingerprints: {resident_mb() - before:.0f} MB"]
+    times = []
+    for number in range(PAGES):
+        start = time.process_time()
+        for host in range(HOSTS):
+            first = number * URLS // PAGES
+            links = [url_of(host, other) for other in range(first, (number + 1) * URLS // PAGES)]
+            begun = time.perf_counter()
+            rooms.observe(page_of(host, number), links)
+            times.append(time.perf_counter() - begun)
+        candidates, seconds = rooms.replicas._detector.candidates, time.process_time() - start
+        lines.append(
+            f"{(number + 1) * HOSTS:,} pages: {resident_mb() - before:.0f} MB, {seconds / HOSTS * 1e3:.2f} ms a page;"
+            f" lists {candidates.lists.n_entries:,}, pairs {len(candidates.pairs):,}, evidence of"
+            f" {len(candidates.evidence):,} hosts, rules {len(rooms.dust._hosts):,}, guard {len(rooms.guard._hosts):,}"
+        )
+    ranked = np.sort(times) * 1e3
+    lines.append(f"longest {ranked[-1]:.0f} ms, 99.9th percentile {np.quantile(ranked, 0.999):.1f} ms")
+    rooms.db.close()
+    start = time.process_time()
+    rooms = Rooms(tmp_path / FILE_NAME)
+    lines.append(f"opened in {time.process_time() - start:.2f} s")
+    with capsys.disabled():
+        print("", *lines, sep="\n")

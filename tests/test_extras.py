@@ -1,0 +1,79 @@
+"""Without extras everything works but what needs them, and that says in one line what to install."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import packages_distributions, requires
+
+import pytest
+from web import page
+
+BLOCK = """
+import sys
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Block())
+from scrapy.cmdline import execute
+execute(sys.argv)
+"""
+
+
+def normal(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.fixture(scope="module")
+def blocked():
+    """Top-level modules of all that the extras bring."""
+    extras = {normal(re.match(r"[\w.-]+", line)[0]) for line in requires("scrapy-replica") if "extra ==" in line}
+    extras -= {"scrapy-replica"}
+    found = packages_distributions()
+    modules = {module for module, names in found.items() if extras & set(map(normal, names))}
+    assert modules >= {"tqdm", "fastwarc", "sklearn", "matplotlib", "pytest"}
+    return modules
+
+
+@pytest.fixture
+def bare(blocked, tmp_path):
+    """Run ``scrapy`` where none of the extras can be imported."""
+
+    def run(*arguments):
+        command = [sys.executable, "-W", "error", "-c", f"BLOCKED = {blocked!r}{BLOCK}", *map(str, arguments)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    return run
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["startproject", "new"], [], ["replica", "-h"]])
+def test_scrapys_commands(bare, arguments):
+    done = bare(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_crawl(bare, tmp_path):
+    (tmp_path / "page.html").write_text(page(seed=1))
+    done = bare("replica", "crawl", (tmp_path / "page.html").as_uri(), "-o", "items.jsonl", "--job", "job")
+    assert done.returncode == 0, done.stderr
+    assert '"novelty": "novel"' in (tmp_path / "items.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (["rehearse", "file", "--seeds", "http://a.example/"], "warc"),
+        (["eval", "visits", "file", "--topic", "x"], "eval"),
+        (["eval", "text", "file"], "eval"),
+    ],
+)
+def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):
+    (tmp_path / "file").write_text("something")
+    done = bare("replica", *arguments)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"pip install 'scrapy-replica[{extra}]'" in done.stderr
