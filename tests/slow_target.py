@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from replica_sites import text_of
 from scrapy.crawler import AsyncCrawlerProcess
-from test_live_replicas import ALL, html
-from web import web_settings
+from web import REPLICA, page, web_settings
 
 from scrapy_replica import TopicSpider
 
@@ -15,11 +13,12 @@ LINKS = [f"http://{host}/{number}" for number in range(400) for host in ("a.exam
 
 
 def web(request):
-    return html(text_of(request.url), LINKS if request.url == "http://portal.example/" else ())
+    return page(LINKS if request.url == "http://portal.example/" else (), seed=request.url)
 
 
 if __name__ == "__main__":
-    settings = {**web_settings(web, []), **ALL, "JOBDIR": sys.argv[1], "DOWNLOAD_DELAY": 1}
+    settings = {**web_settings(web, []), **REPLICA, "REPLICA_EXPLORE": 0, "JOBDIR": sys.argv[1], "DOWNLOAD_DELAY": 1}
+    settings["CONCURRENT_REQUESTS_PER_DOMAIN"] = 1
     process = AsyncCrawlerProcess({**settings, "TELNETCONSOLE_ENABLED": False})
     process.crawl(TopicSpider, seeds="http://portal.example/")
     process.start()

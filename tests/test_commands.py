@@ -255,7 +255,7 @@ class TestCrawl:
         assert len(items.read_text().splitlines()) >= 20
         told = replica("explain", seeds, "--job", job)
         assert "state: done" in told.stdout
-        assert "ip: 127.0.0.1" in replica("explain", "127.0.0.1", "--job", job).stdout
+        assert "ip: 127.0.0.1" in replica("explain", f"127.0.0.1:{server.server_port}", "--job", job).stdout
 
     def test_no_seed_answers(self, server, tmp_path):
         seeds = f"http://127.0.0.1:{server.server_port}/robots.txt"

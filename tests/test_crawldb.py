@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.connection import DatabaseError
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.pages import Fetched
 from scrapy_replica.crawldb.sqlite.schema import DEMOTED, DONE, DROPPED
 from scrapy_replica.decision import Action, Decision, Reason
 

@@ -24,7 +24,7 @@ from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
-from scrapy_replica.crawldb.sqlite.pages import Fetched
+from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.decision import Action, Decision
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_replica.crawldb.sqlite.pages import PageRow
+from scrapy_replica.crawldb.pages import PageRow
 from scrapy_replica.records import Novelty, Page
 
 

@@ -23,6 +23,7 @@ from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.pages import Pages
     from scrapy_replica.decision import Decision, Reason
     from scrapy_replica.records import Form, Verdict
 
@@ -358,7 +359,7 @@ class CrawlDB(Protocol):
     def saved(self) -> SavedStore: ...
 
     @property
-    def pages(self) -> Any: ...
+    def pages(self) -> Pages: ...
 
     @property
     def visits(self) -> Any: ...

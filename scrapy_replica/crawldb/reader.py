@@ -118,10 +118,10 @@ class Reader(Protocol):
     """
 
     def url(self, url: str) -> UrlView | None:
-        """Return what is known of *url*; ``None`` if nothing. It may take a second per million URLs of the job."""
+        """Return what is known of *url*; ``None`` if nothing. It may read every URL of the job."""
 
     def host(self, host: str) -> HostView | None:
-        """Return what is known of *host*; ``None`` if nothing. As slow as :meth:`url`."""
+        """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""
 
     def verdicts(self) -> list[VerdictView]:
         """Return the verdicts that hold, first reached first."""

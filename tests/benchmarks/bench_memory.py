@@ -17,8 +17,8 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.pages import Fetched
 from scrapy_replica.records import Page
 
 HOSTS, PAGES, URLS = (int(os.environ.get(name, n)) for name, n in (("HOSTS", 10_000), ("PAGES", 10), ("URLS", 100)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.address import origin_of
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.sqlite.pages import TextPlace
+from scrapy_replica.crawldb.pages import TextPlace
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.sites.alignment import MAX_HOSTS, normal_path
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, path_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.sqlite.pages import PageRow, PageTable
+from scrapy_replica.crawldb.pages import PageRow, Pages
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Novelty, Page
 
@@ -13,7 +13,7 @@ from scrapy_replica.records import Novelty, Page
 class Duplicates:
     """Finds the page that a page repeats."""
 
-    def __init__(self, pages: PageTable, config: Config) -> None:
+    def __init__(self, pages: Pages, config: Config) -> None:
         self._pages, self._config = pages, config
         self.index = NearDuplicates()
         """The simhashes of all pages."""

@@ -15,7 +15,7 @@ from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, c
 from scrapy_replica.crawl.urls.in_force import Hit, HostRules
 from scrapy_replica.crawl.urls.watched import Settled, WatchedRule, argument_names
 from scrapy_replica.crawldb.contract import CANDIDATE, CrawlDB, RuleRow
-from scrapy_replica.crawldb.sqlite.pages import GONE, PageRow
+from scrapy_replica.crawldb.pages import GONE, PageRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.sqlite.pages import PageTable
+from scrapy_replica.crawldb.pages import Pages
 from scrapy_replica.decision import Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.urls.budgets import NoveltyBudgets
@@ -40,7 +40,7 @@ class Guard:
     ``REPLICA_TRAP_CREDIT``) where it lies. What a host brought is counted anew from the crawl database when it is met.
     """
 
-    def __init__(self, config: Config, pages: PageTable) -> None:
+    def __init__(self, config: Config, pages: Pages) -> None:
         self._config, self._pages = config, pages
         self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"))
         self.forget = self._hosts.forget

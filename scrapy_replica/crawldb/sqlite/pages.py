@@ -2,68 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.crawldb.pages import Fetched, HostPage, PageRow, TextPlace
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
-
-class PageRow(NamedTuple):
-    """What tells a duplicate from another page."""
-
-    url_id: int
-    url: str
-    host: str
-    title: str | None
-
-
-class HostPage(NamedTuple):
-    """A fetch as those need it that know a host by its pages."""
-
-    url_id: int
-    url: str
-    fetched_at: float
-    status: int | None
-    is_news: bool | None
-    mark: bytes | None
-    neighbours: str | None
-    content: int | None
-    cluster: int | None
-    aliases: str | None
-
-
-class TextPlace(NamedTuple):
-    """Where a text stands on some host."""
-
-    host_id: int
-    host: str
-    url: str
-    words: int
-
-
-class Fetched(NamedTuple):
-    """The outcome of a fetch; the fields are columns of the table."""
-
-    url: int
-    """Id of the URL."""
-    fetched_at: float
-    status: int | None = None
-    error: str | None = None
-    signature: bytes | None = None
-    simhash: int | None = None
-    words: int | None = None
-    title: str | None = None
-    relevance: float | None = None
-    novelty: str | None = None
-    twin: int | None = None
-    is_news: bool | None = None
-
-
-GONE = (404, 410)
-"""Statuses that say that there is no page."""
-# The host is that of the URL.
+# The fields of the record are columns; the host is that of the URL.
 INSERT = (
     f"INSERT OR REPLACE INTO pages ({', '.join(Fetched._fields)}, host)"
     f" VALUES ({', '.join('?' * len(Fetched._fields))}, (SELECT host FROM urls WHERE id = ?1))"

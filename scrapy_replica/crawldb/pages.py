@@ -1,0 +1,107 @@
+"""What a store keeps of fetched pages: the contract's records and what is asked of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class PageRow(NamedTuple):
+    """What tells a duplicate from another page."""
+
+    url_id: int
+    url: str
+    host: str
+    title: str | None
+
+
+class HostPage(NamedTuple):
+    """A fetch as those need it that know a host by its pages."""
+
+    url_id: int
+    url: str
+    fetched_at: float
+    status: int | None
+    is_news: bool | None
+    mark: bytes | None
+    neighbours: str | None
+    content: int | None
+    cluster: int | None
+    aliases: str | None
+
+
+class TextPlace(NamedTuple):
+    """Where a text stands on some host."""
+
+    host_id: int
+    host: str
+    url: str
+    words: int
+
+
+class Fetched(NamedTuple):
+    """The outcome of a fetch."""
+
+    url: int
+    """Id of the URL."""
+    fetched_at: float
+    status: int | None = None
+    error: str | None = None
+    signature: bytes | None = None
+    simhash: int | None = None
+    words: int | None = None
+    title: str | None = None
+    relevance: float | None = None
+    novelty: str | None = None
+    twin: int | None = None
+    is_news: bool | None = None
+
+
+GONE = (404, 410)
+"""Statuses that say that there is no page."""
+
+
+class Pages(Protocol):
+    """One record for each URL that was fetched, with its fingerprints and what it turned out to be."""
+
+    def enter(self, page: Fetched) -> None:
+        """Keep the outcome of a fetch; an earlier one of the same URL is replaced."""
+
+    def set_mark(self, url_id: int, mark: bytes, neighbours: str) -> None:
+        """Keep the traces by which the page is compared with those of other hosts."""
+
+    def forget_marks(self, host: str) -> None:
+        """Forget the traces of the pages of a host."""
+
+    def set_content(self, url_id: int, content: int | None, cluster: int | None, aliases: str | None) -> None:
+        """Keep what the page is on its host, and its other URLs (JSON)."""
+
+    def of_host(self, host: str) -> list[HostPage]:
+        """Return every fetch on *host*, in their order."""
+
+    def has_page(self, url_id: int) -> bool:
+        """Tell whether that URL was fetched with a status of 200 before."""
+
+    def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
+        """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
+
+    def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
+        """Return pages with that signature, first fetched first."""
+
+    def by_simhash(self, simhash: int, limit: int = 8) -> list[PageRow]:
+        """Return pages with exactly that simhash, first fetched first."""
+
+    def text_places(self, simhash: int, most: int) -> list[TextPlace]:
+        """Return one page of each host that has one with exactly that simhash, at most *most*."""
+
+    def text_urls(self, simhash: int, host_id: int, most: int) -> list[str]:
+        """Return URLs of the pages with exactly that simhash on a host, at most *most*."""
+
+    def simhashes(self) -> NDArray[np.uint64]:
+        """Return the simhash of every page, shape (n,)."""
+
+    def count(self, most: int) -> int:
+        """Return the number of pages fetched with a status of 200, or *most* if there are more."""
