@@ -115,7 +115,7 @@ def crawl(addon: bool) -> None:
 
 def run(kill_at: int = 0, kill_after: float = 0.0, *, addon: bool = True) -> int:
     """Crawl in a fork, killed at a request or after some seconds; return its status."""
-    global KILL_AT
+    global KILL_AT  # noqa: PLW0603 - the fork's own
     KILL_AT = kill_at
     child = os.fork()
     if not child:

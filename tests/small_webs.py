@@ -32,7 +32,7 @@ class Node:
     """One URL of a small web, and how the spider asks for it."""
 
     kind: str = "page"
-    """``page``; ``moved`` and ``kept`` (302 and 307); ``missing``, ``broken``, ``refused``; ``flaky`` (first a 503)."""
+    """``page``; ``moved`` (302), ``kept`` (307); ``missing``, ``broken``, ``refused``; ``flaky`` (a 503 at first)."""
     host: int = 0
     target: int = 0
     """Where a redirect leads; perhaps to itself."""
@@ -145,7 +145,7 @@ class Server:
         self.web = web
         self.answers: list[tuple[Key, int]] = []
         """Every request, with the status that it was answered with; 0 where there was no response."""
-        self._flaky = {number for number, node in enumerate(web.nodes) if node.kind == "flaky"}
+        self._failed: set[Key] = set()
 
     def __call__(self, request: Request) -> Any:
         answer = self._answer(request)
@@ -158,8 +158,8 @@ class Server:
         if found is None:
             return page(seed=request.url)
         number, node = found
-        if number in self._flaky:
-            self._flaky.discard(number)
+        if node.kind == "flaky" and key_of(request) not in self._failed:
+            self._failed.add(key_of(request))
             return 503, HTML, ""
         if node.kind in {"moved", "kept"}:
             return redirect(self.web.url(node.target), 302 if node.kind == "moved" else 307)
@@ -402,8 +402,12 @@ def lost_redirects(web: SmallWeb, crawled: Crawled) -> Iterator[str]:
 def lost_items(web: SmallWeb, crawled: Crawled) -> Iterator[str]:
     expected = Counter(key for key, status in crawled.answers if status == 200)
     got = Counter(tuple(item["key"]) for item in crawled.items if "key" in item)
-    yield from (f"{key} was answered {n} times, and gave {got[key]} items" for key, n in expected.items() if got[key] < n)
-    yield from (f"{item} came without what its request carried" for item in crawled.items if not item.get("is_whole", 1))
+    yield from (
+        f"{key} was answered {n} times, and gave {got[key]} items" for key, n in expected.items() if got[key] < n
+    )
+    yield from (
+        f"{item} came without what its request carried" for item in crawled.items if not item.get("is_whole", 1)
+    )
 
 
 def differences(plain: Crawled, ours: Crawled, *, is_counted: bool = True) -> list[str]:

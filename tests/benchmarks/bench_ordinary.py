@@ -25,7 +25,7 @@ from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.meter import PageMeter
 
 PAGES = 3_000
-ROUNDS = 5
+ROUNDS = 3
 TARGETS = {"ordinary": 1.30, "topic": 1.10}
 CAMPUS = Path("web", "campus.warc.gz")
 FRONT_PAGES = [f"https://www.{name}.uci.edu/" for name in ("ics", "cs", "informatics", "stat")]
@@ -70,7 +70,9 @@ def main() -> None:
     parser.add_argument("--addon", action="store_true", help="with the add-on")
     parser.add_argument("--warc", type=Path, default=Path(__file__).parents[3] / "shared" / "data" / CAMPUS)
     parser.add_argument("--pages", type=int, default=PAGES)
-    parser.add_argument("--profile", type=int, metavar="N", help="print the N functions that take most time of their own")
+    parser.add_argument(
+        "--profile", type=int, metavar="N", help="print the N functions that take most time of their own"
+    )
     options = parser.parse_args()
     if not options.profile:
         print(json.dumps(crawl(options)))
