@@ -18,11 +18,13 @@ from scrapy_replica.sites.alignment import Election, normal_path, suffixes, unsh
 from scrapy_replica.sites.evidence import MAX_PATHS, MIN_WORDS, HostEvidence, PageMark, mark_of, path_of, sample_hash
 from scrapy_replica.sites.memory import EvidenceStore, MemoryStore
 from scrapy_replica.sites.neighbours import Neighbours
-from scrapy_replica.sites.suffix_lists import Place, SuffixLists
+from scrapy_replica.sites.suffix_lists import SuffixLists
 
 MIN_SUFFIXES = 2
-MAX_PAIRS = 100_000
-"""Pairs that share something; beyond, of those that came first the ones with less evidence are forgotten."""
+MAX_PAIRS = 20_000
+"""Candidate pairs; beyond, of those that came first the ones with less evidence are forgotten. 0.8 kB each."""
+MAX_WEAK = 100_000
+"""Pairs that share one suffix; beyond, those that came first are forgotten. 0.3 kB each."""
 MAX_PARTNERS = 300
 """Pairs of one host, likewise."""
 MAX_MET = 100_000
@@ -31,7 +33,6 @@ MAX_EVIDENCE_BYTES = 40_000_000
 """Evidence of hosts in memory. What is evicted is read again when its host is compared."""
 _LOOKED_AT = 64  # pairs or hosts that are looked at when one too many has come; half of them go
 
-_MAX_PLACES = 20_000  # places that are one object in all lists
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -106,7 +107,8 @@ class Candidates:
         """Hosts that are in no pair, and whose places in the lists count no more."""
         self.lists = SuffixLists(self.forgotten)
         self._n_pages = 0
-        self._places: dict[Place, Place] = {}
+        self._weak: dict[str, str] = {}
+        """Names of two hosts that share one suffix -> their prefixes. Of strings the garbage collector knows nothing."""
 
     def host(self, name: str) -> HostEvidence:
         """Return the evidence of host *name*, empty for a new one."""
@@ -176,21 +178,28 @@ class Candidates:
         """List the suffixes of a path, of a host of many in a share of cases that falls as it grows."""
         met.n_known += 1
         number = sample_hash(normal)
-        if number >= self.lists.sample_below or number * met.n_known >= MAX_PATHS << 32:
+        if number >= self.lists.sample_below or number * met.n_known >= MAX_PATHS << 32 or "\n" in normal:
             return
         for prefix, suffix in suffixes(normal):
-            place = self._places.setdefault((host, prefix), (host, prefix))
-            sharers = self.lists.add(place, suffix, number)
+            sharers = self.lists.add(host, prefix, suffix, number)
             if sharers is None:
                 continue
             met.n_listed += 1
             for name, other_prefix in sharers.places:
-                pair = self.pair(host, name)
-                pair.n_suffixes += 1
-                prefixes = (prefix, other_prefix) if pair.first == host else (other_prefix, prefix)
-                pair.election.add(prefixes, sharers.n_hosts)
-        if len(self._places) > _MAX_PLACES:
-            self._places.clear()
+                prefixes = (prefix, other_prefix) if host < name else (other_prefix, prefix)
+                self._share((host, name) if host < name else (name, host), prefixes, sharers.n_hosts)
+
+    def _share(self, names: tuple[str, str], prefixes: tuple[str, str], n_hosts: int) -> None:
+        """Count one suffix that the hosts *names* share."""
+        if names not in self.pairs and (key := "\n".join(names)) not in self._weak:
+            self._weak[key] = "\n".join((*prefixes, str(n_hosts)))
+            if len(self._weak) > MAX_WEAK:
+                for first in list(islice(self._weak, _LOOKED_AT)):
+                    del self._weak[first]
+            return
+        pair = self.pair(*names)
+        pair.n_suffixes += 1
+        pair.election.add(prefixes, n_hosts)
 
     def _add_text(self, host: str, normal: str, simhash: int) -> None:
         for name, other_path, n_hosts in self._store.near_texts(host, normal, simhash):
@@ -210,13 +219,30 @@ class Candidates:
         names = (one, two) if one < two else (two, one)
         found = self.pairs.get(names)
         if found is None:
-            found = self.pairs[names] = Pair(*names)
+            found = self.pairs[names] = self._made(names, self._weak.pop("\n".join(names), None))
             self.partners.setdefault(one, {})[two] = found
             self.partners.setdefault(two, {})[one] = found
             self._make_room(self.pairs, MAX_PAIRS, found)
             for name in names:
                 self._make_room(self.partners[name], MAX_PARTNERS, found)
         return found
+
+    @staticmethod
+    def _made(names: tuple[str, str], shared: str | None) -> Pair:
+        """Return a new pair of hosts that share one suffix, as kept while they were weak, or nothing."""
+        pair = Pair(*names)
+        if shared is not None:
+            first, second, n_hosts = shared.split("\n")
+            pair.n_suffixes = 1
+            pair.election.add((first, second), int(n_hosts))
+        return pair
+
+    def sample(self, most: int) -> list[Pair]:
+        """Return at most *most* pairs, half of them such that are no candidates."""
+        pairs, weak = list(self.pairs.values()), list(self._weak.items())
+        half = most // 2
+        first, second = pairs[:: 1 + len(pairs) // half], weak[:: 1 + len(weak) // half]
+        return first + [self._made((one, two), shared) for key, shared in second for one, two in [key.split("\n")]]
 
     def _make_room(self, pairs: dict[Key, Pair], most: int, new: Pair) -> None:
         """Forget the weaker half of the *pairs* that came first; the others count as new, and *new* stays."""

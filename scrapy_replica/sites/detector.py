@@ -223,9 +223,8 @@ class Detector:
         Starts from the judge the crawl began with, so that no pair is counted twice. At most 1,000 pairs, a few at each
         step of the iterator; the judge is another one when it ends.
         """
-        pairs = list(self.candidates.pairs.values())
         raw, n_aligned, is_candidate = [], [], []
-        for number, pair in enumerate(pairs[:: 1 + len(pairs) // _MAX_LEARNT]):
+        for number, pair in enumerate(self.candidates.sample(_MAX_LEARNT)):
             if number % _LEARNT_AT_ONCE == _LEARNT_AT_ONCE - 1:
                 yield
             comparison = self.compare(pair)

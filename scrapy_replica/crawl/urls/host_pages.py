@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -67,8 +66,9 @@ class HostPages:
         self._pages_at_last = 0
         self._cluster_of: dict[int, int] = {}
         self._aliases: dict[str, int | None] = {}
-        self._sizes: Counter[int] = Counter()
-        self._names: dict[int, set[str]] = {}
+        self._sizes: dict[int, int] = {}
+        self._names: dict[int, str | set[str]] = {}
+        """Cluster -> the name of its pages, or their names: one that was fetched once takes no set."""
         self._twins = 0
         self._twins_at_last = 0
 
@@ -101,15 +101,20 @@ class HostPages:
                 self._aliases[alias] = None
 
     def _witness(self, form: str, cluster: int) -> None:
-        self._sizes[cluster] += 1
+        self._sizes[cluster] = self._sizes.get(cluster, 0) + 1
         self._twins += self._sizes[cluster] > 1
-        names = self._names.setdefault(cluster, set())
-        if len(names) <= BOILERPLATE_NAMES:
-            names.add(name_of(form))
+        name = name_of(form)
+        names = self._names.setdefault(cluster, name)
+        if isinstance(names, set):
+            if len(names) <= BOILERPLATE_NAMES:
+                names.add(name)
+        elif names != name:
+            self._names[cluster] = {names, name}
 
     def is_boilerplate(self, cluster: int) -> bool:
         """Tell whether pages of *cluster* say nothing of the URL that they stand at."""
-        return len(self._names.get(cluster, ())) > BOILERPLATE_NAMES
+        names = self._names.get(cluster)
+        return isinstance(names, set) and len(names) > BOILERPLATE_NAMES
 
     def is_due(self) -> bool:
         """Tell whether there is enough that is new to learn from."""
