@@ -147,6 +147,7 @@ class Crawl:
         self._consequences.of_page(observation)
         self._count(observation)
         self.replicas.work()
+        self.dust.work()
         self._unshown.add(url_id)
         return observation
 

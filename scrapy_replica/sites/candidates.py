@@ -108,7 +108,7 @@ class Candidates:
         self.lists = SuffixLists(self.forgotten)
         self._n_pages = 0
         self._weak: dict[str, str] = {}
-        """Names of two hosts that share one suffix -> their prefixes. Of strings the garbage collector knows nothing."""
+        """Names of two hosts that share one suffix -> their prefixes; strings, as in the lists."""
 
     def host(self, name: str) -> HostEvidence:
         """Return the evidence of host *name*, empty for a new one."""

@@ -34,7 +34,7 @@ _PROMISE = 0.1
 """Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
 _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
-_MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 8
+_MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 2
 """Pairs of the crawl that the judge learns from, and those compared in one turn."""
 _MIN_OTHERS = 3
 """Pages of a blocked copy that must turn out to be other pages before its verdict is withdrawn."""
@@ -127,7 +127,8 @@ class Detector:
         due = [pair for pair in self.candidates.pairs_of(host) if self._is_due(pair)]
         if len(due) > 1:
             due.sort(key=_strength, reverse=True)
-        found, n_read = [], 0
+        found: list[Pair] = []
+        n_read = 0
         for pair in due:
             n_read += pair.other(host) not in self.candidates.evidence
             if n_read > _MAX_READ or len(found) == _MAX_LOOKS:

@@ -28,7 +28,8 @@ def keeper(members: Iterable[HostEvidence], in_links: Callable[[str], int]) -> s
     def rank(host: HostEvidence) -> tuple[float, ...]:
         others = [other for other in hosts if other is not host]
         return (
-            sum(host.redirected_from[o.name] for o in others) - sum(other.redirected_from[host.name] for other in others),
+            sum(host.redirected_from[o.name] for o in others)
+            - sum(other.redirected_from[host.name] for other in others),
             sum(other.canonical_to[host.name] for other in others) - sum(host.canonical_to[o.name] for o in others),
             host.is_https,
             in_links(host.name),

@@ -36,7 +36,6 @@ class EvidenceStore(Protocol):
         100 hosts have none.
         """
 
-
     def forget_pages(self, host: str) -> None:
         """Forget what was kept of the pages of *host*."""
 

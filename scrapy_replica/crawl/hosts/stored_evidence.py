@@ -56,9 +56,7 @@ class StoredEvidence:
         if len(equal) > (own is not None):
             return _near_texts(equal, host)
         near = [known for known in self._index.query(simhash, MAX_DISTANCE_BITS) if known != simhash][:MAX_NEAR]
-        return [
-            text for known in near for text in _near_texts(self._db.pages.text_places(known, MAX_HOSTS + 1), host)
-        ]
+        return [text for known in near for text in _near_texts(self._db.pages.text_places(known, MAX_HOSTS + 1), host)]
 
     def forget_pages(self, host: str) -> None:
         """Forget the marks of the pages of *host*."""

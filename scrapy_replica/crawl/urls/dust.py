@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from operator import attrgetter
@@ -39,6 +39,10 @@ MAX_CANDIDATES = 12
 """Rules of one host under proof at a time."""
 GENERAL = 3
 """Hosts on which a rule holds for certain before it is proposed on any."""
+MAX_LESSONS = 50
+"""Hosts learnt from at a time, about 0.5 MB each; others wait for their next page."""
+STEPS = 4
+"""Steps of a lesson in one turn."""
 MAX_BYTES = 60_000_000
 """Pages and rules of hosts in memory; what is evicted is read again when its host is met."""
 
@@ -80,6 +84,8 @@ class Dust:
         self._path_priors: dict[Rule, Change] = {}
         self._proved_on: dict[tuple[object, object], set[str]] = {}
         """What a certain rule does -> hosts on which one does it, at most :data:`GENERAL`."""
+        self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
+        """Host (and port) -> the lesson that is being learnt from its pages."""
         self._last_id = db.rules.last_id()
         self._disabled = set(db.rules.disabled())
         if config.dust:
@@ -121,7 +127,8 @@ class Dust:
         if host not in self._names and not self._wide:
             return None
         form = form_of(url)
-        return self._hosts.of(parse(form).host).hit(form)
+        rules: HostRules = self._hosts.of(parse(form).host)
+        return rules.hit(form)
 
     # Evidence
 
@@ -155,9 +162,7 @@ class Dust:
         forms = dict.fromkeys(form_of(url) for url in urls)
         return [other for other in forms if other != form and parse(other).host == name]
 
-    def _hold_against(
-        self, host: HostRules, form: str, cluster: int, url_id: int, findings: DustFindings
-    ) -> None:
+    def _hold_against(self, host: HostRules, form: str, cluster: int, url_id: int, findings: DustFindings) -> None:
         for watched in host.watched():
             level = watched.level
             settled = watched.observe(form, cluster, url_id, host.pages)
@@ -231,10 +236,29 @@ class Dust:
     def _propose(self, host: HostRules, form: str) -> bool:
         """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
         rules = self._priors_of(form, host.name)
-        if host.pages.is_due():
-            forms, clusters = host.pages.lesson()
-            rules += combined.learn(forms, clusters)
+        if host.pages.is_due() and host.name not in self._lessons and len(self._lessons) < MAX_LESSONS:
+            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson())
         return sum(self._candidate(rule, host) for rule in rules) > 0
+
+    def work(self) -> bool:
+        """Do a little of what is too long for one turn; tell whether there is more."""
+        for _ in range(STEPS):
+            if not self._lessons:
+                return False
+            name = next(iter(self._lessons))
+            try:
+                next(self._lessons[name])
+            except StopIteration as end:
+                del self._lessons[name]
+                self._learn(name, end.value)
+        return bool(self._lessons)
+
+    def _learn(self, name: str, rules: Iterable[Rule]) -> None:
+        """Propose the *rules* that the pages of a host taught, and look for their proofs with its next page."""
+        host = self._hosts.of(name)
+        for rule in rules:
+            if self._candidate(rule, host):
+                host.next_plan = 0
 
     def _priors_of(self, form: str, name: str) -> list[Rule]:
         """Return the priors that fit *form*; arguments of one kind that come together (``C`` and ``O``) go together."""

@@ -13,8 +13,8 @@ from scrapy_replica.urls.validation import is_due
 
 MAX_FORMS = 5_000
 """URLs remembered of one host, about 1 MB; what comes later is judged by the rules that these taught."""
-MAX_LEARNT = 2_000
-"""URLs that one learning sees. Measured on 12 hosts: 20 to 200 ms for as many, 0.5 s on the worst; 5,000 took 1.1 s."""
+MAX_LEARNT = 1_000
+"""URLs that one learning sees: 0.1 to 0.5 s in steps of 50 ms at most."""
 BOILERPLATE_NAMES = 8
 """One page under more file names than these is a soft 404 or a login, and no duplicate."""
 

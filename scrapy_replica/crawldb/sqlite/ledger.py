@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.decision import Decision, Reason
 

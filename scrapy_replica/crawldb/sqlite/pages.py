@@ -87,7 +87,8 @@ class PageTable:
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""
         self._write(
-            "UPDATE pages SET mark = NULL, neighbours = NULL WHERE host = (SELECT id FROM hosts WHERE name = ?)", (host,)
+            "UPDATE pages SET mark = NULL, neighbours = NULL WHERE host = (SELECT id FROM hosts WHERE name = ?)",
+            (host,),
         )
 
     def set_content(self, url_id: int, content: int | None, cluster: int | None, aliases: str | None) -> None:
