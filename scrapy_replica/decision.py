@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from math import sqrt
 
 
 class Mode(str, Enum):
@@ -63,14 +62,3 @@ class Decision:
 
 
 FETCH = Decision(Action.FETCH, Action.FETCH)
-
-
-def wilson_interval(hits: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % interval of the rate behind *hits* of *trials* (Wilson 1927); (0, 1) without trials."""
-    if not trials:
-        return 0.0, 1.0
-    z = 1.959964
-    rate, correction = hits / trials, z * z / trials
-    centre = rate + correction / 2
-    spread = z * sqrt(rate * (1 - rate) / trials + correction / (4 * trials))
-    return max(0.0, (centre - spread) / (1 + correction)), min(1.0, (centre + spread) / (1 + correction))

@@ -17,10 +17,6 @@ class Link(NamedTuple):
     """Anchor text, white space folded; the ``alt`` of an image where there is no text."""
     position: int = 0
     """Place among the page's links, from 0, in document order."""
-    tag_path: str = ""
-    """Tags from ``body`` to the link, for example ``body/div/ul/li/a``."""
-    nofollow: bool = False
-    """The link carries ``rel=nofollow``."""
 
 
 class FormField(NamedTuple):

@@ -9,7 +9,7 @@ from replica_sites import page, site, text_of
 from scrapy_replica.sites import candidates as candidates_module
 from scrapy_replica.sites import suffix_lists
 from scrapy_replica.sites.candidates import Candidates
-from scrapy_replica.sites.evidence import MAX_PATHS, HostEvidence, PageMark, host_of, mark_of, path_of
+from scrapy_replica.sites.evidence import MAX_PATHS, HostEvidence, PageMark, mark_of, path_of
 
 
 def candidate_names(candidates):
@@ -205,11 +205,7 @@ class TestHostEvidence:
         assert mine == theirs
 
 
-class TestHostOf:
-    def test_table(self):
-        assert host_of("https://User:pw@Example.org:8080/a?b#c") == "example.org"
-        assert host_of("http://example.org?x=1") == "example.org"
-
+class TestPathOf:
     def test_path_of(self):
         assert path_of("http://example.org") == "/"
         assert path_of("http://example.org?x=1/2") == "/?x=1/2"

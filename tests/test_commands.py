@@ -252,3 +252,24 @@ class TestCrawl:
         assert {int(path[1:]) for path in after}.isdisjoint(
             int(path[1:] or 0) for path in before if path != "/robots.txt"
         )
+
+
+class TestExtras:
+    @pytest.mark.parametrize(
+        ("module", "question"),
+        [
+            ("rapidfuzz", ["noise", "."]),
+            ("rapidfuzz", ["replicas", "."]),
+            ("publicsuffixlist", ["visits", __file__, "--topic", "x"]),
+        ],
+    )
+    def test_what_eval_lacks_is_named_in_one_line(self, tmp_path, module, question):
+        program = f"import sys; sys.modules[{module!r}] = None; from scrapy.cmdline import execute; execute()"
+        arguments = ["replica", "eval", *question]
+        found = subprocess.run(
+            [sys.executable, "-c", program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert found.returncode == 2
+        assert found.stderr.count("\n") == 1
+        assert f"needs {module}" in found.stderr
+        assert "pip install scrapy-replica[eval]" in found.stderr

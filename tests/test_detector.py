@@ -6,8 +6,9 @@ import random
 import pytest
 from replica_sites import GERMAN, page, site, text_of
 
+from scrapy_replica.address import host_of
 from scrapy_replica.sites.detector import Detector, is_same_page
-from scrapy_replica.sites.evidence import host_of, mark_of, path_of
+from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.judge import Judge
 
 JUDGE = Judge.load()

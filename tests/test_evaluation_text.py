@@ -101,7 +101,7 @@ class TestEvaluate:
             execute(["scrapy", "replica", "eval", "text", str(newsgroups)])
         assert end.value.code == 2
         error = capsys.readouterr().err
-        assert "needs scikit-learn: pip install scrapy-replica[learn]" in error
+        assert "needs scikit-learn: pip install scrapy-replica[eval]" in error
         assert error.count("\n") == 1
 
 

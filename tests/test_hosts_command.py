@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from scrapy.cmdline import execute
 
+from scrapy_replica.address import host_of
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import STATE_NAMES
 from scrapy_replica.decision import Action, Decision, Reason
@@ -83,6 +84,22 @@ class TestHosts:
         assert aliases.canonical_url("http://www.a.example/x?y", "www.a.example") == "http://a.example/x?y"
         # an alias keeps the path, so it cannot say that the site lies elsewhere on the copy
         assert aliases.canonical_host("b.example") == "b.example"
+
+    @pytest.mark.parametrize(
+        ("url", "target"),
+        [
+            ("http://www.a.example:8080/x", "http://a.example:8080/x"),
+            ("http://www.b.example:8080/x", "http://c.example/x"),
+            ("http://www.b.example/x", "http://www.b.example/x"),
+            ("http://d.example/x", "http://d.example:8080/x"),
+            ("http://d.example:9090/x", "http://d.example:8080/x"),
+            ("http://[::1]:8080/x", "http://e.example:8080/x"),
+        ],
+    )
+    def test_a_mirror_with_a_port_is_one_service(self, tmp_path, url, target):
+        lines = "www.a.example a.example\nwww.b.example:8080 c.example\nd.example d.example:8080\n[::1] e.example\n"
+        (tmp_path / "aliases.txt").write_text(lines)
+        assert Aliases.from_file(tmp_path / "aliases.txt").canonical_url(url, host_of(url)) == target
 
     def test_httrack_and_algolia(self, job, capsys):
         assert replica(capsys, "hosts", "--job", job, "--export", "httrack")[1] == (

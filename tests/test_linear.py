@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_replica.focus.linear import LinearModel, sigmoid, term_idf, term_matrix
+from scrapy_replica.focus.linear import LinearModel, term_idf, term_matrix
+from scrapy_replica.numeric import sigmoid
 
 DOCUMENTS = st.lists(st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 2000)), min_size=1, max_size=12)
 

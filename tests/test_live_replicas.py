@@ -15,8 +15,10 @@ from scrapy import Request, Spider
 from web import REPLICA, crawl, job_states
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, QUEUED
@@ -267,6 +269,21 @@ class TestTurning:
         assert again.keeper == verdict.keeper
         assert states()[QUEUED] == 0
         crawl.close()
+
+
+class TestPorts:
+    async def test_a_link_to_another_port_does_not_steer_rewrites(self):
+        db = SqliteCrawlDB(None)
+        replicas = Replicas(Config(), db, lambda: 0.0)
+        for url in ("http://a.example:8080/x", "https://a.example/x", "http://b.example/x", "http://b.example:8080/x"):
+            replicas.known(url, host_of(url))
+        db.verdicts.order("b.example", "a.example")
+        replicas.obey()
+        block = replicas.block_of("http://b.example/x", "b.example")
+        assert block is not None
+        assert block.url == "https://a.example/x"
+        assert replicas.block_of("http://b.example:8080/x", "b.example:8080") is None
+        db.close()
 
 
 class TestNoCopies:

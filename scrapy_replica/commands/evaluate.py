@@ -56,7 +56,13 @@ class EvalCommand(Command):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        figures: Mapping[str, Any] | str = opts.evaluate(opts)
+        try:
+            figures: Mapping[str, Any] | str = opts.evaluate(opts)
+        except ModuleNotFoundError as error:
+            if error.name is None:
+                raise
+            message = f"eval {opts.question} needs {error.name}: pip install scrapy-replica[eval]"
+            raise ImportError(message) from error
         if isinstance(figures, str):
             sys.stdout.write(figures + "\n")
             return 0
@@ -69,7 +75,7 @@ class EvalCommand(Command):
 
 def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     """Return the figures of ``eval replicas``."""
-    from scrapy_replica.evaluation import replica_crawl, replica_pairs, replicas  # noqa: PLC0415 - extra learn
+    from scrapy_replica.evaluation import replica_crawl, replica_pairs, replicas  # noqa: PLC0415 - extra eval
     from scrapy_replica.sites.judge import Judge  # noqa: PLC0415
 
     folder, noise = existing(opts.folder), Noise(opts.noise)
@@ -88,7 +94,7 @@ def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     file = existing(opts.file)
     together: Mapping[str, float] = {}
     if opts.combined:
-        from scrapy_replica.evaluation import dust_combined  # noqa: PLC0415 - extras learn, warc
+        from scrapy_replica.evaluation import dust_combined  # noqa: PLC0415 - extras eval, warc
 
         together = dust_combined.evaluate(file, existing(opts.combined))
     found = dust.evaluate(file)
@@ -111,7 +117,7 @@ def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
 
 def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     """Return the figures of ``eval visits``, or their table, and draw the plot."""
-    from scrapy_replica.evaluation import visits  # noqa: PLC0415 - extra test
+    from scrapy_replica.evaluation import visits  # noqa: PLC0415 - extra eval
     from scrapy_replica.rehearsal.visit import Limits  # noqa: PLC0415
 
     if opts.draws < 1:
@@ -126,7 +132,7 @@ def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
 
 def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     """Return the figures of ``eval text``, or their table."""
-    from scrapy_replica.evaluation import text  # noqa: PLC0415 - extra learn
+    from scrapy_replica.evaluation import text  # noqa: PLC0415 - extra eval
 
     if opts.seed < 0:
         raise ValueError(f"--seed: {opts.seed} is less than 0")
@@ -136,7 +142,7 @@ def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
 
 def noise_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     """Return the figures of ``eval noise``."""
-    from scrapy_replica.evaluation import noise  # noqa: PLC0415 - extra learn
+    from scrapy_replica.evaluation import noise  # noqa: PLC0415 - extra eval
 
     picture = Path(opts.pages) if opts.pages else None
     return noise.evaluate(existing(opts.folder), is_leave_set_out=not opts.shipped, picture=picture)
@@ -144,7 +150,7 @@ def noise_figures(opts: argparse.Namespace) -> Mapping[str, float]:
 
 def form_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     """Return the figures of ``eval forms``."""
-    from scrapy_replica.evaluation import form_results  # noqa: PLC0415 - extra learn
+    from scrapy_replica.evaluation import form_results  # noqa: PLC0415 - extra eval
 
     return form_results.evaluate(existing(opts.folder))
 

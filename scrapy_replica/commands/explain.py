@@ -27,7 +27,7 @@ class ExplainCommand(Command):
     help = "tell what is known about a URL or host, and why it was or was not fetched"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("what", metavar="URL", help="a URL, or a host name")
+        parser.add_argument("what", metavar="URL", help="a URL, or a host as printed by hosts")
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
         parser.add_argument("--json", action="store_true", help="print what is known as JSON")
 

@@ -61,7 +61,7 @@ class BlockCommand(Command):
     help = "block MIRROR as a copy of HOST, in a running or finished crawl"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("mirror", metavar="MIRROR", help="host name of the copy")
+        parser.add_argument("mirror", metavar="MIRROR", help="the copy, as printed by hosts")
         parser.add_argument("--as", dest="keeper", metavar="HOST", required=True, help="host that is kept")
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
 
@@ -80,7 +80,7 @@ class AllowCommand(Command):
     help = "never block HOST; its URLs come back"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("host", metavar="HOST", help="host name")
+        parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002

@@ -17,14 +17,15 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.job import job_dir
 
+from scrapy_replica.address import host_of
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.decision import Decision, wilson_interval
+from scrapy_replica.decision import Decision
+from scrapy_replica.numeric import wilson_interval
 from scrapy_replica.pages.hidden_web import hidden_web_text
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
 from scrapy_replica.records import Noise, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases

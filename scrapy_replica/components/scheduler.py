@@ -12,6 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.httpobj import urlparse_cached
 
+from scrapy_replica.address import hostname_of
 from scrapy_replica.components import serialise
 from scrapy_replica.components.extension import Pending, ReplicaExtension
 from scrapy_replica.components.fingerprinter import is_exempt
@@ -19,7 +20,6 @@ from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.crawldb.sqlite.database import NewUrl, Waiting
 from scrapy_replica.crawldb.sqlite.schema import PRIORITY_STEP, QUEUED
 from scrapy_replica.decision import FETCH
-from scrapy_replica.pages.links import host_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -246,5 +246,5 @@ def _forget_slot(request: Request) -> None:
     The downloader writes the slot into ``meta``, and redirects copy it.
     """
     before = request.meta.get("redirect_urls")
-    if before and request.meta.get("download_slot") == host_of(before[-1]):
+    if before and request.meta.get("download_slot") == hostname_of(before[-1]):
         del request.meta["download_slot"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from scrapy_replica.address import host_of
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl
 from scrapy_replica.crawl.hosts.samples import Samples
 from scrapy_replica.crawl.observation import Observation
@@ -13,7 +14,6 @@ from scrapy_replica.crawldb.sqlite.database import NewUrl, Waiting
 from scrapy_replica.crawldb.sqlite.pages import GONE
 from scrapy_replica.crawldb.sqlite.schema import DEMOTED, PRIORITY_STEP
 from scrapy_replica.decision import FETCH, Action, Decision, Reason
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Novelty, Verdict
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
+from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.hosts.replicas import Replicas
@@ -23,7 +24,6 @@ from scrapy_replica.crawldb.sqlite.database import NewUrl, SqliteCrawlDB, Waitin
 from scrapy_replica.crawldb.sqlite.pages import Fetched
 from scrapy_replica.crawldb.sqlite.schema import DEMOTED
 from scrapy_replica.decision import FETCH, Action, Decision
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 

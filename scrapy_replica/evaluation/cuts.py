@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from scrapy_replica.numeric import FloatArray
 
 
 def equal_width_cuts(values: FloatArray, intervals: int) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 The folder holds ``councils/<vendor>-<site>/`` with ``pages/*.html``, ``truth/*.json``, ``queries.csv`` and perhaps
 ``forms/*.html``. Label rule: an element is content if it is a gold record or lies inside one, noise otherwise.
-Needs the extra ``learn`` (scikit-learn).
+Needs the extra ``eval`` (scikit-learn).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lxml import html
 
+from scrapy_replica.evaluation.measures import precision_recall_f1
+from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.forms import DomainQuery, form_fields
 from scrapy_replica.pages.hidden_web import (
     MODEL_FILE,
@@ -33,7 +35,7 @@ from scrapy_replica.pages.noise import content_entries
 from scrapy_replica.pages.text_tree import TextTree, read_text_tree
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 TREE = {"criterion": "entropy", "min_samples_leaf": 15, "max_leaf_nodes": 60, "random_state": 0}
 
@@ -44,8 +46,8 @@ class LabelledPage:
 
     site: str
     tree: TextTree
-    rows: NDArray[np.float64]
-    is_content: NDArray[np.bool_]
+    rows: FloatArray
+    is_content: BoolArray
 
     @property
     def vendor(self) -> str:
@@ -106,7 +108,7 @@ def fit(pages: Sequence[LabelledPage], *, with_query: bool = True) -> DecisionTr
     try:
         from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - an extra
     except ImportError as error:
-        message = "training needs scikit-learn: pip install scrapy-replica[learn]"
+        message = "training needs scikit-learn: pip install scrapy-replica[eval]"
         raise ImportError(message) from error
     model = DecisionTreeClassifier(**TREE)
     weights = np.concatenate([np.full(len(page.rows), 1 / len(page.rows)) for page in pages])
@@ -122,7 +124,7 @@ def fit(pages: Sequence[LabelledPage], *, with_query: bool = True) -> DecisionTr
     return DecisionTree.from_arrays(named)
 
 
-def _seen(rows: NDArray[np.float64], *, with_query: bool) -> NDArray[np.float64]:
+def _seen(rows: FloatArray, *, with_query: bool) -> FloatArray:
     return rows if with_query else rows[:, :-N_QUERY_COLUMNS]
 
 
@@ -148,11 +150,11 @@ def evaluate(folder: Path) -> dict[str, float]:
 
 def _held_out(
     pages: Sequence[LabelledPage], key: Callable[[LabelledPage], str], *, with_query: bool
-) -> list[NDArray[np.bool_]]:
+) -> list[BoolArray]:
     groups = defaultdict(list)
     for place, page in enumerate(pages):
         groups[key(page)].append(place)
-    found: dict[int, NDArray[np.bool_]] = {}
+    found: dict[int, BoolArray] = {}
     for name, places in groups.items():
         model = fit([page for page in pages if key(page) != name], with_query=with_query)
         for place in places:
@@ -161,24 +163,21 @@ def _held_out(
     return [found[place] for place in range(len(pages))]
 
 
-def _cetd(page: LabelledPage) -> NDArray[np.bool_]:
+def _cetd(page: LabelledPage) -> BoolArray:
     found = np.zeros(len(page.rows), dtype=bool)
     for entry in content_entries(page.tree):
         found[entry : page.tree.ends[entry]] = True
     return found
 
 
-def _measures(name: str, pages: Sequence[LabelledPage], found: Sequence[NDArray[np.bool_]]) -> dict[str, float]:
+def _measures(name: str, pages: Sequence[LabelledPage], found: Sequence[BoolArray]) -> dict[str, float]:
     truth = np.concatenate([page.is_content for page in pages])
     answer = np.concatenate(found)
     figures: dict[str, float] = {}
     weighted = dict.fromkeys(("precision", "recall", "f1"), 0.0)
     for label, positive in (("content", True), ("noise", False)):
-        hits = float(((truth == positive) & (answer == positive)).sum())
-        precision = hits / max(float((answer == positive).sum()), 1)
-        recall = hits / max(float((truth == positive).sum()), 1)
-        f1 = 2 * precision * recall / max(precision + recall, 1e-12)
-        for measure, value in (("precision", precision), ("recall", recall), ("f1", f1)):
+        values = precision_recall_f1(answer == positive, truth == positive)
+        for measure, value in zip(weighted, values, strict=True):
             figures[f"{name}.{label}_{measure}"] = value
             weighted[measure] += value * float((truth == positive).mean())
     return figures | {f"{name}.weighted_{measure}": value for measure, value in weighted.items()}

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from scrapy_replica.numeric import BoolArray, FloatArray
 
 
 def auc(scores: FloatArray, is_positive: BoolArray) -> float:
@@ -58,7 +56,9 @@ def _log_choose(n: int, k: int) -> float:
 
 def precision_recall_f1(is_called: BoolArray, is_positive: BoolArray) -> tuple[float, float, float]:
     """Return precision, recall and F1; 0 where nothing is called."""
-    hits = int((is_called & is_positive).sum())
-    precision = hits / max(int(is_called.sum()), 1)
-    recall = hits / max(int(is_positive.sum()), 1)
-    return precision, recall, 2 * hits / max(int(is_called.sum() + is_positive.sum()), 1)
+    return from_counts(int((is_called & is_positive).sum()), int(is_called.sum()), int(is_positive.sum()))
+
+
+def from_counts(hits: int, called: int, positive: int) -> tuple[float, float, float]:
+    """Return precision, recall and F1 of *hits* among *called* and *positive* ones; 0 where there are none."""
+    return hits / max(called, 1), hits / max(positive, 1), 2 * hits / max(called + positive, 1)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
+from scrapy_replica.evaluation.measures import from_counts
 from scrapy_replica.evaluation.train_extractor import gold_shares, group_of, parse, read_examples, train
 from scrapy_replica.pages import extractor, noise
 from scrapy_replica.pages.blocks import read_blocks
@@ -77,8 +78,7 @@ def lcs_scores(found: Sequence[str], gold: Sequence[str]) -> tuple[float, float,
     """Return precision, recall and F1 of the words *found* against *gold*; all 1 if both are empty."""
     if not found and not gold:
         return 1.0, 1.0, 1.0
-    common = LCSseq.similarity(found, gold)
-    return common / max(len(found), 1), common / max(len(gold), 1), 2 * common / (len(found) + len(gold))
+    return from_counts(LCSseq.similarity(found, gold), len(found), len(gold))
 
 
 def score(extract: Extract, page: GoldPage) -> Score:

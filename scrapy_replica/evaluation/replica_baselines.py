@@ -8,10 +8,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from scrapy_replica.numeric import FloatArray, IntArray
 
 
 def normpaths(pages: Mapping[str, Iterable[tuple[str, object]]]) -> dict[tuple[str, str], float]:
@@ -40,7 +38,7 @@ class BiasedSVM:
 
     The cost of P is the one of *costs* with the highest r^2 / Pr[f(x) = 1], r being the recall on a fifth of P that is
     held out. Each round moves the unlabelled examples at least *threshold* margins beyond the boundary to the
-    positive side, one threshold for all, and trains anew. Needs scikit-learn (``pip install scrapy-replica[learn]``).
+    positive side, one threshold for all, and trains anew. Needs scikit-learn (``pip install scrapy-replica[eval]``).
     """
 
     def __init__(self, *, costs: Sequence[float] = (1.0, 10.0, 100.0), threshold: float = 2.0) -> None:
@@ -81,7 +79,7 @@ class BiasedSVM:
             from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
             from sklearn.svm import SVC  # noqa: PLC0415
         except ImportError as error:
-            raise ImportError("the biased SVM needs scikit-learn: pip install scrapy-replica[learn]") from error
+            raise ImportError("the biased SVM needs scikit-learn: pip install scrapy-replica[eval]") from error
         imputer = SimpleImputer(strategy="constant", fill_value=0.0)
         machine = SVC(kernel="linear", class_weight={1: cost, 0: 1.0})
         return make_pipeline(imputer, StandardScaler(), machine).fit(values, labels)

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
+from scrapy_replica.address import host_of
 from scrapy_replica.evaluation.replica_pairs import N_FOLDS, PairTable
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector
-from scrapy_replica.sites.evidence import host_of, path_of
+from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.sites.judge import Judge, trained_on
 from scrapy_replica.sites.probes import Probe
 

@@ -12,18 +12,18 @@ from lxml import etree
 from numpy.typing import NDArray
 from w3lib.encoding import html_to_unicode
 
+from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.evaluation.replica_baselines import normpaths
 from scrapy_replica.evaluation.replica_published import Collection, is_obvious_replica
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.pages.page import EXTRACTORS, page_from_tree
 from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.candidates import Candidates
-from scrapy_replica.sites.evidence import host_of, path_of
+from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.judge import RAW
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 N_FOLDS = 5
 
 
@@ -48,13 +48,13 @@ class PairTable:
     hosts: list[tuple[str, str]]
     relation: NDArray[np.str_]
     is_alias: BoolArray
-    fold: NDArray[np.int64]
+    fold: IntArray
     raw: FloatArray
     published: FloatArray
     is_named: BoolArray
     is_candidate: BoolArray
     is_published_candidate: BoolArray
-    n_aligned: NDArray[np.int64]
+    n_aligned: IntArray
     normpaths: FloatArray
 
     @property
@@ -158,7 +158,7 @@ def _features(candidates: Candidates, a: str, b: str) -> tuple[list[float], int,
     return features_of(comparison, RAW), len(comparison.aligned), True
 
 
-def _folds(families: list[str], relation: NDArray[np.str_]) -> NDArray[np.int64]:
+def _folds(families: list[str], relation: NDArray[np.str_]) -> IntArray:
     """Return folds that keep a family together and spread replicas evenly; unrelated pairs go round."""
     weight: dict[str, float] = {}
     for family, kind in zip(families, relation.tolist(), strict=True):

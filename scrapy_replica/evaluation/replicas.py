@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_replica.config import Config
 from scrapy_replica.evaluation.cuts import equal_frequency_cuts
@@ -26,6 +25,7 @@ from scrapy_replica.evaluation.pareto import dominance_counts
 from scrapy_replica.evaluation.replica_baselines import BiasedSVM
 from scrapy_replica.evaluation.replica_pairs import N_FOLDS, PairTable, load
 from scrapy_replica.evaluation.replica_published import NAMES
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.em import Start, train
 from scrapy_replica.sites.intervals import Intervals
@@ -42,9 +42,6 @@ from scrapy_replica.sites.judge import (
 )
 from scrapy_replica.sites.lac import LAC, Cube
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
 Scorer: TypeAlias = Callable[[PairTable, BoolArray], FloatArray]
 """(table, rows to train on) -> scores of all rows, more is more alike."""
 
@@ -293,7 +290,7 @@ def _wilcoxon(table: PairTable, scores: Mapping[str, FloatArray]) -> dict[str, f
     try:
         from scipy.stats import wilcoxon  # type: ignore[import-untyped]  # noqa: PLC0415
     except ImportError as error:
-        raise ImportError("the Wilcoxon test needs SciPy: pip install scrapy-replica[learn]") from error
+        raise ImportError("the Wilcoxon test needs SciPy: pip install scrapy-replica[eval]") from error
     near = table.relation == "near_miss"
 
     def above(values: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """SVMC: support vector machines from positive and unlabelled examples, in two stages (Yu 2005).
 
 Mapping finds strong negatives in U; convergence retrains a nu-SVM and moves what it calls negative, until nothing does.
-To learn needs scikit-learn (extra ``learn``), to judge pages does not.
+To learn needs scikit-learn (extra ``eval``), to judge pages does not.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_replica.focus.background import Background, examples_and_others
-from scrapy_replica.focus.linear import LinearModel, sigmoid, term_idf, term_matrix
+from scrapy_replica.focus.linear import LinearModel, term_idf, term_matrix
+from scrapy_replica.numeric import BoolArray, FloatArray, sigmoid
 
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
 Terms = Mapping[str, int]
 Mapper = Callable[[Any, Any], BoolArray]
 
@@ -134,4 +132,4 @@ def _learn(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError("SVMC needs scikit-learn: pip install scrapy-replica[learn]") from error
+        raise ImportError("SVMC needs scikit-learn: pip install scrapy-replica[eval]") from error

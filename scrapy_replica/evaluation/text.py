@@ -18,18 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scrapy_replica.evaluation.measures import precision_recall_f1
 from scrapy_replica.evaluation.svmc import MAPPERS, SVMC
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.bprtfidf import BPrTFIDF
 from scrapy_replica.focus.elkan_noto import ElkanNoto
 from scrapy_replica.focus.relevance import Relevance, RelevanceModel
+from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.stop_words import STOP_WORDS
 from scrapy_replica.pages.terms import terms as count_terms
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Terms = Mapping[str, int]
 
 
@@ -156,16 +155,10 @@ def measure(classifier: str, parts: Parts) -> dict[str, float]:
 
     line = best_line(scores(parts.validation_positive), scores(parts.validation_other))
     test = scores(parts.test)
-    f1, precision, recall = f1_precision_recall(test >= line, parts.is_positive)
-    own, _, _ = f1_precision_recall(test > 0.5, parts.is_positive)
+    precision, recall, f1 = precision_recall_f1(test >= line, parts.is_positive)
+    own = precision_recall_f1(test > 0.5, parts.is_positive)[2]
     seconds = time.process_time() - start
     return {"f1": f1, "precision": precision, "recall": recall, "own_f1": own, "seconds": seconds}
-
-
-def f1_precision_recall(said: BoolArray, is_positive: BoolArray) -> tuple[float, float, float]:
-    right = int((said & is_positive).sum())
-    precision, recall = right / max(1, int(said.sum())), right / max(1, int(is_positive.sum()))
-    return 2 * precision * recall / (precision + recall) if right else 0.0, precision, recall
 
 
 def best_line(positive: FloatArray, other: FloatArray) -> float:
@@ -205,7 +198,7 @@ def _read(file: Path) -> dict[str, list[str]]:
     try:
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
-        raise ImportError("reading Parquet files needs pyarrow: pip install scrapy-replica[test]") from error
+        raise ImportError("reading Parquet files needs pyarrow: pip install scrapy-replica[eval]") from error
     table_ = parquet.read_table(file)
     names = set(table_.schema.names)
     column = next((name for name in ("newsgroup", "label") if name in names), None)

@@ -1,6 +1,6 @@
 """Trains the extractor of main text: ``python -m scrapy_replica.evaluation.train_extractor DIR [--held-out SET ...]``.
 
-DIR holds ``<set>/html/<id>.html`` and ``<set>/gold/<id>.txt``. Needs the extra ``learn`` (scikit-learn).
+DIR holds ``<set>/html/<id>.html`` and ``<set>/gold/<id>.txt``. Needs the extra ``eval`` (scikit-learn).
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from scrapy_replica.pages.extractor import MODEL_FILE, Extractor, probability, s
 from scrapy_replica.pages.trees import SPLITS, BlendedModel, BoostedTrees, signed_logarithms
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from scrapy_replica.numeric import Float32Array
 
-    FloatArray = NDArray[np.float32]
 
 _WORD = re.compile(r"\w+")
 MAX_WORDS = 40_000
@@ -57,8 +56,8 @@ class Example:
 
     group: str
     columns: Columns
-    rows: FloatArray
-    shares: FloatArray
+    rows: Float32Array
+    shares: Float32Array
     """Share of each run's words that the gold text has, in order, 0..1."""
 
 
@@ -79,7 +78,7 @@ def parse(html: bytes) -> etree._Element:
     return etree.Element("html") if root is None else root
 
 
-def gold_shares(blocks: Blocks, gold: str) -> FloatArray:
+def gold_shares(blocks: Blocks, gold: str) -> Float32Array:
     """Align the words of *blocks* with *gold* (longest common subsequence); return the share found per run, (n,)."""
     per_run = [_WORD.findall(text.lower()) for text in blocks.texts]
     found_words = [word for words in per_run for word in words][:MAX_WORDS]
@@ -91,7 +90,7 @@ def gold_shares(blocks: Blocks, gold: str) -> FloatArray:
     ends = np.cumsum([len(words) for words in per_run])
     sums = np.concatenate([[0], np.cumsum(found)])
     lengths = np.maximum(np.diff(ends, prepend=0), 1)
-    shares: FloatArray = (np.diff(sums[ends], prepend=0) / lengths).astype(np.float32)
+    shares: Float32Array = (np.diff(sums[ends], prepend=0) / lengths).astype(np.float32)
     return shares
 
 
@@ -125,19 +124,19 @@ def train(
     if len(every) < 2:
         return Extractor(first_of(every))
     own = [example for example in examples if example.group in every]
-    both: list[FloatArray] = []
+    both: list[Float32Array] = []
     for example in own:
         scores = probability(first_of(every - {example.group}).log_odds(example.rows))
         both.append(np.concatenate([example.rows, second_look(example.columns, scores)]))
     return Extractor(first_of(every), _fit(both, own, SECOND))
 
 
-def _fit(rows: Sequence[FloatArray], examples: Sequence[Example], options: dict[str, Any]) -> BlendedModel:
+def _fit(rows: Sequence[Float32Array], examples: Sequence[Example], options: dict[str, Any]) -> BlendedModel:
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - an extra
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
     except ImportError as error:
-        message = "training needs scikit-learn: pip install scrapy-replica[learn]"
+        message = "training needs scikit-learn: pip install scrapy-replica[eval]"
         raise ImportError(message) from error
     chosen = [np.unique(np.linspace(0, row.shape[1] - 1, MAX_RUNS).astype(np.intp)) for row in rows]
     samples = np.concatenate([row[:, runs].T for row, runs in zip(rows, chosen, strict=True)])

@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategies import make
+from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.terms import terms as count_terms
-from scrapy_replica.rehearsal.collection import BoolArray, Collection, read_parquet
+from scrapy_replica.rehearsal.collection import Collection, read_parquet
 from scrapy_replica.rehearsal.visit import NO_LIMITS, Figures, Limits, figures, omniscient_order, visit
-
-FloatArray = NDArray[np.float64]
 
 STRATEGIES = (
     "breadth-first",

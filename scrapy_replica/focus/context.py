@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from scrapy_replica.focus.hmm import HMM
-from scrapy_replica.focus.layers import Distances, FloatArray, IntArray, LayerBayes, TopTerms
+from scrapy_replica.focus.layers import Distances, LayerBayes, TopTerms
+from scrapy_replica.numeric import FloatArray, IntArray
 
 IS_RELEVANT = 0.5
 """Relevance above which a page is a root of the context graph."""

@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_replica.focus.background import Background, examples_and_others
-from scrapy_replica.focus.linear import LinearModel, Matrix, sigmoid, term_idf, term_matrix
+from scrapy_replica.focus.linear import LinearModel, Matrix, term_idf, term_matrix
+from scrapy_replica.numeric import FloatArray, sigmoid
 
-FloatArray = NDArray[np.float64]
 Terms = Mapping[str, int]
 
 FOLDS = 3

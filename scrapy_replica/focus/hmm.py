@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from scrapy_replica.numeric import FloatArray
 
 
 class HMM:

@@ -6,11 +6,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_replica.focus.frontier import UrlIds
-
-IntArray = NDArray[np.int64]
+from scrapy_replica.numeric import IntArray
 
 
 class KnownGraph:

@@ -9,10 +9,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from scrapy_replica.numeric import FloatArray, IntArray
 
 TOP_TERMS = 40
 """Terms of a page that count, by TF-IDF (seed 40 of the context-graph crawler)."""

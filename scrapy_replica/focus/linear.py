@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_replica.focus.state import pack, unpack
+from scrapy_replica.numeric import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
 Terms = Mapping[str, int]
 
 MAX_DOCUMENT_SHARE = 0.5
@@ -25,12 +24,12 @@ MIN_DOCUMENTS = 2
 class Matrix:
     """Sparse rows of unit length: value ``values[k]`` at (``rows[k]``, ``columns[k]``); shape (n, m)."""
 
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    rows: IntArray
+    columns: IntArray
     values: FloatArray
     shape: tuple[int, int]
 
-    def take(self, chosen: NDArray[np.int64]) -> Matrix:
+    def take(self, chosen: IntArray) -> Matrix:
         """Return the *chosen* rows in that order."""
         place = np.full(self.shape[0], -1)
         place[chosen] = np.arange(len(chosen))
@@ -79,10 +78,6 @@ class LinearModel:
         parts = unpack(state)
         idf = dict(zip(parts["terms"], parts["idf"].tolist(), strict=True))
         return cls(idf, parts["weights"].tolist(), parts["intercept"]), parts
-
-
-def sigmoid(margin: float) -> float:
-    return 1.0 / (1.0 + math.exp(-margin)) if margin > -700.0 else 0.0
 
 
 def term_idf(documents: Sequence[Terms]) -> dict[str, float]:

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from scrapy_replica.focus.frontier import UrlIds
 from scrapy_replica.focus.links import directories
 from scrapy_replica.focus.outcomes import Column, DirectoryTree, Groups
+from scrapy_replica.numeric import FloatArray, IntArray
 from scrapy_replica.records import Link
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_DIRECTORIES = 200_000
 MOST_ANCHORS = 200_000

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scrapy_replica.address import host_of
+from scrapy_replica.numeric import FloatArray
 from scrapy_replica.records import Link
-
-FloatArray = NDArray[np.float64]
 
 CACHED_LINKS = 200_000
 DEEPEST = 8
@@ -71,7 +70,7 @@ def directories(url: str) -> list[str]:
     """
     parts = urlsplit(url)
     names = parts.path.split("/")[1:-1][:DEEPEST]
-    prefixes = [parts.hostname or ""]
+    prefixes = [host_of(url)]
     for name in names:
         prefixes.append(f"{prefixes[-1]}/{name}")
     return prefixes

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import mmh3
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from scrapy_replica.numeric import FloatArray
 
 HASHED_TERMS = 4096
 DIMENSIONS = 50

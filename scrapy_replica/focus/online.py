@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from scrapy_replica.numeric import FloatArray, IntArray, sigmoid
 
 
 class DenseModel:
@@ -52,7 +50,3 @@ class TermModel:
             gradient = error / math.sqrt(len(terms))
             self._squares[terms] += gradient * gradient
             self._weights[terms] -= self._rate * gradient / np.sqrt(self._squares[terms])
-
-
-def sigmoid(logit: float) -> float:
-    return 1.0 / (1.0 + math.exp(-min(35.0, max(-35.0, logit))))

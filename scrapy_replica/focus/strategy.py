@@ -5,15 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from scrapy_replica.numeric import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scrapy_replica.records import Link, Page
-
-FloatArray = NDArray[np.float64]
 
 
 class Strategy(ABC):

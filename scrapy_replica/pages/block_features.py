@@ -11,10 +11,9 @@ from scrapy_replica.pages.blocks import N_BITS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from scrapy_replica.numeric import Float32Array
     from scrapy_replica.pages.blocks import Blocks
 
-    FloatArray = NDArray[np.float32]
-    IntArray = NDArray[np.intp]
 
 GOOD_WORDS = 10
 """A run of at least that many words, less than a third of them in links, is running text."""
@@ -56,14 +55,14 @@ class Columns:
         for _ in range(_LEVELS - 1):
             self.around.append(self.parents[self.around[-1]])
 
-    def below(self, values: FloatArray) -> FloatArray:
+    def below(self, values: Float32Array) -> Float32Array:
         """Sum the *values* of runs, shape (n,), over the subtree of every node, shape (m,)."""
         sums = np.zeros(len(values) + 1, np.float64)
         np.cumsum(values, out=sums[1:])
         return (sums[self.ends] - sums[self.starts]).astype(np.float32)
 
 
-def shifted(values: FloatArray, places: int) -> FloatArray:
+def shifted(values: Float32Array, places: int) -> Float32Array:
     """Return the *values*, shape (n,), of the run *places* later (earlier if negative); 0 beyond the page."""
     out = np.zeros_like(values)
     if abs(places) < len(values):
@@ -74,7 +73,7 @@ def shifted(values: FloatArray, places: int) -> FloatArray:
     return out
 
 
-def windowed(values: FloatArray, reach: int) -> FloatArray:
+def windowed(values: Float32Array, reach: int) -> Float32Array:
     """Return the sum of *values* within *reach* runs on either side, shape (n,)."""
     n = len(values)
     sums = np.zeros(n + 1, np.float64)
@@ -83,7 +82,7 @@ def windowed(values: FloatArray, reach: int) -> FloatArray:
     return (sums[np.minimum(places + reach + 1, n)] - sums[np.maximum(places - reach, 0)]).astype(np.float32)
 
 
-def features(blocks: Blocks, columns: Columns) -> FloatArray:
+def features(blocks: Blocks, columns: Columns) -> Float32Array:
     """Return one row per feature and one column per run, shape (f, n), in a fixed order."""
     rows = _shape(blocks, columns)
     rows += _neighbours(columns, rows[7])
@@ -95,7 +94,7 @@ def features(blocks: Blocks, columns: Columns) -> FloatArray:
     return np.array(rows, dtype=np.float32)
 
 
-def _shape(blocks: Blocks, columns: Columns) -> list[FloatArray]:
+def _shape(blocks: Blocks, columns: Columns) -> list[Float32Array]:
     texts = blocks.texts
     words = columns.words
     chars = np.array([len(text) for text in texts], np.float32)
@@ -136,7 +135,7 @@ def _start_class(character: str) -> int:
     return 3 if character.isdigit() else 0
 
 
-def _neighbours(columns: Columns, kind: FloatArray) -> list[FloatArray]:
+def _neighbours(columns: Columns, kind: Float32Array) -> list[Float32Array]:
     plain = columns.words - columns.link_words
     share = columns.link_words / columns.words
     rows = []
@@ -149,7 +148,7 @@ def _neighbours(columns: Columns, kind: FloatArray) -> list[FloatArray]:
     return rows
 
 
-def _page(columns: Columns) -> list[FloatArray]:
+def _page(columns: Columns) -> list[Float32Array]:
     n = len(columns.words)
     words = columns.words.sum()
     before = np.cumsum(columns.words) - columns.words
@@ -166,7 +165,7 @@ def _page(columns: Columns) -> list[FloatArray]:
     ]
 
 
-def _around(columns: Columns) -> list[FloatArray]:
+def _around(columns: Columns) -> list[Float32Array]:
     words, links, good = columns.node_words, columns.node_links, columns.node_good
     safe = np.maximum(words, 1)
     runs = (columns.ends - columns.starts).astype(np.float32)
@@ -188,7 +187,7 @@ def _around(columns: Columns) -> list[FloatArray]:
     return rows
 
 
-def _hints(blocks: Blocks, columns: Columns) -> list[FloatArray]:
+def _hints(blocks: Blocks, columns: Columns) -> list[Float32Array]:
     own = np.array(blocks.hints, np.int64)
     near = own[columns.around[0]] | own[columns.around[1]] | own[columns.around[2]]
     anywhere = np.array(blocks.inherited_hints, np.int64)[columns.run_nodes]
@@ -199,9 +198,9 @@ def _hints(blocks: Blocks, columns: Columns) -> list[FloatArray]:
     return list(first + close + far)
 
 
-def _core(columns: Columns) -> list[FloatArray]:
+def _core(columns: Columns) -> list[Float32Array]:
     """How far a run stands from the smallest node with half, and with four fifths, of the page's running text."""
-    rows: list[FloatArray] = []
+    rows: list[Float32Array] = []
     n = len(columns.words)
     source = columns.node_good if columns.node_good[0] else columns.node_words
     for share in (0.5, 0.8):
@@ -213,7 +212,7 @@ def _core(columns: Columns) -> list[FloatArray]:
     return rows + _meeting(columns, int(np.argmax(sums)), n)
 
 
-def _meeting(columns: Columns, node: int, n: int) -> list[FloatArray]:
+def _meeting(columns: Columns, node: int, n: int) -> list[Float32Array]:
     """The levels from *node* up to where each run's path meets its own, and the share of the page's text there."""
     path = [node]
     while path[-1]:
@@ -232,7 +231,7 @@ def _meeting(columns: Columns, node: int, n: int) -> list[FloatArray]:
     return [steps, shares, down, offset]
 
 
-def same_kind(columns: Columns, values: FloatArray, weights: FloatArray, nodes: IntArray) -> FloatArray:
+def same_kind(columns: Columns, values: Float32Array, weights: Float32Array, nodes: NDArray[np.intp]) -> Float32Array:
     """Return the weighted mean of *values* over the runs whose *nodes* have the same tag and class, shape (n,)."""
     kinds = columns.signatures[nodes]
     totals = np.bincount(kinds, weights=weights)
@@ -240,7 +239,7 @@ def same_kind(columns: Columns, values: FloatArray, weights: FloatArray, nodes: 
     return means[kinds].astype(np.float32)
 
 
-def _repetition(columns: Columns) -> list[FloatArray]:
+def _repetition(columns: Columns) -> list[Float32Array]:
     share = columns.link_words / columns.words
     ones = np.ones_like(columns.words)
     on_page = np.bincount(columns.signatures)[columns.signatures].astype(np.float32)

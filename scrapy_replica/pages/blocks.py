@@ -8,6 +8,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.pages.text_tree import hides
+
 if TYPE_CHECKING:
     from lxml import etree
 
@@ -122,11 +124,6 @@ def _word_hints(word: str) -> int:
     return hints
 
 
-def _is_hidden(style: str) -> bool:
-    compact = "".join(style.lower().split())
-    return "display:none" in compact or "visibility:hidden" in compact
-
-
 def count_words(text: str) -> int:
     """Return the number of words of *text*; scripts without spaces count one word per two characters."""
     words = text.count(" ") + 1
@@ -170,7 +167,7 @@ class _Reader:
         elif kind == _INLINE:
             self.inline_tags += 1
             self.pieces.append("")  # so that the next border sets the counts back
-            if element.attrib and (element.get("hidden") is not None or _is_hidden(element.get("style", ""))):
+            if element.attrib and (element.get("hidden") is not None or hides(element.get("style", ""))):
                 kind = _SKIPPED
         elif kind == _LINK:
             self.links += 1
@@ -255,7 +252,7 @@ class _Reader:
                     klass = value
                 elif key == "id" and value.startswith("S:"):
                     is_streamed = True  # React sends late parts of a page hidden, for a script to move into place
-            elif (key == "style" and _is_hidden(value)) or key == "hidden":
+            elif (key == "style" and hides(value)) or key == "hidden":
                 is_hidden = True
             elif key == "aria-hidden" and value == "true":
                 hints |= HINT_BITS["screen"]

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from lxml import etree
     from numpy.typing import NDArray
 
-    FloatArray = NDArray[np.float32]
+    from scrapy_replica.numeric import Float32Array
+
 
 ARTICLE_LOG_ODDS = -0.75
 """Added on pages that declare themselves one article: teasers and comments around it look like the text that listings,
@@ -33,7 +34,7 @@ class Extractor:
     first: BlendedModel
     second: BlendedModel | None = None
 
-    def probabilities(self, blocks: Blocks) -> FloatArray:
+    def probabilities(self, blocks: Blocks) -> Float32Array:
         """Return the expected share of main text of every run of *blocks*, which has at least one, shape (n,)."""
         columns = Columns(blocks)
         rows = features(blocks, columns)
@@ -83,7 +84,7 @@ def kept_runs(blocks: Blocks, extractor: Extractor, *, with_comments: bool = Tru
     return kept
 
 
-def best_cut(scores: FloatArray, words: FloatArray) -> NDArray[np.intp]:
+def best_cut(scores: Float32Array, words: Float32Array) -> NDArray[np.intp]:
     """Return the runs, best first, whose keeping maximises the expected F1 over words.
 
     Of every prefix of the runs by score: ``2 sum(p w) / (sum of kept w + sum of all p w)``. Each page gets its own
@@ -97,12 +98,12 @@ def best_cut(scores: FloatArray, words: FloatArray) -> NDArray[np.intp]:
     return order[: int(np.argmax(expected)) + 1]
 
 
-def probability(log_odds: FloatArray) -> FloatArray:
+def probability(log_odds: Float32Array) -> Float32Array:
     """Return the logistic function of *log_odds*."""
     return (1 / (1 + np.exp(-np.clip(log_odds, -30, 30)))).astype(np.float32)
 
 
-def second_look(columns: Columns, scores: FloatArray) -> FloatArray:
+def second_look(columns: Columns, scores: Float32Array) -> Float32Array:
     """Return what the first *scores*, shape (n,), say around every run, shape (f, n)."""
     words = columns.words
     hits = scores * words
@@ -124,7 +125,7 @@ def second_look(columns: Columns, scores: FloatArray) -> FloatArray:
     return np.array(rows, dtype=np.float32)
 
 
-def _cut_place(scores: FloatArray, words: FloatArray) -> list[FloatArray]:
+def _cut_place(scores: Float32Array, words: Float32Array) -> list[Float32Array]:
     """Where the first scores alone would cut: the distance to that score, and to the first and last run kept."""
     kept = best_cut(scores, words)
     place = np.arange(len(scores), dtype=np.float32)

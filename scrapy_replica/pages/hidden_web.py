@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from lxml import etree
 
+from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.forms import terms_of
 from scrapy_replica.pages.noise import composite_text_densities, count, density_sums
 from scrapy_replica.pages.text_tree import INVISIBLE, TextTree, body_of, read_text_tree
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
 
 MODEL_FILE = Path(__file__).with_name("hidden_web.npz")
 MAX_LEVELS = 64
@@ -169,7 +168,7 @@ def shipped() -> DecisionTree:
         return DecisionTree.from_arrays(arrays)
 
 
-def content_elements(tree: TextTree, shares: FloatArray) -> NDArray[np.bool_]:
+def content_elements(tree: TextTree, shares: FloatArray) -> BoolArray:
     """Return which entries are content, shape (n,), from the tree's *shares*: what lies inside content is content.
 
     An entry is judged by the mean share of its subtree, weighted by tags, and of its nearest four ancestors.
@@ -182,7 +181,7 @@ def content_elements(tree: TextTree, shares: FloatArray) -> NDArray[np.bool_]:
     for _ in range(4):
         nearby += shares[above]
         above = parents[above]
-    is_content: NDArray[np.bool_] = shares + own + nearby / 4 >= 1.5
+    is_content: BoolArray = shares + own + nearby / 4 >= 1.5
     return is_content
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import codecs
 import re
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from lxml import etree
 from w3lib.url import safe_url_string
 
+from scrapy_replica.address import host_of
 from scrapy_replica.pages.text_tree import INVISIBLE
 from scrapy_replica.records import Link
 
 MAX_TEXT_CHARACTERS = 200
-_MAX_PATH_TAGS = 24
 # A link around half a page (or a hostile nest of links) is not read to its end: 99 % have fewer than 10 events.
 _MAX_EVENTS = 100
 
@@ -28,20 +28,7 @@ _PLAIN_ROOTED = re.compile(rf"/{_TAIL}|/")
 _PLAIN_RELATIVE = re.compile(rf"((?:\.\.?/)*)({_TAIL})")
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*):")
 _HTTP = frozenset({"http", "https"})
-_PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+)(?:[/?#]|:\d{1,4}(?:[/?#]|$)|$)")
 _WHITE_SPACE = " \t\n\r\f"
-
-
-@lru_cache(4096)
-def host_of(url: str) -> str:
-    """Return the host name of *url*, lower-case, without port and brackets; empty if it has none or is no URL."""
-    plain = _PLAIN_HOST.match(url)
-    if plain:
-        return plain[1]
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 @cache
@@ -103,11 +90,9 @@ def page_links(root: etree._Element, base: Base) -> tuple[Link, ...]:
     """Return the http and https links (``a``, ``area``) of the page parsed as *root*, the first of each URL.
 
     What the page hides counts too. References that are empty, only a fragment or no URL are left out. Anchor texts are
-    cut at :data:`MAX_TEXT_CHARACTERS`; of a tag path deeper than 24 the innermost tags are given. Linear in the size
-    of the page; the tree is not changed.
+    cut at :data:`MAX_TEXT_CHARACTERS`. Linear in the size of the page; the tree is not changed.
     """
     links: dict[str, Link] = {}
-    paths: dict[etree._Element | None, str] = {}
     for element in root.iter("a", "area"):
         reference = element.get("href")
         if not reference or reference[0] == "#":
@@ -115,24 +100,8 @@ def page_links(root: etree._Element, base: Base) -> tuple[Link, ...]:
         url = base.absolute(reference)
         if url is None or url in links:
             continue
-        parent = element.getparent()
-        path = paths.get(parent)
-        if path is None:
-            path = paths[parent] = _tag_path(parent)
-        rel = element.get("rel")
-        is_nofollow = rel is not None and "nofollow" in rel.lower().split()
-        links[url] = Link(url, _anchor_text(element), len(links), f"{path}{element.tag}", is_nofollow)
+        links[url] = Link(url, _anchor_text(element), len(links))
     return tuple(links.values())
-
-
-def _tag_path(element: etree._Element | None) -> str:
-    """Return the tags from the body to *element*, each with a slash behind it."""
-    tags: list[str] = []
-    while element is not None and len(tags) < _MAX_PATH_TAGS:
-        tag = element.tag
-        tags.append(f"{tag}/")
-        element = None if tag == "body" else element.getparent()
-    return "".join(reversed(tags))
 
 
 def _anchor_text(link: etree._Element) -> str:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.text_tree import BREAK, TextTree, read_text_tree
 
 if TYPE_CHECKING:
     from lxml import etree
-
-FloatArray = NDArray[np.float64]
 
 
 def main_text(root: etree._Element) -> str:
@@ -55,7 +54,7 @@ def count(tree: TextTree) -> Counts:
     return Counts(*(part.astype(np.float64) for part in parts))
 
 
-def _prefix_sums(values: NDArray[np.int_] | NDArray[np.bool_]) -> NDArray[np.int_]:
+def _prefix_sums(values: NDArray[np.int_] | BoolArray) -> NDArray[np.int_]:
     sums = np.zeros(len(values) + 1, dtype=np.int_)
     np.cumsum(values, out=sums[1:])
     return sums

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import mmh3
 
+from scrapy_replica.address import host_of
 from scrapy_replica.pages import extractor, noise
 from scrapy_replica.pages.forms import page_forms
-from scrapy_replica.pages.links import Base, host_of, page_links
+from scrapy_replica.pages.links import Base, page_links
 from scrapy_replica.pages.simhash import simhash_of, token_hashes
 from scrapy_replica.pages.terms import terms
 from scrapy_replica.records import Noise, Page

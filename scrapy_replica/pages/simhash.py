@@ -11,6 +11,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.numeric import IntArray
+
 UInt64Array = NDArray[np.uint64]
 
 MAX_CHARACTERS = 1 << 18
@@ -97,14 +99,14 @@ def _finalised(hashes: UInt64Array) -> UInt64Array:
     return hashes
 
 
-def _bit_counts(hashes: UInt64Array) -> NDArray[np.int64]:
+def _bit_counts(hashes: UInt64Array) -> IntArray:
     """Return how many of the *hashes* have bit 0, 1, ..., 63 set, shape (64,).
 
     Eight bits are counted at once, each in its own byte of a word, and widened before a byte can overflow:
     4 times faster than summing unpacked bits.
     """
     lanes = np.add.reduceat((hashes >> _BITS_OF_BYTE) & _LANES, np.arange(0, len(hashes), _LANE_CAPACITY), axis=1)
-    by_bit_and_byte: NDArray[np.int64] = (
+    by_bit_and_byte: IntArray = (
         lanes.astype("<u8", copy=False).view(np.uint8).reshape(8, -1, 8).sum(axis=1, dtype=np.int64)
     )
     return by_bit_and_byte.T.reshape(64)

@@ -63,7 +63,7 @@ def read_text_tree(root: etree._Element) -> TextTree:
     """
     body = body_of(root)
     styled: list[etree._Element] = _STYLED(body)  # type: ignore[assignment]  # an expression may give other types
-    return _walk(body, {element for element in styled if _is_hidden(element.get("style", ""))})
+    return _walk(body, {element for element in styled if hides(element.get("style", ""))})
 
 
 def body_of(root: etree._Element) -> etree._Element:
@@ -77,7 +77,8 @@ def body_of(root: etree._Element) -> etree._Element:
     return parent if is_closed_early and parent is not None else body
 
 
-def _is_hidden(style: str) -> bool:
+def hides(style: str) -> bool:
+    """Tell whether an inline *style* hides its element."""
     compact = "".join(style.lower().split())
     return "display:none" in compact or "visibility:hidden" in compact
 

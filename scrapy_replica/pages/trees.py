@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from scrapy_replica.numeric import Float32Array
+
 SPLITS = 8
 """Splits per tree, so that the answers of all splits to one row are one byte."""
 _COLUMNS = 256
@@ -28,14 +30,14 @@ class BoostedTrees:
 
     split_features: NDArray[np.uint8]
     """Feature of each split, shape (t, 8); unused splits stand at feature 0 with threshold +inf."""
-    thresholds: NDArray[np.float32]
+    thresholds: Float32Array
     """A row goes right where its feature is larger; shape (t, 8)."""
     right_sets: NDArray[np.uint16]
     """Per tree and leaf: the splits passed rightwards (high byte) and leftwards (low byte), shape (t, 9)."""
-    leaf_values: NDArray[np.float32]
+    leaf_values: Float32Array
     """Shape (t, 9)."""
     start: float
-    table: NDArray[np.float32]
+    table: Float32Array
     """Value of each tree for each byte of answers, flat, 256 a tree."""
 
     @classmethod
@@ -58,7 +60,7 @@ class BoostedTrees:
         values: list[NDArray[Any]] = [self.split_features, self.thresholds, self.right_sets, self.leaf_values, start]
         return {prefix + name: value for name, value in zip(_NAMES, values, strict=True)}
 
-    def log_odds(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    def log_odds(self, rows: Float32Array) -> Float32Array:
         """Return the log odds of every column of *rows*, shape (features, n), as shape (n,)."""
         scores = np.full(rows.shape[1], self.start, np.float32)
         for first in range(0, rows.shape[1], _COLUMNS):
@@ -80,7 +82,7 @@ class BlendedModel:
     """
 
     trees: BoostedTrees
-    weights: NDArray[np.float32]
+    weights: Float32Array
     """Of ``sign(x) ln(1 + |x|)`` of every feature, shape (features,)."""
     intercept: float
 
@@ -96,26 +98,26 @@ class BlendedModel:
         linear = {prefix + "weights": self.weights, prefix + "intercept": np.array(self.intercept)}
         return self.trees.to_arrays(prefix) | linear
 
-    def log_odds(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    def log_odds(self, rows: Float32Array) -> Float32Array:
         """Return the log odds of every column of *rows*, shape (features, n), as shape (n,)."""
         linear = (self.weights @ signed_logarithms(rows)).astype(np.float32) + np.float32(self.intercept)
-        log_odds: NDArray[np.float32] = (self.trees.log_odds(rows) + np.clip(linear, -6, 6)) / 2
+        log_odds: Float32Array = (self.trees.log_odds(rows) + np.clip(linear, -6, 6)) / 2
         return log_odds
 
 
-def signed_logarithms(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def signed_logarithms(values: Float32Array) -> Float32Array:
     """Return ``sign(x) ln(1 + |x|)`` of *values*, element by element."""
-    logarithms: NDArray[np.float32] = np.copysign(np.log1p(np.abs(values)), values)
+    logarithms: Float32Array = np.copysign(np.log1p(np.abs(values)), values)
     return logarithms
 
 
 _NAMES = ("features", "thresholds", "right_sets", "leaf_values", "start")
 
 
-def _table(right_sets: NDArray[np.uint16], leaf_values: NDArray[np.float32]) -> NDArray[np.float32]:
+def _table(right_sets: NDArray[np.uint16], leaf_values: Float32Array) -> Float32Array:
     """Of every byte of answers the value of the one leaf whose path agrees with it."""
     answers = np.arange(256, dtype=np.uint16)[None, None, :]
     right, left = (right_sets >> 8)[:, :, None], (right_sets & 255)[:, :, None]
     agrees = ((answers & right) == right) & ((answers & left) == 0) & ((right | left) > 0)
-    table: NDArray[np.float32] = np.einsum("tl,tla->ta", leaf_values, agrees.astype(np.float32)).ravel()
+    table: Float32Array = np.einsum("tl,tla->ta", leaf_values, agrees.astype(np.float32)).ravel()
     return table

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.address import host_of
+from scrapy_replica.numeric import BoolArray, IntArray
 from scrapy_replica.records import Link, Page
 
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 TermCounter = Callable[[str], Mapping[str, int]]
 
 LABEL_COLUMNS = ("topics", "categories", "tags")
@@ -56,7 +55,7 @@ class Collection:
 
     @property
     def hosts(self) -> list[str]:
-        return [urlsplit(url).hostname or "" for url in self.urls]
+        return [host_of(url) for url in self.urls]
 
     def terms(self, page: int) -> dict[str, int]:
         """Return stem -> count of one page."""
@@ -79,7 +78,7 @@ class Collection:
             if target != page and target not in first:
                 first[target] = Link(self.urls[target], anchor, position)
         terms = self.terms(page)
-        host = urlsplit(url).hostname or ""
+        host = host_of(url)
         title = self.titles[page] or None
         return Page(url, host, title, terms=terms, words=sum(terms.values()), links=tuple(first.values()))
 
@@ -182,7 +181,7 @@ def _read_table(path: Path) -> Any:
     try:
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
-        raise ImportError("reading Parquet collections needs pyarrow: pip install scrapy-replica[test]") from error
+        raise ImportError("reading Parquet collections needs pyarrow: pip install scrapy-replica[eval]") from error
     return parquet.read_table(path)
 
 

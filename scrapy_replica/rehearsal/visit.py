@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from publicsuffixlist import PublicSuffixList
 
+from scrapy_replica.address import name_of
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.records import Link, Page
-from scrapy_replica.rehearsal.collection import BoolArray, Collection, IntArray
-
-FloatArray = NDArray[np.float64]
+from scrapy_replica.rehearsal.collection import Collection
 
 WARM_UP_PAGES = 60
 """Pages taken breadth-first before the scores count: a strategy that learns needs outcomes of both kinds."""
@@ -166,8 +165,9 @@ class _Budget:
 
 @cache
 def registered_domain(host: str) -> str:
-    """Return the registered domain of *host* (``www.ics.uci.edu`` -> ``uci.edu``), *host* if it has none."""
-    return _suffix_list().privatesuffix(host) or host
+    """Return the registered domain of *host* (``www.ics.uci.edu`` -> ``uci.edu``), its name if it has none."""
+    name = name_of(host)
+    return _suffix_list().privatesuffix(name) or name
 
 
 @cache

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from scrapy_replica.address import host_of, without_port
+
 
 class Aliases:
     """Mirror host -> canonical host, from lines ``mirror canonical``.
 
     A mirror ``*.example.org`` stands for every host below ``example.org``, as in Nutch's ``host-urlnormalizer.txt``.
-    A file that Nutch reads is read, and ``#`` starts a comment.
+    A file that Nutch reads is read, and ``#`` starts a comment. A mirror without a port stands for all its ports, which
+    stay; one with a port for that service alone.
     """
 
     def __init__(self, targets: Mapping[str, str]) -> None:
@@ -49,13 +52,20 @@ class Aliases:
             seen.add(host := target)
 
     def _target(self, host: str) -> str | None:
+        target = self._named(host)
+        name, port = without_port(host)
+        if target is None and port and (target := self._named(name)) is not None and not without_port(target)[1]:
+            target += port
+        return None if target == host else target
+
+    def _named(self, host: str) -> str | None:
         target = self._exact.get(host)
         if target is None and self._below:
             for suffix, below in self._below.items():
                 if host.endswith(suffix):
                     target = below
                     break
-        return None if target == host else target
+        return target
 
     def __bool__(self) -> bool:
         return bool(self._exact or self._below)
@@ -67,10 +77,7 @@ class Aliases:
         return host
 
     def canonical_url(self, url: str, host: str) -> str:
-        """Return *url*, whose host name is *host*, on the canonical host; scheme, port, path and query stay."""
-        target = self.canonical_host(host)
-        if target == host:
+        """Return *url*, whose host is *host*, on the canonical host; scheme, path and query stay."""
+        if self.canonical_host(host) == host:
             return url
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-        return urlunsplit(parts._replace(netloc=target + port))
+        return urlunsplit(urlsplit(url)._replace(netloc=self.canonical_host(host_of(url))))

@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.sites.lac import LAC, NEGATIVE, POSITIVE, Cube, alpha_of, distinct_vectors
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _DECIMALS = 12  # alphas that are equal on paper differ by rounding only
 _EVEN = 0.5  # stands in where no cut tells anything apart: without it, PU would move what has negative rules only
@@ -42,7 +39,7 @@ class Trained:
     """
 
     lac: LAC
-    is_positive: NDArray[np.bool_]
+    is_positive: BoolArray
     rounds: int
     moved: tuple[int, ...]
     converged: bool
@@ -97,7 +94,7 @@ def train(
     return Trained(LAC(cube), is_positive, len(moved), tuple(moved), moved[-1] == 0 if moved else True)
 
 
-def _should_move(cube: Cube, active: IntArray, start: Start, threshold: float | None) -> NDArray[np.bool_]:
+def _should_move(cube: Cube, active: IntArray, start: Start, threshold: float | None) -> BoolArray:
     alpha, cut = alphas_and_cuts(cube, active)
     cut = np.where(np.isnan(cut), _EVEN, cut) if threshold is None else np.full(len(active), threshold)
     if start is Start.PU:

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from scrapy_replica.address import name_of
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark
 from scrapy_replica.sites.sketch import jaccards
 
@@ -171,7 +172,9 @@ class VersionMarks(Feature):
     name = "vmark"
 
     def value(self, pair: Comparison) -> float:
-        mine, theirs = (set(_VERSION.findall(f"{host.name}/{prefix}".lower())) for host, prefix in _sides(pair))
+        mine, theirs = (
+            set(_VERSION.findall(f"{name_of(host.name)}/{prefix}".lower())) for host, prefix in _sides(pair)
+        )
         return math.nan if not mine or not theirs else float(not mine & theirs)
 
 

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from scrapy_replica.numeric import FloatArray, IntArray
 
 UNKNOWN = 0
 """Interval number of NaN; the known intervals count from 1."""

@@ -14,15 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.sites.em import Start, train
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.intervals import Intervals
 from scrapy_replica.sites.lac import LAC, Cube
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 FOR = ("cknown", "sm10", "bj25", "bj50", "teq")
 AGAINST = ("lsame", "tnum", "vmark", "hreflang")
@@ -181,7 +178,7 @@ class Judge:
         return cls.from_dict(json.loads(path.read_text(encoding="ascii")))
 
 
-def trained_on(raw: FloatArray, is_replica: NDArray[np.bool_]) -> Judge:
+def trained_on(raw: FloatArray, is_replica: BoolArray) -> Judge:
     """Return a judge from labelled pairs: *raw* features, shape (n, 9), labels, shape (n,).
 
     The threshold is the one of best F1 on these pairs, half-way to the next lower score.
@@ -193,7 +190,7 @@ def trained_on(raw: FloatArray, is_replica: NDArray[np.bool_]) -> Judge:
     return replace(judge, threshold=best_f1_threshold(judge.scores(raw), is_replica))
 
 
-def obvious_labels(raw: FloatArray, n_aligned: IntArray, is_candidate: NDArray[np.bool_]) -> IntArray:
+def obvious_labels(raw: FloatArray, n_aligned: IntArray, is_candidate: BoolArray) -> IntArray:
     """Return 1 for obvious replicas by content, -1 for obvious non-replicas, 0 for the rest, shape (n,)."""
     _, near, low, _, titles, same_language, other_numbers, _, _ = raw.T
     with np.errstate(invalid="ignore"):
@@ -204,7 +201,7 @@ def obvious_labels(raw: FloatArray, n_aligned: IntArray, is_candidate: NDArray[n
     return np.where(copies, 1, np.where(others, -1, 0))
 
 
-def best_f1_threshold(scores: FloatArray, is_positive: NDArray[np.bool_]) -> float:
+def best_f1_threshold(scores: FloatArray, is_positive: BoolArray) -> float:
     """Return the threshold of best F1, half-way between the scores it parts."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]

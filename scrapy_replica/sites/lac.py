@@ -11,10 +11,8 @@ import json
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 
 NEGATIVE, POSITIVE = 0, 1
 
@@ -67,7 +65,7 @@ class Cube:
         return keys
 
     @classmethod
-    def from_examples(cls, sizes: Sequence[int], codes: IntArray, is_positive: NDArray[np.bool_]) -> Cube:
+    def from_examples(cls, sizes: Sequence[int], codes: IntArray, is_positive: BoolArray) -> Cube:
         """Count the examples *codes*, shape (n, features), with their labels, shape (n,)."""
         vectors, places = distinct_vectors(sizes, codes)
         counts = np.zeros((len(vectors), 2), dtype=np.int64)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from scrapy_replica.address import host_of
 from scrapy_replica.records import Page
-from scrapy_replica.sites.evidence import HostEvidence, host_of
+from scrapy_replica.sites.evidence import HostEvidence
 
 MAX_NEIGHBOURS = 50
 """Other hosts kept of a host and kind."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from scrapy_replica.numeric import FloatArray
 
 BINS = 64
 _MAX_BYTES = 40_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from scrapy_replica.address import host_of
 from scrapy_replica.decision import Reason
 
 EARNINGS = 4
@@ -32,7 +33,7 @@ def path_prefixes(url: str) -> list[str]:
         parts = urlsplit(url)
     except ValueError:
         return []
-    key = parts.netloc.lower()
+    key = host_of(url)
     keys = [key]
     for directory in parts.path.split("/")[1:-1][:MAX_DEPTH]:
         key += "/" + directory

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from scrapy_replica.address import host_of
+
 _PARTS = re.compile(r"([^:/?#]*://[^/?#]*)?([^?#]*)(?:\?([^#]*))?(.*)", re.DOTALL)
 # ``a=1&amp;b=2`` is what a server sees of a badly escaped link: ``amp;b`` is a name of its own there.
 _SEPARATOR = re.compile(r"(&|(?<!&amp);)")
@@ -52,8 +54,8 @@ class UrlPattern(NamedTuple):
 
     @property
     def host(self) -> str:
-        """Host name and port in lower case, without user information."""
-        return self.head.partition("://")[2].rpartition("@")[2].lower()
+        """As :func:`address.host_of` gives it."""
+        return host_of(self.head or self.path)
 
     @property
     def extension(self) -> str:

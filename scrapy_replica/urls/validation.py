@@ -6,12 +6,12 @@ learning starts early, and every rule must be proved on its own applications fir
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from scrapy_replica.numeric import wilson_interval
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule, compiled
 
@@ -107,10 +107,4 @@ class RuleWatch:
 
     def error_lower_bound(self) -> float:
         """Return the lower end of the 90 % Wilson interval of the share of wrong pairs."""
-        count = self.right + self.wrong
-        if not count:
-            return 0.0
-        z, share = 1.2816, self.wrong / count  # one-sided 90 %
-        centre = share + z * z / (2 * count)
-        margin = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-        return max((centre - margin) / (1 + z * z / count), 0.0)
+        return wilson_interval(self.wrong, self.right + self.wrong, z=1.2816)[0]  # one-sided

@@ -10,9 +10,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from replica_sites import site
 
+from scrapy_replica.address import host_of
 from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.detector import Detector
-from scrapy_replica.sites.evidence import host_of, mark_of, path_of
+from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.judge import RAW, Judge
 

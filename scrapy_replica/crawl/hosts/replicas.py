@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from scrapy_replica.address import origin_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -13,7 +14,7 @@ from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
-from scrapy_replica.sites.evidence import mark_of, origin_of, path_of
+from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.judge import Judge
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from scrapy_replica.address import origin_of
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.pages import TextPlace
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.sites.alignment import MAX_HOSTS, normal_path
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, origin_of, path_of
+from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, path_of
 from scrapy_replica.sites.memory import MAX_DISTANCE_BITS, NearText
 from scrapy_replica.sites.neighbours import Neighbours
 

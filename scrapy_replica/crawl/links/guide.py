@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
+from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.relevance import Relevance
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -13,7 +14,6 @@ from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from scrapy_replica.address import host_of
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.pages.forms import DomainQuery, is_login, is_typed, sent_fields
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Form
 
 MAX_FORMS_OF_SITE = 50

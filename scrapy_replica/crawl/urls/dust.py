@@ -10,6 +10,7 @@ from http import HTTPStatus
 from operator import attrgetter
 from typing import Protocol
 
+from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, content_of, form_of, name_of
 from scrapy_replica.crawl.urls.in_force import Hit, HostRules
@@ -19,7 +20,6 @@ from scrapy_replica.crawldb.sqlite.pages import GONE, PageRow
 from scrapy_replica.crawldb.sqlite.rules import CANDIDATE, RuleRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
-from scrapy_replica.pages.links import host_of
 from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param, priors
 from scrapy_replica.urls.learners import combined
@@ -97,7 +97,7 @@ class Dust:
     def _read(self, name: str, without: int | None = None) -> HostRules:
         """Return what is known of the host (and port) *name*, as it was before the page at the URL *without*."""
         found, url_ids = HostRules(name, self._wide), {}
-        for page in self._db.pages.of_host(host_of(f"http://{name}/")):
+        for page in self._db.pages.of_host(_host_of(name)):
             form = form_of(page.url)
             if page.url_id == without or parse(form).host != name:
                 continue
@@ -116,7 +116,7 @@ class Dust:
 
     def forget(self, host: str) -> None:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
-        for name in [name for name in self._hosts if host_of(f"http://{name}/") == host]:
+        for name in [name for name in self._hosts if _host_of(name) == host]:
             self._hosts.forget(name)
 
     def hit(self, url: str, host: str) -> Hit | None:
@@ -178,7 +178,7 @@ class Dust:
                     self._put_in_force(host, watched)
             elif watched.level != level and watched.is_acting:
                 logger.info("DUST rule %d acts: %s", watched.id, watched.rule)
-                findings.begun.append(host.name.partition(":")[0])
+                findings.begun.append(_host_of(host.name))
                 self._put_in_force(host, watched)
 
     def gone(self, url: str) -> str | None:
@@ -213,7 +213,7 @@ class Dust:
         rule = watched.rule
         if not watched.is_acting:
             return
-        self._names.add(rule.host.partition(":")[0])
+        self._names.add(_host_of(rule.host))
         if not watched.is_certain:
             return
         hosts = self._proved_on.setdefault((rule.context, rule.transformation), set())
@@ -331,7 +331,7 @@ class Dust:
         begun = [self._obey_new(row) for row in self._db.rules.rows(self._last_id)]
         disabled = [rule for rule in self._db.rules.disabled() if rule not in self._disabled]
         ended = [watched for watched in map(self._obey_end, disabled) if watched is not None]
-        return [host for host in begun if host and not host.startswith(".")], ended
+        return [host for host in begun if host], ended
 
     def _obey_new(self, row: RuleRow) -> str:
         watched = WatchedRule(row)
@@ -342,7 +342,7 @@ class Dust:
         else:
             self._hosts.forget(watched.rule.host)
         self._take_effect(watched)
-        return watched.rule.host.partition(":")[0]
+        return "" if watched.is_wide else _host_of(watched.rule.host)
 
     def _obey_end(self, rule_id: int) -> WatchedRule | None:
         """End the rule of that id and return it; ``None`` if it had ended before."""
@@ -356,3 +356,8 @@ class Dust:
             known.watch.is_withdrawn = True
             self._hosts.clear()
         return known
+
+
+def _host_of(name: str) -> str:
+    """Return the host that *name*, as it stands in URLs, is a name of: without the port that goes without saying."""
+    return host_of(f"http://{name}/")

@@ -10,7 +10,8 @@ import numpy as np
 from scrapy_replica.focus.context import ContextGraph
 from scrapy_replica.focus.frontier import UrlIds
 from scrapy_replica.focus.hmm import HMM
-from scrapy_replica.focus.strategy import FloatArray, Strategy
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.numeric import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

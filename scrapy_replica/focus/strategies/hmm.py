@@ -12,7 +12,8 @@ from scrapy_replica.focus.frontier import UrlIds
 from scrapy_replica.focus.hmm import HMM, SecondOrderHMM
 from scrapy_replica.focus.layers import LayerBayes, nearness
 from scrapy_replica.focus.state import pack, unpack
-from scrapy_replica.focus.strategy import FloatArray, Strategy
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.numeric import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

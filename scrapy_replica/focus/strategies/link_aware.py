@@ -21,14 +21,14 @@ from scrapy_replica.focus.link_table import (
     WORDS,
     LinkTable,
 )
-from scrapy_replica.focus.online import DenseModel, TermModel, sigmoid
+from scrapy_replica.focus.online import DenseModel, TermModel
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
-from scrapy_replica.focus.strategy import FloatArray, Strategy
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.numeric import FloatArray, IntArray, sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_replica.focus.link_table import IntArray
     from scrapy_replica.focus.links import LinkWords
     from scrapy_replica.records import Link, Page
 

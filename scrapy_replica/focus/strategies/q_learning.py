@@ -9,12 +9,12 @@ import numpy as np
 
 from scrapy_replica.focus.frontier import UrlIds
 from scrapy_replica.focus.layers import LayerBayes, TopTerms
-from scrapy_replica.focus.strategy import FloatArray, Strategy
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_replica.focus.layers import IntArray
     from scrapy_replica.focus.links import LinkWords
     from scrapy_replica.records import Link, Page
 

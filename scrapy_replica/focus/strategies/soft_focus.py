@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from scrapy_replica.focus.known_graph import IntArray, KnownGraph
+from scrapy_replica.focus.known_graph import KnownGraph
 from scrapy_replica.focus.outcomes import Column
-from scrapy_replica.focus.strategy import FloatArray, Strategy
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

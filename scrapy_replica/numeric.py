@@ -1,0 +1,31 @@
+"""Array types, and the formulas that several rooms need."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Float32Array = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+
+
+def sigmoid(logit: float) -> float:
+    """Return 1 / (1 + exp(-logit)), 0..1; minus infinity gives 0."""
+    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700.0 else 0.0
+
+
+def wilson_interval(hits: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
+    """Return the interval of the rate behind *hits* of *trials* (Wilson 1927); (0, 1) without trials.
+
+    *z* is the normal quantile of the confidence asked for, 95 % unless told.
+    """
+    if not trials:
+        return 0.0, 1.0
+    rate, correction = hits / trials, z * z / trials
+    centre = rate + correction / 2
+    spread = z * math.sqrt(rate * (1 - rate) / trials + correction / (4 * trials))
+    return max(0.0, (centre - spread) / (1 + correction)), min(1.0, (centre + spread) / (1 + correction))
