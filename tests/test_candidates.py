@@ -146,6 +146,18 @@ class TestBounds:
             candidates.forget(f"w{number}.example")
         assert candidates.lists.n_entries <= 2 * 4
 
+    def test_pairs_that_share_one_suffix(self, monkeypatch):
+        monkeypatch.setattr(candidates_module, "MAX_WEAK", 200)
+        candidates = Candidates()
+        for number in range(60):
+            for host in range(10):
+                candidates.add_url(f"h{number}-{host}.example", f"/shared-{number}")
+            assert len(candidates._weak) <= 200
+        assert not candidates.pairs
+        candidates.add_url("h59-0.example", "/too")
+        candidates.add_url("h59-1.example", "/too")
+        assert candidate_names(candidates) == {("h59-0.example", "h59-1.example")}
+
     def test_pairs_of_one_host(self, monkeypatch):
         monkeypatch.setattr(candidates_module, "MAX_PARTNERS", 20)
         candidates = Candidates()
