@@ -73,6 +73,9 @@ class Pair:
 class Met:
     """What is kept of every host met in this run."""
 
+    is_read: bool = False
+    """What an earlier run stored of it is in the lists."""
+
     n_known: int = 0
     """URLs told."""
     n_listed: int = 0
@@ -88,8 +91,8 @@ class Candidates:
     """The evidence of hosts, and the pairs it makes; grows page by page.
 
     In memory are a record of each host met, the lists of path suffixes and the pairs, all of them bounded. The evidence
-    itself is read from *store* where two hosts are compared, and held for those compared last. A host that is met for
-    the first time is read as well, so that the lists know its paths.
+    itself is read from *store* where two hosts are compared, and held for those compared last. A host is read as well
+    when its first page comes, so that the lists know the paths that were found in earlier runs.
 
     Args:
         store: Knows everything that is told here. Without one all evidence stays in memory.
@@ -118,15 +121,22 @@ class Candidates:
         """Return the evidence to be kept up to date; what is not held will be read as it is by then."""
         return self.evidence.peek(name) if self._is_stored else self.evidence.of(name)
 
-    def meet(self, name: str) -> Met:
-        """Return the record of host *name*; what is stored of a new one goes into the lists."""
+    def record(self, name: str) -> Met:
+        """Return the record of host *name*."""
         found = self.met.get(name)
         if found is None:
             if len(self.met) >= MAX_MET:
                 self._forget_met()
             found = self.met[name] = Met()
+        return found
+
+    def _meet(self, name: str) -> Met:
+        """Return the record of host *name*, a page of which was fetched; what was stored of it goes into the lists."""
+        found = self.record(name)
+        if not found.is_read:
+            found.is_read = True
             evidence = self._store.read(name)
-            found.n_pages = evidence.n_pages
+            found.n_pages, found.n_known = evidence.n_pages, 0
             for path in evidence.paths:
                 self._list_path(name, found, path)
         return found
@@ -162,13 +172,13 @@ class Candidates:
         evidence = self._held(host)
         if evidence is not None:
             evidence.add_page(normal, mark)
-        met = self.meet(host)
+        met = self._meet(host)
         met.n_pages += 1
         if mark.simhash is not None and mark.words >= MIN_WORDS:
             self._add_text(host, normal, mark.simhash)
 
     def _add_path(self, host: str, normal: str, raw: str) -> None:
-        met = self.meet(host)
+        met = self.record(host)
         evidence = self._held(host)
         if evidence is not None:
             evidence.add_path(normal, raw)
@@ -275,7 +285,7 @@ class Candidates:
         self._store.forget_pages(host)
         evidence = self.host(host)
         evidence.forget_pages()
-        met = self.meet(host)
+        met = self._meet(host)
         met.n_pages = 0
         for path in list(evidence.paths):
             for _, suffix in suffixes(path):

@@ -97,7 +97,7 @@ class Detector:
 
     def linked(self, host: str) -> None:
         """Take note of a link to *host* from another host."""
-        self.candidates.meet(host).in_links += 1
+        self.candidates.record(host).in_links += 1
 
     def observe(
         self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
@@ -108,7 +108,7 @@ class Detector:
         """
         mark = mark or mark_of(page)
         path = normal_path(path_of(page.url))
-        pending = self.candidates.meet(page.host).pending
+        pending = self.candidates.record(page.host).pending
         if pending is not None:
             pending.discard(path)
         findings = Findings()
@@ -341,7 +341,7 @@ class Detector:
         prefixes = comparison.prefixes[::-1]
         if kept == source.name:
             target, source, prefixes = source, target, prefixes[::-1]
-        met = self.candidates.meet(target.name)
+        met = self.candidates.record(target.name)
         pending = met.pending or set()
         room = min(self._max_probes_of_pair - pair.n_probes, self._max_probes_of_host - met.n_probes, 2)
         for probe in choose(source, target, prefixes, max(0, room), pending):
