@@ -127,8 +127,9 @@ class TestBounds:
         for number in range(60):
             for host in range(10):
                 candidates.add_url(f"h{number}-{host}.example", f"/shared-{number}")
-            assert len(candidates.pairs) <= 200 + 100
-        assert candidate_names(candidates) == {("a.example", "b.example")}
+                candidates.add_url(f"h{number}-{host}.example", f"/shared-too-{number}")
+            assert len(candidates.pairs) <= 200
+        assert ("a.example", "b.example") in candidate_names(candidates)
         assert all(
             candidates.pairs[tuple(sorted((host, other)))] is pair
             for host, found in candidates.partners.items()
@@ -145,12 +146,25 @@ class TestBounds:
             candidates.forget(f"w{number}.example")
         assert candidates.lists.n_entries <= 2 * 4
 
+    def test_pairs_that_share_one_suffix(self, monkeypatch):
+        monkeypatch.setattr(candidates_module, "MAX_WEAK", 200)
+        candidates = Candidates()
+        for number in range(60):
+            for host in range(10):
+                candidates.add_url(f"h{number}-{host}.example", f"/shared-{number}")
+            assert len(candidates._weak) <= 200
+        assert not candidates.pairs
+        candidates.add_url("h59-0.example", "/too")
+        candidates.add_url("h59-1.example", "/too")
+        assert candidate_names(candidates) == {("h59-0.example", "h59-1.example")}
+
     def test_pairs_of_one_host(self, monkeypatch):
         monkeypatch.setattr(candidates_module, "MAX_PARTNERS", 20)
         candidates = Candidates()
         for number in range(90):
-            candidates.add_url("a.example", f"/page-{number}")
-            candidates.add_url(f"h{number}.example", f"/page-{number}")
+            for host in ("a.example", f"h{number}.example"):
+                candidates.add_url(host, f"/page-{number}")
+                candidates.add_url(host, f"/page-{number}-more")
             assert len(candidates.partners["a.example"]) <= 20
         assert len(candidates.pairs) == len(candidates.partners["a.example"])
 
@@ -159,6 +173,7 @@ class TestBounds:
         candidates = Candidates()
         for host in ("a.example", "b.example"):
             candidates.add_url(host, "/shared")
+            candidates.add_url(host, "/shared-too")
         for number in range(500):
             candidates.add_url(f"h{number}.example", f"/own-{number}")
             assert len(candidates.met) <= 200

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_replica.pages import near_duplicates
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 
 FINGERPRINTS = st.integers(0, 2**64 - 1)
@@ -88,6 +89,19 @@ class TestAdd:
         assert sum(added) == 1
         assert index.query(42, 7) == [42]
         assert len(index) == 1
+
+    def test_is_exact_at_every_step_of_its_merges(self, monkeypatch):
+        monkeypatch.setattr(near_duplicates, "MAX_RECENT", 16)
+        rng, index, members = random.Random(1), NearDuplicates(), set()
+        for number in range(1_500):
+            value = rng.getrandbits(64)
+            if members and number % 3:
+                value = flipped(rng.choice(sorted(members)), rng.sample(range(64), rng.randrange(9)))
+            assert index.query(value, 7) == brute_force(members, value, 7)
+            assert index.add(value) == (value not in members)
+            members.add(value)
+            assert len(index) == len(members)
+            assert len(index._recent_set) <= 32
 
     @pytest.mark.parametrize("value", [-1, 2**64])
     def test_more_than_64_bits_are_refused(self, value):

@@ -138,8 +138,8 @@ class Crawl:
         self.replicas.forget(host)
         self.dust.forget(host)
         self._guard.forget(host)
-        self.repetition.forget()
-        self.forms.forget()
+        self.repetition.forget(host)
+        self.forms.forget(host)
         self._seen.clear()
 
     def url_id(self, url: str) -> int:
@@ -220,6 +220,7 @@ class Crawl:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
         self.consequences.work()
         self.replicas.work()
+        self.dust.work()
         self.is_behind = False
         for _ in range(MAX_DECIDED):
             self._heads.score()

@@ -38,7 +38,7 @@ class _Level:
         table = members[np.argsort(keys, kind="stable")]  # radix sort on 16 bits
         self.tables.append(table)
         # single places of a NumPy array cost five times as much as of these
-        self._bytes.append(memoryview(table).cast("B"))
+        self._bytes.append(table.view(np.uint8).data)
         self._starts.append(array("I", starts.tobytes()))
 
     def bucket(self, block: int, key: int) -> memoryview:
@@ -114,7 +114,7 @@ class NearDuplicates:
         """
         if not 0 <= distance <= MAX_DISTANCE:
             raise ValueError(f"distance must be 0 to {MAX_DISTANCE} bits, not {distance}")
-        buckets = [memoryview(self._recent[: len(self._recent_set)]).cast("B")]
+        buckets = [self._recent[: len(self._recent_set)].view(np.uint8).data]
         for level in (self._small, self._large):
             if not len(level):
                 continue

@@ -38,6 +38,11 @@ class HostBlocks:
         """Enough pages were counted."""
         return self.pages >= WINDOW_PAGES
 
+    @property
+    def weight(self) -> int:
+        """Roughly the bytes that it takes in memory."""
+        return 500 + 8 * len(self._hashes) + 100 * len(self._repeated)
+
     def add(self, text: str) -> None:
         """Count one page with that main *text*, unless enough were counted. Copies of one page repeat nothing."""
         if self.is_known:

@@ -18,11 +18,13 @@ from scrapy_replica.sites.alignment import Election, normal_path, suffixes, unsh
 from scrapy_replica.sites.evidence import MAX_PATHS, MIN_WORDS, HostEvidence, PageMark, mark_of, path_of, sample_hash
 from scrapy_replica.sites.memory import EvidenceStore, MemoryStore
 from scrapy_replica.sites.neighbours import Neighbours
-from scrapy_replica.sites.suffix_lists import Place, SuffixLists
+from scrapy_replica.sites.suffix_lists import SuffixLists
 
 MIN_SUFFIXES = 2
-MAX_PAIRS = 100_000
-"""Pairs that share something; beyond, of those that came first the ones with less evidence are forgotten."""
+MAX_PAIRS = 20_000
+"""Candidate pairs; beyond, of those that came first the ones with less evidence are forgotten. 0.8 kB each."""
+MAX_WEAK = 100_000
+"""Pairs that share one suffix; beyond, those that came first are forgotten. 0.3 kB each."""
 MAX_PARTNERS = 300
 """Pairs of one host, likewise."""
 MAX_MET = 100_000
@@ -31,7 +33,6 @@ MAX_EVIDENCE_BYTES = 40_000_000
 """Evidence of hosts in memory. What is evicted is read again when its host is compared."""
 _LOOKED_AT = 64  # pairs or hosts that are looked at when one too many has come; half of them go
 
-_MAX_PLACES = 20_000  # places that are one object in all lists
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -72,6 +73,9 @@ class Pair:
 class Met:
     """What is kept of every host met in this run."""
 
+    is_read: bool = False
+    """What an earlier run stored of it is in the lists."""
+
     n_known: int = 0
     """URLs told."""
     n_listed: int = 0
@@ -87,8 +91,8 @@ class Candidates:
     """The evidence of hosts, and the pairs it makes; grows page by page.
 
     In memory are a record of each host met, the lists of path suffixes and the pairs, all of them bounded. The evidence
-    itself is read from *store* where two hosts are compared, and held for those compared last. A host that is met for
-    the first time is read as well, so that the lists know its paths.
+    itself is read from *store* where two hosts are compared, and held for those compared last. A host is read as well
+    when its first page comes, so that the lists know the paths that were found in earlier runs.
 
     Args:
         store: Knows everything that is told here. Without one all evidence stays in memory.
@@ -106,7 +110,8 @@ class Candidates:
         """Hosts that are in no pair, and whose places in the lists count no more."""
         self.lists = SuffixLists(self.forgotten)
         self._n_pages = 0
-        self._places: dict[Place, Place] = {}
+        self._weak: dict[str, str] = {}
+        """Names of two hosts that share one suffix -> their prefixes; strings, as in the lists."""
 
     def host(self, name: str) -> HostEvidence:
         """Return the evidence of host *name*, empty for a new one."""
@@ -116,15 +121,22 @@ class Candidates:
         """Return the evidence to be kept up to date; what is not held will be read as it is by then."""
         return self.evidence.peek(name) if self._is_stored else self.evidence.of(name)
 
-    def meet(self, name: str) -> Met:
-        """Return the record of host *name*; what is stored of a new one goes into the lists."""
+    def record(self, name: str) -> Met:
+        """Return the record of host *name*."""
         found = self.met.get(name)
         if found is None:
             if len(self.met) >= MAX_MET:
                 self._forget_met()
             found = self.met[name] = Met()
+        return found
+
+    def _meet(self, name: str) -> Met:
+        """Return the record of host *name*, a page of which was fetched; what was stored of it goes into the lists."""
+        found = self.record(name)
+        if not found.is_read:
+            found.is_read = True
             evidence = self._store.read(name)
-            found.n_pages = evidence.n_pages
+            found.n_pages, found.n_known = evidence.n_pages, 0
             for path in evidence.paths:
                 self._list_path(name, found, path)
         return found
@@ -160,13 +172,13 @@ class Candidates:
         evidence = self._held(host)
         if evidence is not None:
             evidence.add_page(normal, mark)
-        met = self.meet(host)
+        met = self._meet(host)
         met.n_pages += 1
         if mark.simhash is not None and mark.words >= MIN_WORDS:
             self._add_text(host, normal, mark.simhash)
 
     def _add_path(self, host: str, normal: str, raw: str) -> None:
-        met = self.meet(host)
+        met = self.record(host)
         evidence = self._held(host)
         if evidence is not None:
             evidence.add_path(normal, raw)
@@ -176,21 +188,28 @@ class Candidates:
         """List the suffixes of a path, of a host of many in a share of cases that falls as it grows."""
         met.n_known += 1
         number = sample_hash(normal)
-        if number >= self.lists.sample_below or number * met.n_known >= MAX_PATHS << 32:
+        if number >= self.lists.sample_below or number * met.n_known >= MAX_PATHS << 32 or "\n" in normal:
             return
         for prefix, suffix in suffixes(normal):
-            place = self._places.setdefault((host, prefix), (host, prefix))
-            sharers = self.lists.add(place, suffix, number)
+            sharers = self.lists.add(host, prefix, suffix, number)
             if sharers is None:
                 continue
             met.n_listed += 1
             for name, other_prefix in sharers.places:
-                pair = self.pair(host, name)
-                pair.n_suffixes += 1
-                prefixes = (prefix, other_prefix) if pair.first == host else (other_prefix, prefix)
-                pair.election.add(prefixes, sharers.n_hosts)
-        if len(self._places) > _MAX_PLACES:
-            self._places.clear()
+                prefixes = (prefix, other_prefix) if host < name else (other_prefix, prefix)
+                self._share((host, name) if host < name else (name, host), prefixes, sharers.n_hosts)
+
+    def _share(self, names: tuple[str, str], prefixes: tuple[str, str], n_hosts: int) -> None:
+        """Count one suffix that the hosts *names* share."""
+        if names not in self.pairs and (key := "\n".join(names)) not in self._weak:
+            self._weak[key] = "\n".join((*prefixes, str(n_hosts)))
+            if len(self._weak) > MAX_WEAK:
+                for first in list(islice(self._weak, _LOOKED_AT)):
+                    del self._weak[first]
+            return
+        pair = self.pair(*names)
+        pair.n_suffixes += 1
+        pair.election.add(prefixes, n_hosts)
 
     def _add_text(self, host: str, normal: str, simhash: int) -> None:
         for name, other_path, n_hosts in self._store.near_texts(host, normal, simhash):
@@ -210,13 +229,30 @@ class Candidates:
         names = (one, two) if one < two else (two, one)
         found = self.pairs.get(names)
         if found is None:
-            found = self.pairs[names] = Pair(*names)
+            found = self.pairs[names] = self._made(names, self._weak.pop("\n".join(names), None))
             self.partners.setdefault(one, {})[two] = found
             self.partners.setdefault(two, {})[one] = found
             self._make_room(self.pairs, MAX_PAIRS, found)
             for name in names:
                 self._make_room(self.partners[name], MAX_PARTNERS, found)
         return found
+
+    @staticmethod
+    def _made(names: tuple[str, str], shared: str | None) -> Pair:
+        """Return a new pair of hosts that share one suffix, as kept while they were weak, or nothing."""
+        pair = Pair(*names)
+        if shared is not None:
+            first, second, n_hosts = shared.split("\n")
+            pair.n_suffixes = 1
+            pair.election.add((first, second), int(n_hosts))
+        return pair
+
+    def sample(self, most: int) -> list[Pair]:
+        """Return at most *most* pairs, half of them such that are no candidates."""
+        pairs, weak = list(self.pairs.values()), list(self._weak.items())
+        half = most // 2
+        first, second = pairs[:: 1 + len(pairs) // half], weak[:: 1 + len(weak) // half]
+        return first + [self._made((one, two), shared) for key, shared in second for one, two in [key.split("\n")]]
 
     def _make_room(self, pairs: dict[Key, Pair], most: int, new: Pair) -> None:
         """Forget the weaker half of the *pairs* that came first; the others count as new, and *new* stays."""
@@ -249,7 +285,7 @@ class Candidates:
         self._store.forget_pages(host)
         evidence = self.host(host)
         evidence.forget_pages()
-        met = self.meet(host)
+        met = self._meet(host)
         met.n_pages = 0
         for path in list(evidence.paths):
             for _, suffix in suffixes(path):

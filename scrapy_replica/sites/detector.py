@@ -34,7 +34,7 @@ _PROMISE = 0.1
 """Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
 _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
-_MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 8
+_MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 2
 """Pairs of the crawl that the judge learns from, and those compared in one turn."""
 _MIN_OTHERS = 3
 """Pages of a blocked copy that must turn out to be other pages before its verdict is withdrawn."""
@@ -97,7 +97,7 @@ class Detector:
 
     def linked(self, host: str) -> None:
         """Take note of a link to *host* from another host."""
-        self.candidates.meet(host).in_links += 1
+        self.candidates.record(host).in_links += 1
 
     def observe(
         self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
@@ -108,7 +108,7 @@ class Detector:
         """
         mark = mark or mark_of(page)
         path = normal_path(path_of(page.url))
-        pending = self.candidates.meet(page.host).pending
+        pending = self.candidates.record(page.host).pending
         if pending is not None:
             pending.discard(path)
         findings = Findings()
@@ -127,7 +127,8 @@ class Detector:
         due = [pair for pair in self.candidates.pairs_of(host) if self._is_due(pair)]
         if len(due) > 1:
             due.sort(key=_strength, reverse=True)
-        found, n_read = [], 0
+        found: list[Pair] = []
+        n_read = 0
         for pair in due:
             n_read += pair.other(host) not in self.candidates.evidence
             if n_read > _MAX_READ or len(found) == _MAX_LOOKS:
@@ -223,9 +224,8 @@ class Detector:
         Starts from the judge the crawl began with, so that no pair is counted twice. At most 1,000 pairs, a few at each
         step of the iterator; the judge is another one when it ends.
         """
-        pairs = list(self.candidates.pairs.values())
         raw, n_aligned, is_candidate = [], [], []
-        for number, pair in enumerate(pairs[:: 1 + len(pairs) // _MAX_LEARNT]):
+        for number, pair in enumerate(self.candidates.sample(_MAX_LEARNT)):
             if number % _LEARNT_AT_ONCE == _LEARNT_AT_ONCE - 1:
                 yield
             comparison = self.compare(pair)
@@ -341,7 +341,7 @@ class Detector:
         prefixes = comparison.prefixes[::-1]
         if kept == source.name:
             target, source, prefixes = source, target, prefixes[::-1]
-        met = self.candidates.meet(target.name)
+        met = self.candidates.record(target.name)
         pending = met.pending or set()
         room = min(self._max_probes_of_pair - pair.n_probes, self._max_probes_of_host - met.n_probes, 2)
         for probe in choose(source, target, prefixes, max(0, room), pending):

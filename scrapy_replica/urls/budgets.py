@@ -18,7 +18,7 @@ UNTOLD_COST = 0.1
 calendars are short as well. With the default credit a prefix of these alone is demoted after 200 pages."""
 
 MAX_PREFIXES = 20_000
-"""Prefixes of one host counted at most; beyond, those met least are forgotten, but none that reached the user's limit."""
+"""Prefixes of one host counted at most; beyond, those met least are forgotten, none that reached the user's limit."""
 
 MAX_DEPTH = 3
 

@@ -17,9 +17,10 @@ PEER_QUERIES = 500
 
 
 def bytes_of(index: NearDuplicates) -> int:
-    """Return the memory of the index, the headers of its buckets included."""
-    buckets = {id(bucket): bucket for bucket in index._tables}.values()
-    return sys.getsizeof(index._tables) + sum(map(sys.getsizeof, buckets))
+    """Return the memory of the index, the places where its buckets begin included."""
+    levels = [level for level in (index._large, index._small) if len(level)]
+    starts = sum(sys.getsizeof(each) for level in levels for each in level._starts)
+    return index._recent.nbytes + starts + sum(table.nbytes for level in levels for table in level.tables)
 
 
 def query_and_add_us(index: NearDuplicates, size: int) -> float:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from operator import attrgetter
 
 from scrapy_replica.crawldb.contract import BlockStore
+from scrapy_replica.host_cache import HostCache
 from scrapy_replica.pages.repetition import HostBlocks
 from scrapy_replica.records import Page
 
-MAX_HOSTS = 1000
-"""Hosts kept in memory, 5 to 32 kB each."""
+MAX_BYTES = 10_000_000
+"""Blocks of hosts in memory, 5 to 32 kB each; the others are read again when their host is met."""
 
 
 class Repetition:
@@ -22,12 +23,11 @@ class Repetition:
 
     def __init__(self, table: BlockStore) -> None:
         self._table = table
-        self.of = lru_cache(MAX_HOSTS)(self._read)
+        hosts = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
+        self.of = hosts.of
         """Host -> its blocks."""
-
-    def forget(self) -> None:
-        """Read everything anew: a page was taken back in the crawl database."""
-        self.of.cache_clear()
+        self.forget = hosts.forget
+        """Read a host anew: a page of it was taken back in the crawl database."""
 
     def _read(self, host: str) -> HostBlocks:
         return HostBlocks(self._table.state(host))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 from scrapy_replica.address import host_of
 from scrapy_replica.crawldb.contract import FormStore
+from scrapy_replica.host_cache import HostCache
 from scrapy_replica.pages.forms import DomainQuery, is_login, is_typed, sent_fields
 from scrapy_replica.records import Form
 
 MAX_FORMS_OF_SITE = 50
 """Different forms kept of one site; a form differs from another by its method or the names of its fields."""
-MAX_SITES = 1000
-"""Sites kept in memory, about 10 kB each."""
+MAX_SITES = 500
+"""Sites kept in memory, about 10 kB each; the others are read again when they are met."""
 
 
 @dataclass(slots=True)
@@ -51,11 +51,10 @@ class Forms:
 
     def __init__(self, table: FormStore) -> None:
         self._table = table
-        self._site = lru_cache(MAX_SITES)(self._read_site)
-
-    def forget(self) -> None:
-        """Read everything anew: a page was taken back in the crawl database."""
-        self._site.cache_clear()
+        sites = HostCache(self._read_site, MAX_SITES, lambda _: 1)
+        self._site = sites.of
+        self.forget = sites.forget
+        """Read a host anew: a page of it was taken back in the crawl database."""
 
     def _read_site(self, host: str) -> Site:
         site = Site(DomainQuery(dict.fromkeys(self._table.terms(host))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from operator import attrgetter
@@ -37,6 +37,10 @@ MAX_CANDIDATES = 12
 """Rules of one host under proof at a time."""
 GENERAL = 3
 """Hosts on which a rule holds for certain before it is proposed on any."""
+MAX_LESSONS = 50
+"""Hosts learnt from at a time, about 0.5 MB each; others wait for their next page."""
+STEPS = 4
+"""Steps of a lesson in one turn."""
 MAX_BYTES = 60_000_000
 """Pages and rules of hosts in memory; what is evicted is read again when its host is met."""
 
@@ -71,6 +75,8 @@ class Dust:
         self._path_priors: dict[Rule, Change] = {}
         self._proved_on: dict[tuple[object, object], set[str]] = {}
         """What a certain rule does -> hosts on which one does it, at most :data:`GENERAL`."""
+        self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
+        """Host (and port) -> the lesson that is being learnt from its pages."""
         self._last_id = db.rules.last_id()
         self._disabled = set(db.rules.disabled())
         if config.dust:
@@ -82,7 +88,7 @@ class Dust:
     def _read(self, name: str, without: int | None = None) -> HostRules:
         """Return what is known of the host (and port) *name*, as it was before the page at the URL *without*."""
         found, url_ids = HostRules(name, self._wide), {}
-        for page in self._db.pages.of_host(host_of(f"http://{name}/")):
+        for page in self._db.pages.of_host(_host_of(name)):
             form = form_of(page.url)
             if page.url_id == without or parse(form).host != name:
                 continue
@@ -101,7 +107,7 @@ class Dust:
 
     def forget(self, host: str) -> None:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
-        for name in [name for name in self._hosts if host_of(f"http://{name}/") == host]:
+        for name in [name for name in self._hosts if _host_of(name) == host]:
             self._hosts.forget(name)
 
     def hit(self, url: str, host: str) -> Hit | None:
@@ -112,7 +118,8 @@ class Dust:
         if host not in self._names and not self._wide:
             return None
         form = form_of(url)
-        return self._hosts.of(parse(form).host).hit(form)
+        rules: HostRules = self._hosts.of(parse(form).host)
+        return rules.hit(form)
 
     # Evidence
 
@@ -162,7 +169,7 @@ class Dust:
                     self._put_in_force(host, watched)
             elif watched.level != level and watched.is_acting:
                 logger.info("DUST rule %d acts: %s", watched.id, watched.rule)
-                findings.begun.append(host.name.partition(":")[0])
+                findings.begun.append(_host_of(host.name))
                 self._put_in_force(host, watched)
 
     def gone(self, url: str, rules: Sequence[int]) -> None:
@@ -194,7 +201,7 @@ class Dust:
         rule = watched.rule
         if not watched.is_acting:
             return
-        self._names.add(rule.host.partition(":")[0])
+        self._names.add(_host_of(rule.host))
         if not watched.is_certain:
             return
         hosts = self._proved_on.setdefault((rule.context, rule.transformation), set())
@@ -217,10 +224,29 @@ class Dust:
     def _propose(self, host: HostRules, form: str) -> bool:
         """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
         rules = self._priors_of(form, host.name)
-        if host.pages.is_due():
-            forms, clusters = host.pages.lesson()
-            rules += combined.learn(forms, clusters)
+        if host.pages.is_due() and host.name not in self._lessons and len(self._lessons) < MAX_LESSONS:
+            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson())
         return sum(self._candidate(rule, host) for rule in rules) > 0
+
+    def work(self) -> bool:
+        """Do a little of what is too long for one turn; tell whether there is more."""
+        for _ in range(STEPS):
+            if not self._lessons:
+                return False
+            name = next(iter(self._lessons))
+            try:
+                next(self._lessons[name])
+            except StopIteration as end:
+                del self._lessons[name]
+                self._learn(name, end.value)
+        return bool(self._lessons)
+
+    def _learn(self, name: str, rules: Iterable[Rule]) -> None:
+        """Propose the *rules* that the pages of a host taught, and look for their proofs with its next page."""
+        host = self._hosts.of(name)
+        for rule in rules:
+            if self._candidate(rule, host):
+                host.next_plan = 0
 
     def _priors_of(self, form: str, name: str) -> list[Rule]:
         """Return the priors that fit *form*; arguments of one kind that come together (``C`` and ``O``) go together."""
@@ -317,3 +343,8 @@ class Dust:
             known.watch.is_withdrawn = True
             self._hosts.clear()
         return known
+
+
+def _host_of(name: str) -> str:
+    """Return the host that *name*, as it stands in URLs, is a name of: without the port that goes without saying."""
+    return host_of(f"http://{name}/")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.pages import Pages
@@ -17,7 +17,8 @@ MAX_WEIGHT = 300_000
 """Prefixes and patterns counted over the hosts in memory, 150 bytes each."""
 
 
-class _HostGuard(NamedTuple):
+@dataclass(slots=True)
+class _HostGuard:
     """What one host has brought."""
 
     budgets: NoveltyBudgets
@@ -71,7 +72,8 @@ class Guard:
 
         ``None`` if it may be.
         """
-        budgets, traps = self._hosts.of(host)
+        known = self._hosts.of(host)
+        budgets, traps = known.budgets, known.traps
         kind = traps.is_trap(url) if traps is not None else None
         if kind is not None and kind is not TrapKind.NO_NEWS:
             return Reason.TRAP_BUDGET, {"kind": kind.value}, True

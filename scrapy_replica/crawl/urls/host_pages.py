@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -14,8 +13,8 @@ from scrapy_replica.urls.validation import is_due
 
 MAX_FORMS = 5_000
 """URLs remembered of one host, about 1 MB; what comes later is judged by the rules that these taught."""
-MAX_LEARNT = 2_000
-"""URLs that one learning sees. Measured on 12 hosts: 20 to 200 ms for as many, 0.5 s on the worst; 5,000 took 1.1 s."""
+MAX_LEARNT = 1_000
+"""URLs that one learning sees: 0.1 to 0.5 s in steps of 50 ms at most."""
 BOILERPLATE_NAMES = 8
 """One page under more file names than these is a soft 404 or a login, and no duplicate."""
 
@@ -67,8 +66,9 @@ class HostPages:
         self._pages_at_last = 0
         self._cluster_of: dict[int, int] = {}
         self._aliases: dict[str, int | None] = {}
-        self._sizes: Counter[int] = Counter()
-        self._names: dict[int, set[str]] = {}
+        self._sizes: dict[int, int] = {}
+        self._names: dict[int, str | set[str]] = {}
+        """Cluster -> the name of its pages, or their names: one that was fetched once takes no set."""
         self._twins = 0
         self._twins_at_last = 0
 
@@ -101,15 +101,20 @@ class HostPages:
                 self._aliases[alias] = None
 
     def _witness(self, form: str, cluster: int) -> None:
-        self._sizes[cluster] += 1
+        self._sizes[cluster] = self._sizes.get(cluster, 0) + 1
         self._twins += self._sizes[cluster] > 1
-        names = self._names.setdefault(cluster, set())
-        if len(names) <= BOILERPLATE_NAMES:
-            names.add(name_of(form))
+        name = name_of(form)
+        names = self._names.setdefault(cluster, name)
+        if isinstance(names, set):
+            if len(names) <= BOILERPLATE_NAMES:
+                names.add(name)
+        elif names != name:
+            self._names[cluster] = {names, name}
 
     def is_boilerplate(self, cluster: int) -> bool:
         """Tell whether pages of *cluster* say nothing of the URL that they stand at."""
-        return len(self._names.get(cluster, ())) > BOILERPLATE_NAMES
+        names = self._names.get(cluster)
+        return isinstance(names, set) and len(names) > BOILERPLATE_NAMES
 
     def is_due(self) -> bool:
         """Tell whether there is enough that is new to learn from."""

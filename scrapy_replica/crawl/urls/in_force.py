@@ -13,6 +13,8 @@ from scrapy_replica.urls.rulebook import RuleBook
 MAX_DEAD = 5_000
 """Forms of a host remembered that there is no page at."""
 
+_NO_RULES = RuleBook()
+
 
 class Hit(NamedTuple):
     """Why a URL need not be fetched as it stands."""
@@ -43,7 +45,7 @@ class HostRules:
         """Pages from which URLs are looked for that prove a rule."""
         self._wide = [watched for watched in wide if watched.covers(name)]
         self._acting: dict[str, WatchedRule] = {}
-        self._book = RuleBook()
+        self._book = _NO_RULES
         self._images: dict[str, tuple[int, ...]] | None = None
         """Canonical form of a fetched URL -> the rules that led there."""
 
@@ -76,7 +78,7 @@ class HostRules:
         """Let the rules act that may."""
         acting = [watched for watched in self.watched() if watched.is_acting]
         self._acting = {watched.rule.key: watched for watched in acting}
-        self._book = RuleBook(watched.rule for watched in acting)
+        self._book = RuleBook(watched.rule for watched in acting) if acting else _NO_RULES
         self._images = None
 
     def hit(self, form: str) -> Hit | None:

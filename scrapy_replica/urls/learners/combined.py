@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Generator, Hashable, Sequence
 
 from scrapy_replica.urls.learners.candidates import candidates
 from scrapy_replica.urls.learners.contexts import MAX_DEPTH
 from scrapy_replica.urls.learners.evidence import HostEvidence, by_host
-from scrapy_replica.urls.learners.proposing import proposals
+from scrapy_replica.urls.learners.proposing import finished, proposals_in_steps
 from scrapy_replica.urls.learners.selection import Proposal, Selection, select
 from scrapy_replica.urls.rule import Rule
 
@@ -20,11 +20,18 @@ _BATCH_FORMS = 100_000  # evidence held at a time
 
 def learn(urls: Sequence[str], clusters: Sequence[Hashable], epsilon: float = 0.0, support: int = 3) -> list[Rule]:
     """Learn the rules of every host in *urls*; ``clusters[i]`` is the cluster of the page at ``urls[i]``."""
+    return finished(learn_in_steps(urls, clusters, epsilon, support))
+
+
+def learn_in_steps(
+    urls: Sequence[str], clusters: Sequence[Hashable], epsilon: float = 0.0, support: int = 3
+) -> Generator[None, None, list[Rule]]:
+    """Do what :func:`learn` does, a step at a time: of 1,000 URLs none takes longer than about 50 ms."""
     rules: list[Rule] = []
     batch: list[tuple[HostEvidence, list[Proposal]]] = []
     waiting = 0
     for evidence in by_host(urls, clusters):
-        found = learn_host(evidence, epsilon, support)
+        found = yield from learn_host(evidence, epsilon, support)
         if not found:
             continue
         batch.append((evidence, found))
@@ -43,13 +50,15 @@ def _within_budget(batch: list[tuple[HostEvidence, list[Proposal]]], epsilon: fl
     return [proposal.rule for selection in selections for proposal in selection.chosen]
 
 
-def learn_host(evidence: HostEvidence, epsilon: float, support: int) -> list[Proposal]:
+def learn_host(evidence: HostEvidence, epsilon: float, support: int) -> Generator[None, None, list[Proposal]]:
     """Return what may be proposed for one host: learnt, applied, and learnt again on the canonical forms."""
     selection = Selection(evidence)
     current = evidence
     for _ in range(ROUNDS):
         before = len(selection.chosen)
-        select([selection], [(0, proposal) for proposal in _round(current, epsilon, support)], epsilon, 1.0)
+        found = yield from _round(current, epsilon, support)
+        select([selection], [(0, proposal) for proposal in found], epsilon, 1.0)
+        yield
         if len(selection.chosen) == before:
             break
         current = HostEvidence(evidence.host, evidence.is_sorted)
@@ -58,6 +67,8 @@ def learn_host(evidence: HostEvidence, epsilon: float, support: int) -> list[Pro
     return selection.chosen
 
 
-def _round(evidence: HostEvidence, epsilon: float, support: int) -> list[Proposal]:
-    found = proposals(evidence, candidates(evidence), epsilon, support, "combined", MAX_DEPTH)
+def _round(evidence: HostEvidence, epsilon: float, support: int) -> Generator[None, None, list[Proposal]]:
+    changes = candidates(evidence)
+    yield
+    found = yield from proposals_in_steps(evidence, changes, epsilon, support, "combined", MAX_DEPTH)
     return [proposal for proposal in found if proposal.expected_error <= max(_MAX_EXPECTED, epsilon)]

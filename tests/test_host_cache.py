@@ -1,0 +1,133 @@
+"""What is known of hosts is held within bounds, and read again as it was."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from test_live_dust import ALONE, sessions
+from test_live_replicas import ALL, seeds, site
+from web import crawl
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.config import Config
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.pages.repetition import Repetition
+from scrapy_replica.crawl.pages.search_forms import Forms
+from scrapy_replica.crawl.urls import dust, guard
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawldb.sqlite.database import NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.pages import Fetched
+from scrapy_replica.decision import Reason
+from scrapy_replica.host_cache import HostCache
+from scrapy_replica.sites import candidates
+from scrapy_replica.urls import budgets
+from scrapy_replica.urls.budgets import NoveltyBudgets
+
+
+class TestCache:
+    def test_the_host_met_longest_ago_goes_first_and_is_read_again(self):
+        read = []
+        cache = HostCache(lambda host: read.append(host) or [host], 3, len)
+        for host in "abcad":
+            cache.of(host)
+        assert list(cache) == ["c", "a", "d"]
+        assert read == ["a", "b", "c", "d"]
+        cache.of("b")
+        assert read[-1] == "b"
+
+    def test_what_grows_weighs_more_when_it_is_met(self):
+        cache = HostCache(lambda host: [host], 10, len)
+        cache.of("a")
+        cache.of("b").extend("x" * 9)
+        cache.of("b")
+        assert list(cache) == ["b"]
+        cache.of("b").extend("x" * 90)
+        assert cache.of("b")
+        assert cache.weight == 100
+        cache.forget("b")
+        assert (len(cache), cache.weight) == (0, 0)
+
+
+@pytest.fixture
+def forgetful(monkeypatch):
+    """Every host is evicted when another is met."""
+    monkeypatch.setattr(dust, "MAX_BYTES", 1)
+    monkeypatch.setattr(guard, "MAX_WEIGHT", 1)
+    monkeypatch.setattr(candidates, "MAX_EVIDENCE_BYTES", 1)
+
+
+@pytest.mark.asyncio
+class TestForgetful:
+    """A crawl that holds one host at a time fetches what one does that holds all."""
+
+    async def test_rules(self, request):
+        def web(asked):
+            return sessions(asked)
+
+        hosts = "\n".join(f"http://{name}.example/" for name in "ab")
+        whole = await crawl(TopicSpider, web, ALONE, seeds=hosts)
+        request.getfixturevalue("forgetful")
+        assert (await crawl(TopicSpider, web, ALONE, seeds=hosts)).urls == whole.urls
+
+    async def test_copies(self, request):
+        sites = [site(f"http://{name}.example", work) for name, work in (("a", "w"), ("b", "w"), ("c", "v"))]
+        pages = {url: page for each in sites for url, page in each.items()}
+        whole = await crawl(TopicSpider, pages, ALL, seeds=seeds(*sites))
+        request.getfixturevalue("forgetful")
+        assert (await crawl(TopicSpider, pages, ALL, seeds=seeds(*sites))).urls == whole.urls
+        assert whole.stats["replica/host/blocked"] == 1
+
+
+class TestBudgets:
+    def test_the_users_limit_is_never_forgotten(self, monkeypatch):
+        monkeypatch.setattr(budgets, "MAX_PREFIXES", 50)
+        counted = NoveltyBudgets(0, path_budget=2)
+        for _ in range(2):
+            counted.count("http://a.example/full/x", is_novel=True)
+        for number in range(300):
+            for _ in range(5):
+                counted.count(f"http://a.example/d{number}/x", is_novel=False)
+            assert len(counted) <= 51
+        assert counted.spent("http://a.example/full/y")[0] is Reason.PATH_BUDGET
+
+    def test_a_guard_counts_from_the_database_what_it_counted_in_memory(self):
+        db, times = SqliteCrawlDB(None), itertools.count()
+        live = Guard(Config(), db.pages)
+        live.bars("http://a.example/", "a.example")
+        for number, is_news in enumerate([True, None, False] * 60):
+            url = f"http://a.example/{'cal' if number % 2 else 'x'}/{number}"
+            url_id = db.discover(NewUrl(url, "a.example", number))[0]
+            db.pages.enter(Fetched(url_id, next(times), 200, is_news=is_news))
+            live.count(url, "a.example", is_novel=is_news)
+        again = Guard(Config(), db.pages)
+        for prefix in ("cal", "x", "new"):
+            url = f"http://a.example/{prefix}/y"
+            assert live.bars(url, "a.example") == again.bars(url, "a.example")
+
+
+class TestTakenBack:
+    """A page whose transaction is rolled back leaves no trace in the rooms."""
+
+    def test_every_room_forgets(self):
+        db = SqliteCrawlDB(None)
+        config = Config(host_budget=1)
+        duplicates = Duplicates(db.pages, config)
+        replicas = Replicas(config, db, float, duplicates.index)
+        rooms = (
+            Guard(config, db.pages),
+            replicas,
+            Dust(config, db, float, db.ledger),
+            Repetition(db.blocks),
+            Forms(db.forms),
+        )
+        counted = rooms[0]
+        db.commit()
+        assert counted.bars("http://a.example/x", "a.example") is None
+        counted.count("http://a.example/", "a.example", is_novel=True)
+        assert counted.bars("http://a.example/x", "a.example") is not None
+        for room in rooms:
+            room.forget("a.example")
+        assert counted.bars("http://a.example/x", "a.example") is None
