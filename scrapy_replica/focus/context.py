@@ -29,7 +29,7 @@ class ContextGraph:
     from scratch on the present layers, but for observations of pages that kept their layer; pages that *graph* has
     forgotten stay in the layer they had.
 
-    Memory: 330 bytes a page, at most 33 MB, besides *graph*; terms and their counts, at most 25 MB.
+    Memory: 250 bytes a page, at most 25 MB, besides *graph*; terms and their counts, at most 25 MB.
     """
 
     def __init__(self, max_distance: int, hmm: HMM, is_tfidf: bool = True, graph: KnownGraph | None = None) -> None:
@@ -47,7 +47,7 @@ class ContextGraph:
         for column in ("layer", "observation", "terms"):
             pages.add_column(column, np.int16)
         pages.add_column("term", np.int32, TOP_TERMS)
-        pages.add_column("weight", np.float32, TOP_TERMS)
+        pages.add_column("weight", np.uint16, TOP_TERMS)
 
     @property
     def is_trained(self) -> bool:
@@ -135,7 +135,7 @@ class ContextGraph:
         pages = self.graph.pages
         pages["terms"][row] = len(terms)
         pages["term"][row, : len(terms)] = terms
-        pages["weight"][row, : len(terms)] = weights
+        pages["weight"][row, : len(terms)] = np.minimum(weights, 65535)
 
     def _document(self, row: int) -> tuple[IntArray, FloatArray]:
         pages = self.graph.pages

@@ -19,9 +19,10 @@ class KnownGraph:
     """Windows of URLs found, pages visited and links, which strategies add columns to.
 
     A page and its URL have numbers of their own, since a URL may be known and not visited, and a page outlives its URL.
-    Links of a page lie side by side; those to one URL are a list, newest first, by the column ``before``. At most
-    ``MOST_URLS`` URLs of 246 bytes, ``MOST_PAGES`` pages of 24 bytes and ``MOST_LINKS`` links of 24 bytes, together
-    125 MB; what was found, visited or linked before is forgotten.
+    Links of a page lie side by side; those to one URL are a list, newest first, by the column ``before``: how many
+    links ago the next lies. Numbers of URLs and pages stay below 2**31. At most ``MOST_URLS`` URLs of 242 bytes,
+    ``MOST_PAGES`` pages of 20 bytes and ``MOST_LINKS`` links of 12 bytes, together 99 MB; what was found, visited or
+    linked before is forgotten.
     """
 
     def __init__(self, most_links: int | None = None) -> None:
@@ -30,12 +31,13 @@ class KnownGraph:
         self.links = Window(most_links or MOST_LINKS)
         self.page = 0
         """Number of the page visited last."""
-        for column in ("page", "in_link"):
-            self.urls.add_column(column, np.int64)
-        for column in ("url", "start", "stop"):
-            self.pages.add_column(column, np.int64)
+        self.urls.add_column("page", np.int32)
+        self.urls.add_column("in_link", np.int64)
+        self.pages.add_column("url", np.int32)
+        self.pages.add_column("start", np.int64)
+        self.pages.add_column("stop", np.int64)
         for column in ("target", "source", "before"):
-            self.links.add_column(column, np.int64)
+            self.links.add_column(column, np.int32)
 
     def visit(self, url: str) -> int:
         """Enter a fetched page and return its number."""
@@ -57,7 +59,8 @@ class KnownGraph:
         links, urls = self.links.rows(places), self.urls.rows(numbers)
         self.links.write("target", links, numbers)
         self.links.write("source", links, self.page)
-        self.links.write("before", links, self.urls["in_link"][urls])
+        ago = places - self.urls["in_link"][urls]
+        self.links.write("before", links, np.where(ago < self.links.most, ago, self.links.most))
         self.urls.write("in_link", urls, places)
         self.pages["stop"][self.pages.row(self.page)] = first + len(numbers)
         return numbers
@@ -81,7 +84,7 @@ class KnownGraph:
         found = []
         while row := links.row(link):
             found.append(int(sources[row]))
-            link = int(before[row])
+            link -= int(before[row])
         pages = np.array(found, dtype=np.int64)
         return np.asarray(pages[(pages != page) & (self.pages.rows(pages) > 0)])
 

@@ -24,8 +24,8 @@ AROUND = np.array([place for place in range(-NEIGHBOURS, NEIGHBOURS + 1) if plac
 
 MAX_RELEVANCE, SUM_RELEVANCE, IN_LINKS, WORDS, HUB, NEARNESS = range(6)
 """Columns of :attr:`LinkTable.facts`: of the pages that link to the URL, and of its own words."""
-DIRECTORY, ANCHOR, PARENT, PLACE = range(4)
-"""Columns of :attr:`LinkTable.groups`: numbers of the groups, of the best parent and of the link on it."""
+DIRECTORY, ANCHOR, PARENT = range(3)
+"""Columns of :attr:`LinkTable.groups`: numbers of the groups and of the best parent."""
 IS_FETCHED, OUTCOME = range(2)
 """Columns of :attr:`LinkTable.fates`."""
 
@@ -34,8 +34,8 @@ class LinkTable:
     """Columns of the URLs of a *graph*, by row.
 
     A URL's best parent is the most relevant page known to link to it; place, hub value and distance are taken from
-    there. Few wide arrays, because a look at eight rows costs as much as one at a single number. 68 bytes a URL and 8
-    a page, at most 21 MB besides *graph*; directories at most 26 MB, anchors 23 MB.
+    there. Few wide arrays, because a look at eight rows costs as much as one at a single number. 56 bytes a URL and 8
+    a page, at most 18 MB besides *graph*; directories at most 26 MB, anchors 23 MB.
     """
 
     def __init__(self, graph: KnownGraph) -> None:
@@ -43,7 +43,8 @@ class LinkTable:
         self.directories = DirectoryTree(MOST_DIRECTORIES)
         self.anchors = Groups(MOST_ANCHORS)
         graph.urls.add_column("facts", np.float32, 6)
-        graph.urls.add_column("groups", np.int64, 4)
+        graph.urls.add_column("groups", np.int32, 3)
+        graph.urls.add_column("place", np.int64)
         graph.urls.add_column("fates", np.float32, 2)
         graph.urls.add_column("score", np.float32)
         graph.pages.add_column("outcomes", np.float32, 2)
@@ -54,8 +55,8 @@ class LinkTable:
         return self.graph.urls["facts"]
 
     @property
-    def groups(self) -> IntArray:
-        """Shape (rows or more, 4)."""
+    def groups(self) -> NDArray[np.int32]:
+        """Shape (rows or more, 3)."""
         return self.graph.urls["groups"]
 
     @property
@@ -78,7 +79,7 @@ class LinkTable:
             return
         self._place(row)
         self.fates[row] = 1.0, outcome
-        directory, anchor, parent, _ = self.groups[row].tolist()
+        directory, anchor, parent = self.groups[row].tolist()
         self.directories.add(directory, outcome)
         self.anchors.add(anchor, outcome)
         if page := self.graph.pages.row(parent):
@@ -110,7 +111,7 @@ class LinkTable:
         at = np.flatnonzero(better)
         groups[rows[at], ANCHOR] = [self.anchors.id_of(links[place].text.lower()) for place in at.tolist()]
         groups[rows[at], PARENT] = self.graph.page
-        groups[rows[at], PLACE] = first + at
+        self.graph.urls.write("place", rows[at], first + at)
         facts[0] = groups[0] = 0
         return numbers
 
@@ -124,8 +125,9 @@ class LinkTable:
         """Return the shrunk mean outcomes of the links followed on each best parent, shape (n,)."""
         return shrunk(self.graph.pages["outcomes"][self.graph.pages.rows(parents)], prior)
 
-    def neighbour_means(self, places: IntArray, prior: FloatArray) -> FloatArray:
+    def neighbour_means(self, rows: IntArray, prior: FloatArray) -> FloatArray:
         """Return the mean outcome of fetched links within ``NEIGHBOURS`` places, *prior* counting as one of them."""
+        places = self.graph.urls["place"][rows]
         around = np.where(places[:, None] > 0, places[:, None] + AROUND, 0)
         targets = self.graph.links["target"][self.graph.links.rows(around)]
         fates = self.fates[self.graph.urls.rows(targets)].sum(axis=1)

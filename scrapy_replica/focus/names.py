@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,8 +23,10 @@ class Names:
         if most < 2:
             raise ValueError(f"room for one name and none takes two slots, not {most}")
         self.most = most
-        self.owners: IntArray = np.zeros(most, dtype=np.int64)
+        self._owner = array("q", bytes(8 * most))
         """Slot -> its present number."""
+        self._owners: IntArray = np.frombuffer(self._owner, dtype=np.int64)
+        """The same memory, for looking many up."""
         self._names = [""]
         self._numbers: dict[str, int] = {}
         self._is_recent = bytearray(most)
@@ -44,10 +47,10 @@ class Names:
             self._names.append(name)
         else:
             slot = self._give_up()
-            number = int(self.owners[slot]) + self.most
+            number = self._owner[slot] + self.most
             self._names[slot] = name
         slot = number % self.most
-        self.owners[slot] = self._numbers[name] = number
+        self._owner[slot] = self._numbers[name] = number
         self._is_recent[slot] = True
         return number, True
 
@@ -62,25 +65,25 @@ class Names:
     def slots(self, numbers: IntArray) -> IntArray:
         """Return the slots of numbers, 0 for those of forgotten names; the same shape."""
         slots = numbers % self.most
-        return np.where(self.owners[slots] == numbers, slots, 0)
+        return np.where(self._owners[slots] == numbers, slots, 0)
 
     def slot(self, number: int) -> int:
         """Return the slot of a number, 0 if its name was forgotten."""
         slot = number % self.most
-        return slot if self.owners[slot] == number else 0
+        return slot if self._owner[slot] == number else 0
 
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes: copies, which stay as they are."""
         return {
             "names": self._names.copy(),
-            "owners": self.owners[: len(self._names)].copy(),
+            "owners": self._owners[: len(self._names)].copy(),
             "is_recent": np.frombuffer(bytes(self._is_recent), dtype=np.uint8),
             "hand": self._hand,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._names = list(state["names"])
-        self.owners[: len(self._names)] = state["owners"]
-        self._numbers = dict(zip(self._names[1:], self.owners[1 : len(self._names)].tolist(), strict=True))
+        self._owners[: len(self._names)] = state["owners"]
+        self._numbers = dict(zip(self._names[1:], self._owners[1 : len(self._names)].tolist(), strict=True))
         self._is_recent = bytearray(state["is_recent"].tobytes())
         self._hand = state["hand"]

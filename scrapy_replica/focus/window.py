@@ -69,8 +69,11 @@ class Window:
 
     def rows(self, numbers: IntArray) -> IntArray:
         """Return the rows of things, 0 for those forgotten; the same shape."""
-        is_known = numbers > max(0, self.last - self.most)
-        return np.where(is_known, 1 + (numbers - 1) % self.most, 0)
+        if self.last <= self.most:
+            return numbers
+        rows = (numbers - 1) % self.most + 1
+        rows[numbers <= self.last - self.most] = 0
+        return rows
 
     def write(self, name: str, rows: IntArray, values: Any) -> None:
         """Set rows of a column; what falls on row 0 is lost."""

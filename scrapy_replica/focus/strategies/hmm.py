@@ -37,8 +37,8 @@ class HmmStatic(Strategy):
     A relevant page has delta 0; it starts a back-crawl that gives its visited ancestors their true state, and the layer
     model and the HMM follow at once. Before the first relevant page the order is best-first.
 
-    *alpha* is a, *max_distance* d, *is_tfidf* whether the 40 terms of a page are chosen by TF-IDF or TF. Memory: 16
-    bytes a URL and 64 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 200 MB.
+    *alpha* is a, *max_distance* d, *is_tfidf* whether the 40 terms of a page are chosen by TF-IDF or TF. Memory: 12
+    bytes a URL and 60 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 200 MB.
     """
 
     name: ClassVar[str] = "hmm-static"
@@ -60,9 +60,9 @@ class HmmStatic(Strategy):
         self.context = ContextGraph(max_distance, self._new_hmm(max_distance + 1), is_tfidf, graph)
         self.graph = self.context.graph
         self._shape = (max_distance + 1,) * self.context.hmm.order
-        self.graph.urls.add_column("parent", np.int64)
+        self.graph.urls.add_column("parent", np.int32)
         self.graph.urls.add_column("inherited", np.float64)
-        self.graph.pages.add_column("parent", np.int64)
+        self.graph.pages.add_column("parent", np.int32)
         self.graph.pages.add_column("delta", np.float64, math.prod(self._shape))
         self._sigma = 0.0
         self.nearness = 0.0

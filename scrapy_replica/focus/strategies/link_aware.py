@@ -18,7 +18,6 @@ from scrapy_replica.focus.link_table import (
     MAX_RELEVANCE,
     NEARNESS,
     PARENT,
-    PLACE,
     SUM_RELEVANCE,
     WORDS,
     LinkTable,
@@ -191,7 +190,7 @@ class LinkAware(Strategy):
         columns[5] = host
         columns[6] = table.anchors.means(groups[ANCHOR], everywhere)
         columns[7] = children
-        columns[8] = table.neighbour_means(groups[PLACE], children)
+        columns[8] = table.neighbour_means(rows, children)
         columns[9] = words
         columns[10] = words * parent
         columns[11] = directory * parent
