@@ -18,6 +18,7 @@ from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DEMOTED, DONE, DROPPED, LEASED, PRIORITY_STEP, QUEUED
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
+from scrapy_replica.crawldb.visits import NoVisits, Visits
 
 FILE_NAME = "replica.sqlite"
 
@@ -78,7 +79,7 @@ class SqliteCrawlDB:
         self.ledger = Ledger(connection)
         self.verdicts = VerdictTable(connection)
         self.rules = RuleTable(connection)
-        self.visits = VisitTable(connection)
+        self.visits: Visits = VisitTable(connection) if path is not None else NoVisits()
         self.forms = FormTable(connection)
         self.blocks = BlockTable(connection)
         self.commit, self.close = connection.commit, connection.close

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -61,11 +61,15 @@ CREATE TABLE pages (
 );
 CREATE INDEX signatures ON pages (signature) WHERE signature IS NOT NULL;
 CREATE INDEX simhashes ON pages (simhash) WHERE simhash IS NOT NULL;
-CREATE TABLE visits (                 -- what the strategy was shown, in this order
+CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,
     relevance REAL,                   -- NULL: more links of the page before
     body BLOB NOT NULL                -- zlib of JSON: terms, their counts, URL and text of each link in turn
+);
+CREATE TABLE checkpoints (            -- the state of the strategy in pieces; meta tells which of them are one
+    id INTEGER PRIMARY KEY,
+    piece BLOB NOT NULL               -- zlib of NPZ
 );
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY,
