@@ -12,8 +12,8 @@ import numpy as np
 
 PIECE = 1 << 19
 """Bytes of an array, about, that one piece holds: 3 to 8 ms to make."""
-TEXTS = 4_000
-"""Texts of a list that one piece holds."""
+BYTES_OF_TEXT = 100
+"""What a text counts for."""
 
 
 def pack(parts: Mapping[str, Any]) -> bytes:
@@ -54,21 +54,34 @@ def unpack(state: bytes) -> dict[str, Any]:
 def in_pieces(state: dict[str, Any]) -> Iterator[bytes]:
     """Yield *state* in pieces of at most some hundred kB, each made when it is asked for.
 
-    A part is an array, a list of texts, what JSON can hold, or a mapping of parts. *state* must not be changed until
-    all pieces were taken; its parts are let go one by one.
+    A part is an array, a list of texts, what JSON can hold, or a mapping of parts. Parts must not change until all
+    pieces were taken; they are let go one by one.
     """
-    small: dict[str, Any] = {}
-    large = dict(_flat(state))
-    state.clear()
-    for name in list(large):
-        if not isinstance(large[name], (np.ndarray, list)):
-            small[name] = large.pop(name)
-    yield _piece({"small": small})
-    for name in list(large):
-        part = large.pop(name)
-        rows = TEXTS if isinstance(part, list) else max(1, PIECE * len(part) // max(1, part.nbytes))
-        for start in range(0, max(1, len(part)), rows):
-            yield _piece({name: part[start : start + rows]})
+    piece: dict[str, Any] = {}
+    room = PIECE
+    for name, chunk, size in _chunks(state):
+        if name in piece or size > room:
+            yield _piece(piece)
+            piece, room = {}, PIECE
+        piece[name] = chunk
+        room -= size
+    yield _piece(piece)
+
+
+def _chunks(state: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, int]]:
+    """Yield (name, part or some of it, bytes or so), taking them from *state*."""
+    for name in list(state):
+        part = state.pop(name)
+        if isinstance(part, dict):
+            yield from _chunks(part, f"{prefix}{name}/")
+        elif isinstance(part, (np.ndarray, list)):
+            size = part.nbytes if isinstance(part, np.ndarray) else BYTES_OF_TEXT * len(part)
+            rows = max(1, PIECE * len(part) // max(1, size))
+            for start in range(0, max(1, len(part)), rows):
+                chunk = part[start : start + rows]
+                yield prefix + name, chunk, size * len(chunk) // max(1, len(part))
+        else:
+            yield prefix + name, part, BYTES_OF_TEXT
 
 
 def _piece(parts: Mapping[str, Any]) -> bytes:
@@ -78,36 +91,25 @@ def _piece(parts: Mapping[str, Any]) -> bytes:
     return zlib.compress(buffer.getvalue(), 1)
 
 
-def _flat(state: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, part in state.items():
-        if isinstance(part, Mapping):
-            yield from _flat(part, f"{prefix}{name}/")
-        else:
-            yield prefix + name, part
-
-
 def from_pieces(pieces: Iterable[bytes]) -> dict[str, Any]:
     """Return what :func:`in_pieces` was given."""
-    found: dict[str, Any] = {}
+    found: dict[str, list[Any]] = {}
     for piece in pieces:
-        ((name, part),) = unpack(zlib.decompress(piece)).items()
-        if name == "small":
-            found.update(part)
-        else:
-            found.setdefault(name, []).append(part)
+        for name, chunk in unpack(zlib.decompress(piece)).items():
+            found.setdefault(name, []).append(chunk)
     state: dict[str, Any] = {}
-    for path, part in found.items():
+    for path in list(found):
         *folders, name = path.split("/")
         place = state
         for folder in folders:
             place = place.setdefault(folder, {})
-        place[name] = _joined(part)
+        place[name] = _joined(found.pop(path))
     return state
 
 
-def _joined(part: Any) -> Any:
-    if not isinstance(part, list):
-        return part
-    if isinstance(part[0], np.ndarray):
-        return np.concatenate(part)
-    return [text for texts in part for text in texts]
+def _joined(chunks: list[Any]) -> Any:
+    if isinstance(chunks[0], np.ndarray):
+        return np.concatenate(chunks)
+    if isinstance(chunks[0], list):
+        return [text for chunk in chunks for text in chunk]
+    return chunks[0]

@@ -36,6 +36,8 @@ class VisitTable:
         self._pieces: Iterator[bytes] | None = None
         self._strategy, self._until = "", 0
         self._first = self._next = 0
+        self._is_tidy = False
+        """No checkpoint is being written, and nothing is left that the last one made needless."""
         self._since = self._newest() - self._record()[3]
 
     def _record(self) -> tuple[str, int, int, int]:
@@ -50,8 +52,8 @@ class VisitTable:
 
     @property
     def is_due(self) -> bool:
-        """There are ``EVERY`` visits since the last checkpoint, and none is being written."""
-        return self._since >= EVERY and self._pieces is None
+        """There are ``EVERY`` visits since the last checkpoint, and it left nothing to be done."""
+        return self._since >= EVERY and self._is_tidy
 
     def add(self, visit: Visit) -> None:
         """Append a row, in the transaction of the page."""
@@ -67,12 +69,12 @@ class VisitTable:
         """Make a checkpoint of all visits so far, whose *pieces* :meth:`work` writes."""
         self._pieces, self._strategy, self._until = pieces, strategy, self._newest()
         self._first = self._next = self._read("SELECT COALESCE(MAX(id), 0) + 1 FROM checkpoints").fetchone()[0]
-        self._since = 0
+        self._since, self._is_tidy = 0, False
 
     def work(self) -> None:
         """Write a piece, or delete some rows that the checkpoint made needless."""
         if self._pieces is None:
-            self._delete()
+            self._is_tidy = self._is_tidy or not self._delete()
         elif (piece := next(self._pieces, None)) is not None:
             self._write("INSERT INTO checkpoints (id, piece) VALUES (?, ?)", (self._next, piece))
             self._next += 1
@@ -86,14 +88,16 @@ class VisitTable:
         if self._read(sql, (self._first, last)).fetchone()[0] == self._next - self._first:
             self._set_meta(KEY, json.dumps([self._strategy, self._first, last, self._until]).encode())
 
-    def _delete(self) -> None:
+    def _delete(self) -> int:
+        """Delete some rows and return how many."""
         _, first, last, until = self._record()
         # The last visit of the checkpoint stays, so that ids never begin anew.
         some = "DELETE FROM visits WHERE id IN (SELECT id FROM visits WHERE id < ? ORDER BY id LIMIT ?)"
-        self._write(some, (until, DELETED_VISITS))
+        deleted = self._write(some, (until, DELETED_VISITS)).rowcount
         for condition, piece in (("<", first), (">", last)):
             some = f"SELECT id FROM checkpoints WHERE id {condition} ? ORDER BY id LIMIT ?"
-            self._write(f"DELETE FROM checkpoints WHERE id IN ({some})", (piece, DELETED_PIECES))
+            deleted += self._write(f"DELETE FROM checkpoints WHERE id IN ({some})", (piece, DELETED_PIECES)).rowcount
+        return deleted
 
     def checkpoint(self, strategy: str) -> Iterable[bytes] | None:
         """Return the pieces of the last checkpoint, ``None`` if there is none of the *strategy* of that name."""
