@@ -211,7 +211,7 @@ def often(monkeypatch):
     """A checkpoint every 30 visits, in many pieces; rows are deleted by few."""
     monkeypatch.setattr(visits, "EVERY", 30)
     monkeypatch.setattr(visits, "DELETED_VISITS", 3)
-    monkeypatch.setattr(state, "PIECE", 8_000)
+    monkeypatch.setattr(state, "PIECE", 50_000)
 
 
 def visits_kept(path):

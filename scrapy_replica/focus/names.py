@@ -32,6 +32,11 @@ class Names:
         self._is_recent = bytearray(most)
         self._hand = 0
 
+    @property
+    def used(self) -> int:
+        """Slots in use, 0 included."""
+        return len(self._names)
+
     def find(self, name: str) -> int:
         """Return the number of *name*, 0 if it has none."""
         return self._numbers.get(name, 0)
@@ -76,14 +81,14 @@ class Names:
         """Return what :meth:`restore` takes: copies, which stay as they are."""
         return {
             "names": self._names.copy(),
-            "owners": self._owners[: len(self._names)].copy(),
-            "is_recent": np.frombuffer(bytes(self._is_recent), dtype=np.uint8),
+            "owners": self._owners[: self.used].copy(),
+            "is_recent": np.frombuffer(bytes(self._is_recent[: self.used]), dtype=np.uint8),
             "hand": self._hand,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._names = list(state["names"])
-        self._owners[: len(self._names)] = state["owners"]
-        self._numbers = dict(zip(self._names[1:], self._owners[1 : len(self._names)].tolist(), strict=True))
-        self._is_recent = bytearray(state["is_recent"].tobytes())
+        self._owners[: self.used] = state["owners"]
+        self._numbers = dict(zip(self._names[1:], self._owners[1 : self.used].tolist(), strict=True))
+        self._is_recent[: self.used] = state["is_recent"].tobytes()
         self._hand = state["hand"]

@@ -49,11 +49,11 @@ class Groups:
         return shrunk(self._sums[self._names.slots(groups)], prior)
 
     def state(self) -> dict[str, Any]:
-        return {"names": self._names.state(), "sums": self._sums.copy()}
+        return {"names": self._names.state(), "sums": self._sums[: self._names.used].copy()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._names.restore(state["names"])
-        self._sums[:] = state["sums"]
+        self._sums[: self._names.used] = state["sums"]
 
 
 class DirectoryTree:
@@ -132,11 +132,14 @@ class DirectoryTree:
         return known
 
     def state(self) -> dict[str, Any]:
-        columns = {name: np.array(getattr(self, f"_{name}")) for name in ("parent", "host", "count", "total")}
+        columns = {name: np.array(column[: self._names.used]) for name, column in self._columns().items()}
         return {"names": self._names.state(), **columns}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._names.restore(state["names"])
-        for name, kind in (("parent", "q"), ("host", "q"), ("count", "d"), ("total", "d")):
-            setattr(self, f"_{name}", array(kind, state[name].tobytes()))
+        for name, column in self._columns().items():
+            column[: self._names.used] = array(column.typecode, state[name].tobytes())
         self._means.clear()
+
+    def _columns(self) -> dict[str, array[Any]]:
+        return {"parent": self._parent, "host": self._host, "count": self._count, "total": self._total}

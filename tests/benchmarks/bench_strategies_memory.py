@@ -81,8 +81,9 @@ def measure(name: str, pages: int) -> None:
         took = time.process_time() - start
         spent, longest = spent + took, max(longest, took)
         if number % EVERY == 0 or number == pages:
-            row = f"\n{name:<20} {number:>9,} pages {resident() - before:6.0f} MB {spent / (number - done) * 1e3:6.3f} ms a page"
-            print(f"{row}, longest {longest * 1e3:4.0f} ms", end="", flush=True)
+            row = f"\n{name:<20} {number:>9,} pages {resident() - before:6.0f} MB"
+            cost = f"{spent / (number - done) * 1e3:6.3f} ms a page, longest {longest * 1e3:4.0f} ms"
+            print(row, cost, end="", flush=True)
             spent, longest, done = 0.0, 0.0, number
     checkpoint(name, strategy, make(name, 0, words()), before)
 
