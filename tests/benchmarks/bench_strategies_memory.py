@@ -22,7 +22,7 @@ from scrapy_replica.focus.strategies import make
 from scrapy_replica.records import Link, Page
 
 PAGES = 300_000
-STRATEGIES = ("breadth-first", "best-first", "best-first-anchors", "hmm-static", "hmm-dynamic", "link-aware")
+STRATEGIES = ("breadth-first", "best-first-anchors", "hmm-dynamic", "link-aware")
 HOSTS = 10_000
 LINKS = 20
 URLS_A_PAGE = 10

@@ -24,7 +24,7 @@ class ContextGraphQueues(Strategy):
     """A page's links go to the queue one nearer than its layer; the nearest queue first, best likelihood first.
 
     Score = (N - layer) + Pr[layer | page], 0 for "N or more"; best-first by relevance before the first training.
-    Memory: that of :class:`ContextGraph` and :class:`KnownGraph`, at most 190 MB.
+    Memory: that of :class:`ContextGraph` and :class:`KnownGraph`, at most 150 MB.
     """
 
     name: ClassVar[str] = "context-graph"

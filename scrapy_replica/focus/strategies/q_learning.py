@@ -31,7 +31,7 @@ class QLearning(Strategy):
 
     The paper learns Q off-line from known sites; here it is learnt from the links that the visit itself has followed,
     so the first pages are taken by the words' relevance. Score = sum over bins of Pr[bin | words] * middle of the bin.
-    Memory: 380 bytes a URL, of the ``MOST_URLS`` found last, at most 115 MB; terms at most 25 MB.
+    Memory: 380 bytes a URL, of the ``MOST_URLS`` found last, at most 115 MB; terms, 25 MB.
     """
 
     name: ClassVar[str] = "q-learning"
