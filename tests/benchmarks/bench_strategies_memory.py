@@ -19,6 +19,7 @@ import pytest
 
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategies import make
+from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
 
 PAGES = 300_000
@@ -30,6 +31,7 @@ URLS_A_PAGE = 10
 TERMS = 60
 WORDS = 200_000
 EVERY = 100_000
+CHECKPOINT_EVERY = 10_000
 
 
 def visits(pages: int) -> Iterator[tuple[Page, float]]:
@@ -71,7 +73,8 @@ def measure(name: str, pages: int) -> None:
 
     gc.collect()
     before, strategy = resident(), make(name, 0, words())
-    spent, longest, done = 0.0, 0.0, 0
+    spent, longest, begun, done = 0.0, 0.0, 0.0, 0
+    pieces: Iterator[bytes] = iter(())
     for number, (page, relevance) in enumerate(visits(pages), 1):
         start = time.process_time()
         strategy.visited(page, relevance)
@@ -79,26 +82,33 @@ def measure(name: str, pages: int) -> None:
         strategy.rescored()
         strategy.scores_now([link.url for link in page.links[:8]])
         took = time.process_time() - start
+        if number % CHECKPOINT_EVERY == 0:
+            start = time.process_time()
+            pieces = strategy.save()
+            begun = max(begun, time.process_time() - start)
+        next(pieces, None)
         spent, longest = spent + took, max(longest, took)
         if number % EVERY == 0 or number == pages:
             row = f"\n{name:<20} {number:>9,} pages {resident() - before:6.0f} MB"
-            cost = f"{spent / (number - done) * 1e3:6.3f} ms a page, longest {longest * 1e3:4.0f} ms"
+            cost = f"{spent / (number - done) * 1e3:6.3f} ms a page, longest {longest * 1e3:4.0f} ms,"
+            cost += f" a checkpoint begun in {begun * 1e3:.0f} ms at most"
             print(row, cost, end="", flush=True)
-            spent, longest, done = 0.0, 0.0, number
+            spent, longest, begun, done = 0.0, 0.0, 0.0, number
     checkpoint(name, strategy, make(name, 0, words()), before)
 
 
-def checkpoint(name: str, strategy: object, fresh: object, before: float) -> None:
+def checkpoint(name: str, strategy: Strategy, fresh: Strategy, before: float) -> None:
+    """Print what one more checkpoint takes."""
     times = [time.process_time()]
     pieces = []
-    state = strategy.save()  # type: ignore[attr-defined]
+    state = strategy.save()
     times.append(time.process_time())
     for piece in state:
         pieces.append(piece)
         times.append(time.process_time())
     most = resident() - before
     start = time.process_time()
-    fresh.load(pieces)  # type: ignore[attr-defined]
+    fresh.load(pieces)
     took = np.diff(times) * 1e3
     print(
         f"\n{name:<20} checkpoint of {sum(map(len, pieces)) / 1e6:.1f} MB: begun in {took[0]:.0f} ms,"
