@@ -14,8 +14,8 @@ LEVEL = 1
 """Of zlib: the rows are written once a page and read on resumption only."""
 
 EVERY = 10_000
-"""Visits from one checkpoint to the next. With link-aware, the slowest strategy, showing them again takes some 10 s, and
-they take some 20 MB of the file. Its checkpoint, 30 MB, costs 1.1 s of processor time: .1 ms a page."""
+"""Visits from one checkpoint to the next. With link-aware, the slowest strategy, showing them again takes some 10 s;
+the file holds 20 MB of them. Its checkpoint, 30 MB, costs 1.1 s of processor time: .1 ms a page."""
 
 DELETED_VISITS, DELETED_PIECES = 100, 4
 """Rows deleted after a page."""
