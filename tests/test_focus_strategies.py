@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import random
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from scrapy_replica.focus import context, known_graph, layers, link_table, window
 from scrapy_replica.focus.links import LinkWords, directories, url_words
-from scrapy_replica.focus.strategies import STRATEGIES, make
-from scrapy_replica.focus.strategies.hmm import HmmDynamic
+from scrapy_replica.focus.strategies import STRATEGIES, link_aware, make, pagerank, soft_focus
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
 from scrapy_replica.rehearsal.collection import Collection, build
@@ -151,13 +155,84 @@ class TestFunctionOfThePagesShown:
         assert again.scores(new, new.links).tolist() == strategy.scores(new, new.links).tolist()
 
 
-class TestModels:
-    def test_another_crawl_begins_with_them(self) -> None:
-        found, mask = web(300)
-        first, again = HmmDynamic(), HmmDynamic()
-        visit(found, first, np.where(mask, 0.9, 0.05))
-        again.load_models(first.save_models())
-        assert again.graph.is_trained
-        assert (again.graph.hmm.transitions == first.graph.hmm.transitions).all()
-        with pytest.raises(ValueError, match="states"):
-            HmmDynamic(max_distance=3).load_models(first.save_models())
+def show(strategy: Strategy, page: Page, relevance: float) -> tuple[list[float], dict[str, float]]:
+    strategy.visited(page, relevance)
+    return strategy.scores(page, page.links).tolist(), strategy.rescored()
+
+
+def drawn(number: int) -> tuple[Page, float]:
+    """A page of a web of 60 that changes while it is visited, and its relevance."""
+    lots = random.Random(number)
+    links = tuple(
+        Link(f"http://h{target % 3}.org/{target % 5}/{target}", f"to {target % 7}")
+        for target in (lots.randrange(60) for _ in range(lots.randrange(8)))
+    )
+    here = lots.randrange(60)
+    terms = ON_TOPIC if here % 4 == 0 else {f"w{lots.randrange(9)}": 1, "odd \udc80": 2}
+    return Page(f"http://h{here % 3}.org/{here % 5}/{here}", "h.org", terms=terms, links=links), lots.random()
+
+
+class TestSaved:
+    @settings(max_examples=12, deadline=None)
+    @given(before=st.integers(0, 400), after=st.integers(1, 40), seed=st.integers(0, 1000))
+    @pytest.mark.parametrize("name", sorted(STRATEGIES))
+    def test_one_that_loaded_goes_on_as_the_one_that_saved(self, name: str, before: int, after: int, seed: int) -> None:
+        """Also where the windows are full, and whatever the first is shown while its pieces are taken."""
+        with small_windows():
+            strategy, again = make(name, 0, words()), make(name, 0, words())
+            for number in range(before):
+                show(strategy, *drawn(seed + number))
+            pieces = strategy.save()
+            shown = [drawn(seed + before + number) for number in range(after)]
+            expected = [show(strategy, *each) for each in shown]
+            again.load(pieces)
+            assert [show(again, *each) for each in shown] == expected
+            urls = [link.url for page, _ in shown for link in page.links]
+            now, then = again.scores_now(urls), strategy.scores_now(urls)
+            assert (now is None) == (then is None)
+            assert now is None or then is None or now.tolist() == then.tolist()
+
+    def test_no_piece_is_large(self) -> None:
+        strategy = make("link-aware", 0, words())
+        for number in range(100):
+            links = tuple(Link(f"http://a.org/{number}/{place}", f"{place}") for place in range(300))
+            show(strategy, Page(f"http://a.org/{number}", "a.org", terms={f"w{number}": 1}, links=links), 0.5)
+        assert max(map(len, strategy.save())) < 600_000
+
+
+@contextlib.contextmanager
+def small_windows() -> Iterator[None]:
+    """Room for 40 URLs, 30 pages, 90 links, 8 directories and 5 anchors."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, most in (
+            (window, "MOST_URLS", 40),
+            (known_graph, "MOST_PAGES", 30),
+            (known_graph, "MOST_LINKS", 90),
+            (pagerank, "MOST_LINKS", 90),
+            (soft_focus, "MOST_LINKS", 90),
+            (link_table, "MOST_DIRECTORIES", 8),
+            (link_table, "MOST_ANCHORS", 5),
+            (link_aware, "SWEPT", 16),
+            (context, "MOST_FOLLOWED", 60),
+            (layers, "MOST_TERMS", 8),
+        ):
+            patch.setattr(module, name, most)
+        yield
+
+
+class TestBounds:
+    @pytest.mark.parametrize("name", sorted(STRATEGIES))
+    def test_nothing_grows_once_the_windows_are_full(self, name: str) -> None:
+        with small_windows():
+            strategy = make(name, 0, LinkWords(relevance_of, lambda text: {text: 1}))
+            sizes = []
+            for number in range(1200):
+                links = tuple(
+                    Link(f"http://h{number * 5 + place}.org/{place}/x", f"to {number} {place}") for place in range(6)
+                )
+                here = Page(f"http://h{number * 2}.org/{number % 5}/x", "h.org", terms={f"w{number}": 1}, links=links)
+                scores, _ = show(strategy, here, (number % 7) / 6)
+                assert np.isfinite(scores).all()
+                if number in {699, 1199}:
+                    sizes.append(sum(map(len, strategy.save())))
+            assert sizes[1] <= sizes[0] * 1.1

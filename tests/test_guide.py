@@ -15,8 +15,12 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.guide import Guide
+from scrapy_replica.crawldb.sqlite import visits
+from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.focus import strategies
+from scrapy_replica.crawldb.sqlite.visits import VisitTable
+from scrapy_replica.crawldb.visits import Visit
+from scrapy_replica.focus import state, strategies
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
@@ -176,6 +180,23 @@ class TestWarmUp:
         assert len({row[1] for row in recorded[-1] if isinstance(row, tuple) and row[0] == TOP}) == 1
 
 
+class TestScoresOfTheWarmUp:
+    @pytest.mark.parametrize("is_learnt_anew", [True, False])
+    def test_none_until_its_end_and_then_the_best_of_each_link(self, is_learnt_anew, tmp_path):
+        guide = Guide(Config(strategy="best-first", topic=tmp_path, warmup_pages=10), SqliteCrawlDB(None))
+        if is_learnt_anew:
+            guide.relevance.learn(lambda _: fitted())
+        best = {}
+        for number in (5, 6, 7, 10):
+            shown, relevance = random_page(number), number / 10
+            assert guide.scores(shown, relevance, shown.links) == ([0.0] * 9, {})
+            relevance = fitted().relevance(shown.terms) if is_learnt_anew else relevance
+            for link in shown.links:
+                best[link.url] = max(relevance, best.get(link.url, 0.0))
+        assert guide.end_warmup() == {url: score for url, score in best.items() if score}
+        assert guide.scores(random_page(8), 0.8, random_page(8).links)[0] == [0.8] * 9
+
+
 def random_page(number):
     lots = random.Random(number)
     links = [
@@ -183,6 +204,19 @@ def random_page(number):
     ]
     terms = {"markov": 3, "chain": 2} if number % 5 == 0 else {f"word{lots.randint(0, 30)}": 1, "odd \udc80": 2}
     return Page(f"http://h0.example/{number}", "h0.example", terms=terms, links=tuple(links))
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """A checkpoint every 30 visits, in many pieces; rows are deleted by few."""
+    monkeypatch.setattr(visits, "EVERY", 30)
+    monkeypatch.setattr(visits, "DELETED_VISITS", 3)
+    monkeypatch.setattr(state, "PIECE", 50_000)
+
+
+def visits_kept(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        return db.execute("SELECT COUNT(*) FROM visits").fetchone()[0]
 
 
 def left_behind(folder):
@@ -216,6 +250,50 @@ class TestResumed:
         urls = [link.url for link in random_page(7).links]
         assert again.scores_now(urls) == undisturbed.scores_now(urls)
         db.close()
+
+    @pytest.mark.parametrize("name", sorted(n for n, strategy in strategies.STRATEGIES.items() if strategy.remembers))
+    def test_a_checkpoint_and_the_visits_since_give_the_same_scores(self, name, often, tmp_path):
+        """Killed before the first checkpoint, while one is written, and while what it made needless is deleted."""
+        config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
+        undisturbed = Guide(config, SqliteCrawlDB(None))
+        undisturbed.relevance.learn(lambda _: fitted())
+        db = SqliteCrawlDB(tmp_path / "a.sqlite")
+        guide = Guide(config, db)
+        guide.relevance.learn(lambda _: fitted())
+        kept = []
+        for number in range(330):
+            shown, relevance = random_page(number), 0.9 if number % 5 == 0 else 0.1
+            expected = undisturbed.scores(shown, relevance, shown.links)
+            assert guide.scores(shown, relevance, shown.links) == expected
+            if number in {15, 40, 75, 180, 300}:
+                db.commit()
+                kept.append(visits_kept(tmp_path / "a.sqlite"))
+                left_behind(tmp_path)
+                db.close()
+                (tmp_path / "b.sqlite").replace(tmp_path / "a.sqlite")
+                db = SqliteCrawlDB(tmp_path / "a.sqlite")
+                guide = Guide(config, db)
+        db.close()
+        assert kept[0] == 16
+        assert max(kept) < 150
+
+    def test_a_piece_that_was_rolled_back_leaves_the_checkpoint_before(self, tmp_path):
+        connection = Connection(tmp_path / "a.sqlite")
+        table = VisitTable(connection)
+        for pieces in ([b"a", b"b"], [b"c", b"d", b"e"]):
+            table.add(Visit("http://a.example/", 0.5, {}, ()))
+            table.begin("known", iter(pieces))
+            for piece in (*pieces, None):
+                connection.commit()
+                table.work()
+                if piece == b"d":
+                    connection.read("ROLLBACK")
+        for _ in range(5):
+            assert list(table.checkpoint("known")) == [b"a", b"b"]
+            table.work()
+        assert table.checkpoint("other") is None
+        assert len(list(table.tail())) == 1
+        connection.close()
 
     def test_more_links_of_the_page_shown_last(self, recorded, tmp_path):
         db = SqliteCrawlDB(tmp_path / "a.sqlite")

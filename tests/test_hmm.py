@@ -85,12 +85,12 @@ class TestCounts:
 
     def test_saved_and_restored(self) -> None:
         model, other = trained(HMM(3, 3), 5), HMM(3, 3)
-        other.restore(model.to_dict())
+        other.restore(model.state_of_counts())
         assert (other.start(2) == model.start(2)).all()
 
     def test_refuses_a_model_of_another_shape(self) -> None:
         with pytest.raises(ValueError, match="3 states"):
-            HMM(4, 4).restore(HMM(3, 3).to_dict())
+            HMM(4, 4).restore(HMM(3, 3).state_of_counts())
 
     def test_refuses_no_states(self) -> None:
         with pytest.raises(ValueError, match="needs states"):

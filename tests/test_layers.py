@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_replica.focus.context import ContextGraph
+from scrapy_replica.focus.distances import Distances
 from scrapy_replica.focus.hmm import HMM
-from scrapy_replica.focus.layers import Distances, LayerBayes, TopTerms
+from scrapy_replica.focus.known_graph import KnownGraph
+from scrapy_replica.focus.layers import LayerBayes, TopTerms
 
 FAR = 4
 graphs = st.lists(st.lists(st.integers(0, 11), max_size=4), min_size=12, max_size=12)
@@ -30,12 +32,14 @@ class TestDistances:
     def test_equal_those_counted_from_scratch(
         self, graph: list[list[int]], relevant: set[int], visits: list[int]
     ) -> None:
-        distances, seen = Distances(FAR), {}
+        known, seen, numbers = KnownGraph(), {}, {}
+        distances = Distances(FAR, known)
         for page in visits:
-            distances.visit(page, page in relevant)
-            distances.link(page, graph[page])
+            numbers[page] = known.visit(str(page))
+            distances.visit(known.page, page in relevant)
+            distances.link(known.page, known.link([str(target) for target in graph[page]]))
             seen[page] = graph[page]
-            assert {p: distances[p] for p in seen} == plain_distances(seen, relevant)
+            assert {p: distances[numbers[p]] for p in seen} == plain_distances(seen, relevant)
 
 
 class TestContextGraph:
@@ -46,10 +50,10 @@ class TestContextGraph:
     ) -> None:
         context = ContextGraph(FAR, HMM(FAR + 1, FAR + 1))
         for page in visits:
-            context.visit(page, {f"w{page}": 2, "all": 1}, 1.0 if page in relevant else 0.0)
-            context.link(page, graph[page])
+            context.visit(str(page), {f"w{page}": 2, "all": 1}, 1.0 if page in relevant else 0.0)
+            context.link(context.graph.link([str(target) for target in graph[page]]))
         transitions, pages = np.zeros((FAR + 1, FAR + 1)), np.zeros(FAR)
-        layers = {page: context.distances[page] for page in range(12)}
+        layers = {page: context.distances[place] for place, page in enumerate(visits, 1)}
         for page, targets in enumerate(graph):
             for target in set(targets) - {page}:
                 transitions[layers[page], layers[target]] += 1
@@ -86,7 +90,8 @@ class TestLayerBayes:
     def test_saved_and_loaded(self) -> None:
         model, terms = learnt()
         page = terms.see({"grape": 1, "index": 1})
-        again = LayerBayes.load(model.save())
+        again = LayerBayes(2)
+        again.restore(model.state())
         assert (again.probabilities(*page) == model.probabilities(*page)).all()
         assert again.classify(*page) == model.classify(*page)
 

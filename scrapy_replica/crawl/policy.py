@@ -109,7 +109,7 @@ class Policy:
     def _saved(self, url: str, hit: Hit) -> Decision:
         evidence = {"rules": list(hit.rules), "canonical": hit.url, "fetched": hit.is_fetched}
         # Sampled by the URL as it stands: its request fingerprint may be that of the canonical form.
-        number = mmh3.hash64(url)[0]
+        number = mmh3.hash64(url.encode("utf-8", "surrogatepass"))[0]
         decision = self._resolve(Action.DROP, Reason.DUST_RULE, number, evidence, is_certain=hit.is_certain)
         decision = replace(decision, causes=tuple(f"rule {rule}" for rule in hit.rules), target=hit.url)
         if hit.is_fetched or self._config.mode is Mode.OBSERVE:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
+    from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Reason
     from scrapy_replica.records import Form, Verdict
 
@@ -362,7 +363,7 @@ class CrawlDB(Protocol):
     def pages(self) -> Pages: ...
 
     @property
-    def visits(self) -> Any: ...
+    def visits(self) -> Visits: ...
 
     @property
     def ledger(self) -> Ledger: ...

@@ -10,4 +10,4 @@ def host_key(host: str, digest: bytes) -> int:
 
     URLs of one host lie side by side in the index of keys, so that the links of a page touch few of its leaves.
     """
-    return mmh3.hash(host) >> 20 << 52 | int.from_bytes(digest[:8], "big") >> 12
+    return mmh3.hash(host.encode("utf-8", "surrogatepass")) >> 20 << 52 | int.from_bytes(digest[:8], "big") >> 12

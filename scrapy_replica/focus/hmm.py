@@ -6,10 +6,11 @@ States and observations are numbered from 0; everything is kept as counts, so th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from scrapy_replica.numeric import FloatArray
+from scrapy_replica.numeric import FloatArray, IntArray
 
 
 class HMM:
@@ -43,6 +44,11 @@ class HMM:
         self.transitions[states] += times
         self._is_stale = True
 
+    def count_links(self, sources: IntArray, targets: IntArray, times: float = 1.0) -> None:
+        """Count links between pages of these states, shape (n,) each (first order)."""
+        np.add.at(self.transitions, (sources, targets), times)
+        self._is_stale = True
+
     def count_observation(self, state: int, observation: int, times: float = 1.0) -> None:
         self.emissions[state, observation] += times
         self._is_stale = True
@@ -67,22 +73,23 @@ class HMM:
 
     def _logs(self) -> tuple[FloatArray, FloatArray]:
         if self._is_stale:
-            a, b = self.transitions + 1.0, self.emissions + 1.0
+            # Of a link that was forgotten more may be taken back than was counted.
+            a, b = np.maximum(self.transitions, 0.0) + 1.0, self.emissions + 1.0
             self._log_a = np.log(a / a.sum(axis=-1, keepdims=True))
             self._log_b = np.log(b / b.sum(axis=-1, keepdims=True))
             self._is_stale = False
         return self._log_a, self._log_b
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the counts, ready for JSON."""
-        return {"transitions": self.transitions.tolist(), "emissions": self.emissions.tolist()}
+    def state_of_counts(self) -> dict[str, Any]:
+        """Return what :meth:`restore` takes: copies, which stay as they are."""
+        return {"transitions": self.transitions.copy(), "emissions": self.emissions.copy()}
 
-    def restore(self, state: Mapping[str, object]) -> None:
-        """Take what :meth:`to_dict` returned. Raises ``ValueError`` if it is a model of another shape."""
-        transitions, emissions = np.array(state["transitions"]), np.array(state["emissions"])
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take the counts of a model. Raises ``ValueError`` if it is one of another shape."""
+        transitions, emissions = state["transitions"], state["emissions"]
         if transitions.shape != self.transitions.shape or emissions.shape != self.emissions.shape:
             raise ValueError(f"the saved model has {len(emissions)} states, this one {self.states}")
-        self.transitions, self.emissions = transitions.astype(float), emissions.astype(float)
+        self.transitions, self.emissions = transitions.copy(), emissions.copy()
         self._is_stale = True
 
 

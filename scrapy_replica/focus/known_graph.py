@@ -1,54 +1,119 @@
-"""The links known so far, for strategies that compute over the whole of them now and then."""
+"""The part of the web that a visit saw last: URLs, pages and the links between them."""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from scrapy_replica.focus.frontier import UrlIds
+from scrapy_replica.focus.window import UrlWindow, Window
 from scrapy_replica.numeric import IntArray
+
+MOST_PAGES = 100_000
+MOST_LINKS = 2_000_000
+GAP = 3
+"""Empty places after the links of a page, so that what lies around one of its links is never another page's."""
 
 
 class KnownGraph:
-    """URLs by number (0 stands for all beyond the bound of :class:`UrlIds`), links as two columns of 4 bytes."""
+    """Windows of URLs found, pages visited and links, which strategies add columns to.
 
-    def __init__(self) -> None:
-        self._urls = UrlIds()
-        self._sources, self._targets = array("i"), array("i")
-        self._done: set[int] = set()
+    A page and its URL have numbers of their own, since a URL may be known and not visited, and a page outlives its URL.
+    Links of a page lie side by side; those to one URL are a list, newest first, by the column ``before``: how many
+    links ago the next lies. Numbers of URLs and pages stay below 2**31. At most ``MOST_URLS`` URLs of 242 bytes,
+    ``MOST_PAGES`` pages of 20 bytes and ``MOST_LINKS`` links of 12 bytes, together 99 MB; what was found, visited or
+    linked before is forgotten.
+    """
+
+    def __init__(self, most_links: int | None = None) -> None:
+        self.urls = UrlWindow()
+        self.pages = Window(MOST_PAGES)
+        self.links = Window(most_links or MOST_LINKS)
         self.page = 0
         """Number of the page visited last."""
+        self.urls.add_column("page", np.int32)
+        self.urls.add_column("in_link", np.int64)
+        self.pages.add_column("url", np.int32)
+        self.pages.add_column("start", np.int64)
+        self.pages.add_column("stop", np.int64)
+        for column in ("target", "source", "before"):
+            self.links.add_column(column, np.int32)
 
-    @property
-    def size(self) -> int:
-        return len(self._urls.numbers) + 1
+    def visit(self, url: str) -> int:
+        """Enter a fetched page and return its number."""
+        number = self.urls.enter(url)
+        self.page = self.pages.add()
+        row = self.pages.row(self.page)
+        self.pages["url"][row] = number
+        self.pages["start"][row] = self.pages["stop"][row] = self.links.last + 1
+        self.urls["page"][self.urls.row(number)] = self.page
+        return self.page
 
-    @property
-    def visited(self) -> int:
-        return len(self._done)
+    def link(self, targets: Sequence[str]) -> IntArray:
+        """Enter links of the page visited last; return the numbers of the URLs, shape (n,)."""
+        numbers = np.array([self.urls.enter(url) for url in targets], dtype=np.int64)
+        if not len(numbers):
+            return numbers
+        first = self.links.add(len(numbers) + GAP)
+        places = np.arange(first, first + len(numbers))
+        links, urls = self.links.rows(places), self.urls.rows(numbers)
+        self.links.write("target", links, numbers)
+        self.links.write("source", links, self.page)
+        ago = places - self.urls["in_link"][urls]
+        self.links.write("before", links, np.where(ago < self.links.most, ago, self.links.most))
+        self.urls.write("in_link", urls, places)
+        self.pages["stop"][self.pages.row(self.page)] = first + len(numbers)
+        return numbers
 
-    def visit(self, url: str) -> None:
-        self.page = self._urls.id_of(url)
-        self._done.add(self.page)
+    def places(self, page: int) -> IntArray:
+        """Return the numbers of the links of *page* that are still known, shape (n,)."""
+        row = self.pages.row(page)
+        start = max(int(self.pages["start"][row]), self.links.last - self.links.most + 1)
+        return np.arange(start, max(start, int(self.pages["stop"][row])))
 
-    def add_links(self, urls: Sequence[str]) -> list[int]:
-        """Enter links of the page visited last; return the numbers of their targets. Self links are not entered."""
-        rows = [self._urls.id_of(url) for url in urls]
-        for row in rows:
-            if row != self.page:
-                self._sources.append(self.page)
-                self._targets.append(row)
-        return rows
+    def targets(self, page: int) -> IntArray:
+        """Return the numbers of the visited pages that *page* links to, each once, without itself, shape (n,)."""
+        urls = np.unique(self.links["target"][self.links.rows(self.places(page))])
+        pages = self.urls["page"][self.urls.rows(urls)]
+        return np.asarray(pages[(pages != page) & (self.pages.rows(pages) > 0)], dtype=np.int64)
+
+    def sources(self, page: int) -> IntArray:
+        """Return the numbers of the pages that link to *page*, without itself, newest first, shape (n,)."""
+        links, sources, before = self.links, self.links["source"], self.links["before"]
+        link = int(self.urls["in_link"][self.urls.row(int(self.pages["url"][self.pages.row(page)]))])
+        found = []
+        while row := links.row(link):
+            found.append(int(sources[row]))
+            link -= int(before[row])
+        pages = np.array(found, dtype=np.int64)
+        return np.asarray(pages[(pages != page) & (self.pages.rows(pages) > 0)])
 
     def arrays(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return sources and targets, shape (links,), and the number of links of each URL, shape (size,)."""
-        sources = np.array(self._sources, dtype=np.int64)
-        return sources, np.array(self._targets, dtype=np.int64), np.bincount(sources, minlength=self.size)
+        """Return the links as rows of URLs: sources, targets, shape (links,), and each URL's number of them."""
+        places = np.arange(1, self.links.used)
+        sources = self.urls.rows(self.pages["url"][self.pages.rows(self.links["source"][places])])
+        targets = self.urls.rows(self.links["target"][places])
+        kept = (sources > 0) & (targets > 0) & (sources != targets)
+        sources = sources[kept]
+        return sources, targets[kept], np.bincount(sources, minlength=self.urls.used)
 
-    def waiting(self) -> Iterator[tuple[str, int]]:
-        return ((url, row) for url, row in self._urls.numbers.items() if row not in self._done)
+    def waiting(self, start: int = 1, stop: int | None = None) -> IntArray:
+        """Return the rows *start* to *stop* of URLs that were not visited, shape (n,)."""
+        pages = self.urls["page"][start : min(self.urls.used, stop or self.urls.used)]
+        return np.flatnonzero(pages == 0) + start
 
-    def is_visited(self, row: int) -> bool:
-        return row in self._done
+    def state(self) -> dict[str, Any]:
+        """Return what :meth:`restore` takes, the columns of strategies included: copies, which stay as they are."""
+        return {
+            "page": self.page,
+            "urls": self.urls.state(),
+            "pages": self.pages.state(),
+            "links": self.links.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.page = state["page"]
+        self.urls.restore(state["urls"])
+        self.pages.restore(state["pages"])
+        self.links.restore(state["links"])

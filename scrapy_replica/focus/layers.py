@@ -1,12 +1,10 @@
-"""Distance layers: how many links a visited page lies from a relevant one, and a classifier of text into layers."""
+"""The terms of a page that count, and a classifier of text into distance layers."""
 
 from __future__ import annotations
 
-import io
-import json
-import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -58,18 +56,14 @@ class TopTerms:
             self._holders = np.append(self._holders, np.zeros_like(self._holders))
         return number
 
-    def state(self) -> dict[str, object]:
-        holders = self._holders[: len(self.ids)].tolist()
-        return {"pages": self.pages, "is_tfidf": self.is_tfidf, "terms": list(self.ids), "holders": holders}
+    def state(self) -> dict[str, Any]:
+        """Return what :meth:`restore` takes: copies, which stay as they are."""
+        return {"pages": self.pages, "terms": list(self.ids), "holders": self._holders.copy()}
 
-    def restore(self, state: Mapping[str, object]) -> None:
-        self.pages = int(str(state["pages"]))
-        self.is_tfidf = bool(state["is_tfidf"])
-        terms, holders = state["terms"], state["holders"]
-        assert isinstance(terms, list)
-        assert isinstance(holders, list)
-        self.ids = {term: number for number, term in enumerate(terms)}
-        self._holders = np.array([*holders, *[0] * 1024], dtype=np.int64)
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.pages = state["pages"]
+        self.ids = {term: number for number, term in enumerate(state["terms"])}
+        self._holders = state["holders"]
 
 
 class LayerBayes:
@@ -129,91 +123,19 @@ class LayerBayes:
         recent = self._recent[best]
         return self.layers if recent and probabilities[best] < min(recent) else best
 
-    def save(self) -> bytes:
-        buffer = io.BytesIO()
-        recent = json.dumps([list(row) for row in self._recent]).encode()
-        np.savez_compressed(
-            buffer,
-            counts=self.counts,
-            totals=self.totals,
-            pages=self.pages,
-            vocabulary=np.array([self._vocabulary]),
-            recent=np.frombuffer(recent, dtype=np.uint8),
-        )
-        return buffer.getvalue()
+    def state(self) -> dict[str, Any]:
+        """Return what :meth:`restore` takes: copies, which stay as they are."""
+        return {
+            "counts": self.counts.copy(),
+            "vocabulary": self._vocabulary,
+            "totals": self.totals.copy(),
+            "pages": self.pages.copy(),
+            "recent": [list(row) for row in self._recent],
+        }
 
-    @classmethod
-    def load(cls, state: bytes) -> LayerBayes:
-        with np.load(io.BytesIO(state), allow_pickle=False) as kept:
-            model = cls(len(kept["totals"]))
-            model._vocabulary = int(kept["vocabulary"][0])
-            model.counts, model.totals, model.pages = kept["counts"], kept["totals"], kept["pages"]
-            for row, values in zip(model._recent, json.loads(kept["recent"].tobytes()), strict=True):
-                row.extend(values)
-        return model
-
-
-class Distances:
-    """Link distance of every visited page to the nearest relevant one, kept as the visit grows; *far* is "or more".
-
-    The back-crawl of the source: from a relevant page over in-links to depth d, visited pages only. A page whose known
-    distance is not larger stops it, so each page is touched at most d times in the whole visit.
-    Memory: 8 bytes a link between known URLs.
-    """
-
-    def __init__(self, far: int) -> None:
-        self.far = far
-        self._distance: dict[int, int] = {}
-        self._parents: dict[int, list[int]] = {}
-        self._links: dict[int, Sequence[int]] = {}
-
-    def __getitem__(self, page: int) -> int:
-        return self._distance.get(page, self.far)
-
-    def is_visited(self, page: int) -> bool:
-        return page in self._distance
-
-    def links_of(self, page: int) -> Sequence[int]:
-        return self._links.get(page, ())
-
-    def parents_of(self, page: int) -> Sequence[int]:
-        return self._parents.get(page, ())
-
-    def visit(self, page: int, is_relevant: bool) -> list[tuple[int, int, int]]:
-        """Add a page, its links unknown so far; return the changes (page, old, new) that it brings, itself apart."""
-        self._distance[page] = 0 if is_relevant else self.far
-        return self._spread(page)
-
-    def link(self, page: int, targets: Iterable[int]) -> list[tuple[int, int, int]]:
-        """Enter the links of a visited page; return the changes (page, old, new), itself included."""
-        links = list(dict.fromkeys(target for target in targets if target != page))
-        self._links[page] = links
-        for target in links:
-            self._parents.setdefault(target, []).append(page)
-        nearest = min((self[target] for target in links), default=self.far) + 1
-        old = self[page]
-        if nearest >= old:
-            return []
-        self._distance[page] = nearest
-        return [(page, old, nearest), *self._spread(page)]
-
-    def _spread(self, page: int) -> list[tuple[int, int, int]]:
-        changes = []
-        queue = deque([page])
-        while queue:
-            target = queue.popleft()
-            distance = self._distance[target] + 1
-            if distance >= self.far:
-                continue
-            for parent in self._parents.get(target, ()):
-                old = self._distance[parent]
-                if distance < old:
-                    self._distance[parent] = distance
-                    changes.append((parent, old, distance))
-                    queue.append(parent)
-        return changes
-
-
-def nearness(distance: float, far: int) -> float:
-    """Return (d - distance) / d: 1 for a relevant page, 0 for "d or more"."""
-    return (far - distance) / far if math.isfinite(distance) else 0.0
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.counts, self.totals, self.pages = state["counts"], state["totals"], state["pages"]
+        self._vocabulary = state["vocabulary"]
+        for row, values in zip(self._recent, state["recent"], strict=True):
+            row.clear()
+            row.extend(values)

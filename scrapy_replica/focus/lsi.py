@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import mmh3
 import numpy as np
@@ -22,27 +23,36 @@ class Clusters:
     Deterministic: K-means starts from the page nearest to the mean and then takes the page farthest from all centres.
     """
 
-    def __init__(self, pages: Sequence[Mapping[str, int]], clusters: int = CLUSTERS) -> None:
+    def __init__(self, idf: FloatArray, basis: FloatArray, centres: FloatArray) -> None:
+        self._idf, self._basis, self._centres = idf, basis, centres
+
+    @classmethod
+    def of(cls, pages: Sequence[Mapping[str, int]], clusters: int = CLUSTERS) -> Clusters:
+        """Make the clusters of *pages*. Raises ``ValueError`` if there is none."""
         if not pages:
             raise ValueError("no page to cluster")
         counts = np.stack([hashed(terms) for terms in pages])
-        self._idf = np.log((1.0 + len(pages)) / (1.0 + np.count_nonzero(counts, axis=0)))
-        matrix = _unit(counts * self._idf)
+        idf = np.log((1.0 + len(pages)) / (1.0 + np.count_nonzero(counts, axis=0)))
+        matrix = _unit(counts * idf)
         _, values, rows = np.linalg.svd(matrix, full_matrices=False)
         kept = values > 1e-9 * max(values.max(initial=0.0), 1e-12)
-        self._basis = rows[kept][:DIMENSIONS].T
-        self._centres = kmeans(_unit(matrix @ self._basis), clusters)
+        basis = rows[kept][:DIMENSIONS].T
+        return cls(idf, basis, kmeans(_unit(matrix @ basis), clusters))
 
     def __call__(self, terms: Mapping[str, int]) -> int:
         place = _unit((hashed(terms) * self._idf)[None, :]) @ self._basis
         return int((_unit(place) @ self._centres.T).argmax())
+
+    def state(self) -> dict[str, Any]:
+        """Return what the constructor takes: it does not change."""
+        return {"idf": self._idf, "basis": self._basis, "centres": self._centres}
 
 
 def hashed(terms: Mapping[str, int]) -> FloatArray:
     """Return 1 + ln(count) of the terms, folded into ``HASHED_TERMS`` columns."""
     row = np.zeros(HASHED_TERMS)
     for term, count in terms.items():
-        row[mmh3.hash(term, signed=False) % HASHED_TERMS] += 1.0 + math.log(count)
+        row[mmh3.hash(term.encode("utf-8", "surrogatepass"), signed=False) % HASHED_TERMS] += 1.0 + math.log(count)
     return row
 
 

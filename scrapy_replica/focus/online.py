@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,12 @@ class DenseModel:
         gradient = (sigmoid(logit) - outcome) * features
         self._squares += gradient * gradient
         self.weights -= self._rate * gradient / np.sqrt(self._squares)
+
+    def state(self) -> dict[str, Any]:
+        return {"weights": self.weights.copy(), "squares": self._squares.copy()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.weights, self._squares = state["weights"], state["squares"]
 
 
 class TermModel:
@@ -50,3 +57,9 @@ class TermModel:
             gradient = error / math.sqrt(len(terms))
             self._squares[terms] += gradient * gradient
             self._weights[terms] -= self._rate * gradient / np.sqrt(self._squares[terms])
+
+    def state(self) -> dict[str, Any]:
+        return {"weights": self._weights.copy(), "squares": self._squares.copy(), "bias": self._bias}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._weights, self._squares, self._bias = state["weights"], state["squares"], state["bias"]

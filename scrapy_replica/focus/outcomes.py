@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.focus.names import Names
 from scrapy_replica.numeric import FloatArray, IntArray
 
 PRIOR_WEIGHT = 3.0
@@ -16,60 +18,53 @@ MANY = 64
 """Rows from which on equal groups are looked up once."""
 
 
-class Column:
-    """A numpy array that grows by doubling along its first axis; new entries hold 0. *width*: of a second axis."""
-
-    def __init__(self, dtype: type, width: int | None = None) -> None:
-        self.values: NDArray[Any] = np.zeros(1024 if width is None else (1024, width), dtype=dtype)
-
-    def reserve(self, size: int) -> None:
-        if size > len(self.values):
-            grown = np.zeros((max(size, 2 * len(self.values)), *self.values.shape[1:]), dtype=self.values.dtype)
-            grown[: len(self.values)] = self.values
-            self.values = grown
+def shrunk(sums: NDArray[np.float32], prior: FloatArray | float) -> FloatArray:
+    """Return (sum + m * prior) / (n + m), m = ``PRIOR_WEIGHT``, of rows (n, sum)."""
+    return np.asarray((sums[:, 1] + PRIOR_WEIGHT * prior) / (sums[:, 0] + PRIOR_WEIGHT), dtype=np.float64)
 
 
 class Groups:
-    """Number and sum of outcomes (0..1) of named groups; at most *most* names, later ones share group 0."""
+    """Number and sum of outcomes (0..1) of named groups, fewer than *most* of those named last: 230 bytes each."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._ids: dict[str, int] = {}
-        self.sums = Column(np.float32, 2)
-        """Number and sum of the outcomes of each group."""
+        self._names = Names(most)
+        self._sums = np.zeros((most, 2), dtype=np.float32)
 
     def id_of(self, name: str) -> int:
-        known = self._ids.get(name)
-        if known is None:
-            if len(self._ids) + 1 >= self._most:
-                return 0
-            known = self._ids[name] = len(self._ids) + 1
-            self.sums.reserve(known + 1)
-        return known
+        """Return the number of a group."""
+        number, is_new = self._names.enter(name)
+        if is_new:
+            self._sums[number % self._names.most] = 0.0
+        return number
 
     def add(self, group: int, outcome: float) -> None:
-        self.sums.values[group] += (1.0, outcome)
+        """Count an outcome in a group; one that was forgotten stays so."""
+        if slot := self._names.slot(group):
+            self._sums[slot] += (1.0, outcome)
 
     def means(self, groups: IntArray, prior: FloatArray | float) -> FloatArray:
-        """Return shrunk means (sum + m * prior) / (n + m), m = ``PRIOR_WEIGHT``."""
-        sums = self.sums.values[groups]
-        return np.asarray((sums[:, 1] + PRIOR_WEIGHT * prior) / (sums[:, 0] + PRIOR_WEIGHT), dtype=np.float64)
+        """Return the shrunk means, shape (n,)."""
+        return shrunk(self._sums[self._names.slots(groups)], prior)
+
+    def state(self) -> dict[str, Any]:
+        return {"names": self._names.state(), "sums": self._sums[: self._names.used].copy()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._names.restore(state["names"])
+        self._sums[: self._names.used] = state["sums"]
 
 
 class DirectoryTree:
     """Groups that lie within each other: the mean of a directory is shrunk to its parent's, a host's to all pages'.
 
-    At most *most* directories, deeper ones found later are counted with their parent. Means are kept until the next
+    Fewer than *most* directories, those in which URLs were found last: 260 bytes each. Means are kept until the next
     outcome: the links of a page and the best that wait lie in a dozen directories.
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._ids: dict[str, int] = {}
-        self._parent = [0]
-        self._host = [0]
-        self._count = [0.0]
-        self._total = [0.0]
+        self._names = Names(most)
+        self._parent, self._host = array("q", bytes(8 * most)), array("q", bytes(8 * most))
+        self._count, self._total = array("d", bytes(8 * most)), array("d", bytes(8 * most))
         self._means: dict[int, float] = {}
 
     @property
@@ -80,30 +75,32 @@ class DirectoryTree:
     def id_of(self, prefixes: Sequence[str]) -> int:
         """Return the group of the deepest of *prefixes* (host first)."""
         parent = host = 0
-        for depth, prefix in enumerate(prefixes):
-            group = self._ids.get(prefix)
-            if group is None:
-                if len(self._parent) >= self._most:
-                    return parent
-                group = self._ids[prefix] = len(self._parent)
-                host = group if depth == 0 else host
-                self._parent.append(parent)
-                self._host.append(host)
-                self._count.append(0.0)
-                self._total.append(0.0)
+        for prefix in prefixes:
+            group, is_new = self._names.enter(prefix)
+            slot = group % self._names.most
+            host = host or group
+            if is_new:
+                self._count[slot] = self._total[slot] = 0.0
+            if is_new or self._parent[slot] != parent or self._host[slot] != host:
+                # That which holds it may have been forgotten and found again.
+                self._parent[slot], self._host[slot] = parent, host
+                self._means.clear()
             parent = group
-            host = group if depth == 0 else host
         return parent
+
+    def find(self, prefixes: Sequence[str]) -> int:
+        """Return the group of the deepest of *prefixes* that is known, 0 if none is."""
+        return next((group for prefix in reversed(prefixes) if (group := self._names.find(prefix))), 0)
 
     def add(self, group: int, outcome: float) -> None:
         """Count an outcome in *group* and all that hold it."""
         self._means.clear()
         self._count[0] += 1.0
         self._total[0] += outcome
-        while group:
-            self._count[group] += 1.0
-            self._total[group] += outcome
-            group = self._parent[group]
+        while slot := self._names.slot(group):
+            self._count[slot] += 1.0
+            self._total[slot] += outcome
+            group = self._parent[slot]
 
     def means(self, groups: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the shrunk means of the directories, of their hosts, and the directories' outcomes, shape (n,)."""
@@ -114,20 +111,33 @@ class DirectoryTree:
         return self._rows(groups.tolist())
 
     def _rows(self, groups: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
-        mean, hosts, counts = self._mean, self._host, self._count
+        mean, slots = self._mean, [self._names.slot(group) for group in groups]
         return (
             np.array([mean(group) for group in groups], dtype=np.float64),
-            np.array([mean(hosts[group]) for group in groups], dtype=np.float64),
-            np.array([counts[group] if group else 0.0 for group in groups], dtype=np.float64),
+            np.array([mean(self._host[slot]) for slot in slots], dtype=np.float64),
+            np.array([self._count[slot] if slot else 0.0 for slot in slots], dtype=np.float64),
         )
 
     def _mean(self, group: int) -> float:
         known = self._means.get(group)
         if known is None:
-            if group == 0:
-                known = self.mean
+            if slot := self._names.slot(group):
+                prior = self._mean(self._parent[slot])
+                known = (self._total[slot] + PRIOR_WEIGHT * prior) / (self._count[slot] + PRIOR_WEIGHT)
             else:
-                prior = self._mean(self._parent[group])
-                known = (self._total[group] + PRIOR_WEIGHT * prior) / (self._count[group] + PRIOR_WEIGHT)
+                known = self.mean
             self._means[group] = known
         return known
+
+    def state(self) -> dict[str, Any]:
+        columns = {name: np.array(column[: self._names.used]) for name, column in self._columns().items()}
+        return {"names": self._names.state(), **columns}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._names.restore(state["names"])
+        for name, column in self._columns().items():
+            column[: self._names.used] = array(column.typecode, state[name].tobytes())
+        self._means.clear()
+
+    def _columns(self) -> dict[str, array[Any]]:
+        return {"parent": self._parent, "host": self._host, "count": self._count, "total": self._total}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from scrapy_replica.focus.state import from_pieces, in_pieces
 from scrapy_replica.numeric import FloatArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scrapy_replica.records import Link, Page
 
@@ -19,7 +20,8 @@ class Strategy(ABC):
     Among equal scores the one found first is taken, so a strategy that always answers 0 is breadth-first. The same
     object serves the live scheduler and the simulated visit: it sees pages and links only, never the crawl database,
     a clock or a source of randomness that was not handed in. It is a function of the pages it was shown: the same pages
-    in the same order give the same scores, which is how the state of a crawl that was stopped is had back.
+    in the same order give the same scores, and so do those after a checkpoint to one that loaded it, which is how the
+    state of a crawl that was stopped is had back.
     """
 
     name: ClassVar[str]
@@ -29,7 +31,7 @@ class Strategy(ABC):
     needs_topic: ClassVar[bool] = True
     """Without examples of a topic it has nothing to go by."""
     remembers: ClassVar[bool] = True
-    """Scores depend on earlier pages, so these are kept in the crawl database and shown again on resumption."""
+    """Scores depend on earlier pages: it is saved now and then, and shown the pages since on resumption."""
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: B027 - most strategies need not listen
         """Take note of a fetched *page* of the given *relevance* (0..1); called once a fetch, before its scores."""
@@ -49,3 +51,20 @@ class Strategy(ABC):
         to wait. Far cheaper than rescoring all that waits after every page.
         """
         return None
+
+    def save(self) -> Iterator[bytes]:
+        """Return the state as it is now, in pieces of at most some hundred kB, each made when it is asked for."""
+        return in_pieces(self.state())
+
+    def load(self, pieces: Iterable[bytes]) -> None:
+        """Take what :meth:`save` of another object of the same class returned; this one must be fresh."""
+        self.restore(from_pieces(pieces))
+
+    def state(self) -> dict[str, Any]:
+        """Return what :meth:`restore` takes; parts as :func:`in_pieces` has them, which stay as they are."""
+        if self.remembers:
+            raise NotImplementedError(f"{type(self).__name__} remembers pages and must say how it is saved")
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to take
+        """Take what :meth:`state` returned."""

@@ -18,7 +18,7 @@ MAX_BLOCKS = 200
 
 def block_hash(text: str) -> int:
     """Return the 64-bit mmh3 of a block's *text*, case folded."""
-    return mmh3.hash64(text.casefold(), signed=False)[0]
+    return mmh3.hash64(text.casefold().encode("utf-8", "surrogatepass"), signed=False)[0]
 
 
 class HostBlocks:

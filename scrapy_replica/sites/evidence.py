@@ -101,7 +101,7 @@ def is_same_page(a: PageMark, b: PageMark) -> bool:
 
 
 def _hash32(text: str) -> int:
-    return (mmh3.hash(text, signed=False) or 1) if text else 0
+    return (mmh3.hash(text.encode("utf-8", "surrogatepass"), signed=False) or 1) if text else 0
 
 
 def path_of(url: str) -> str:

@@ -1,10 +1,8 @@
-"""Time and memory of a visited page by strategy, and whether the time grows with the pages visited."""
+"""Time of a visited page by strategy, and whether it grows with the pages visited."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pytest
@@ -53,31 +51,3 @@ def test_cost_per_page(size: int) -> None:
     for name, cost in costs.items():
         over = cost - costs["best-first"]
         print(f"\n{size:>7,} pages  {name:<12} {cost:.3f} ms/page, {over:+.3f} over best-first", end="")
-
-
-def deep_bytes(*roots: object) -> int:
-    """Bytes of all that is reachable from *roots*; every object counts once, classes and functions not at all."""
-    seen: set[int] = set()
-    todo, total = list(roots), 0
-    while todo:
-        one = todo.pop()
-        if id(one) in seen or isinstance(one, type) or callable(one):
-            continue
-        seen.add(id(one))
-        total += sys.getsizeof(one)
-        if isinstance(one, Mapping):
-            todo += [*one.keys(), *one.values()]
-        elif isinstance(one, Iterable) and not isinstance(one, (str, bytes, np.ndarray)):
-            todo += one
-        todo += getattr(one, "__dict__", {}).values()
-    return total
-
-
-@pytest.mark.parametrize("name", ["hmm-dynamic", "context-graph", "link-aware"])
-def test_memory(name: str) -> None:
-    size = SIZES[-1]
-    found, is_relevant = web(size)
-    strategy = make(name, 0, words())
-    order = visit(found, strategy, np.where(is_relevant, 0.9, 0.05))
-    each = deep_bytes(strategy) / len(order)
-    print(f"\n{size:>7,} pages of {LINKS} links  {name:<12} {each:,.0f} bytes/page", end="")

@@ -10,7 +10,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.relevance import Relevance
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.sqlite.visits import Visit
+from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategy import Strategy
@@ -27,25 +27,27 @@ best-first-anchors, 166 with best-first, 41 to 86 with link-aware."""
 
 
 class Guide:
-    """Shows the strategy each page once, in one order, and keeps that order, so that it can be shown again.
+    """Shows the strategy each page once, in one order, and keeps what is needed to have its state back.
 
-    A strategy is a function of the pages that it was shown. At the end of the warm-up, when the relevance model is
-    learnt anew, a fresh strategy is shown the warm-up's pages with their new relevance; when a crawl is resumed, one is
-    shown all pages of the crawl database. Rows are written in the transaction of their page, at the same cost for every
-    page; strategies that do not remember pages need none after the warm-up.
+    At the end of the warm-up, when the relevance model is learnt anew, a fresh strategy is shown the warm-up's pages
+    with their new relevance. Later a strategy that remembers pages is saved now and then (``Visits.is_due``), piece by
+    piece between pages, and when a crawl is resumed a fresh one loads that checkpoint and is shown the pages since.
+    Rows are written in the transaction of their page; strategies that do not remember pages need none after the
+    warm-up.
     """
 
     def __init__(self, config: Config, db: CrawlDB) -> None:
-        self._config, self._db = config, db
+        self._config, self._visits = config, db.visits
         self.relevance = Relevance(db)
         self._strategy = self._new_strategy()
         self._last: Page | None = None
         self._early: list[Visit] = []
+        self._best: dict[str, float] = {}
         self._moved: dict[str, float] = {}
         self.shown = 0
         """Pages that the strategy was shown; while it stands still, so do the present scores."""
         self.is_warming_up = self._strategy.warms_up and db.pages.count(config.warmup_pages) < config.warmup_pages
-        self._replay()
+        self._resume()
 
     def _new_strategy(self) -> Strategy:
         config = self._config
@@ -64,35 +66,50 @@ class Guide:
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
-    def _replay(self) -> None:
-        for count, visit in enumerate(self._db.visits, 1):
+    def _resume(self) -> None:
+        if (pieces := self._visits.checkpoint(self._strategy.name)) is not None:
+            self._strategy.load(pieces)
+        for count, visit in enumerate(self._visits.tail(), 1):
             if count == 1:
-                logger.info("Showing the strategy the pages of the crawl so far")
+                logger.info("Showing the strategy the pages since its checkpoint")
             if self.is_warming_up:
-                self._early.append(visit)
-            self._show(visit)
+                self._warm_up(visit)
+            else:
+                self._show(visit)
 
     def _show(self, visit: Visit) -> list[float]:
         self.shown += 1
-        if visit.relevance is not None:
+        if visit.relevance is not None or self._last is None:
             self._last = Page(visit.url, host_of(visit.url), terms=visit.terms)
-            self._strategy.visited(self._last, visit.relevance)
-        assert self._last is not None
+            self._strategy.visited(self._last, visit.relevance or 0.0)
         scores: list[float] = self._strategy.scores(self._last, visit.links).tolist()
         self._moved = self._strategy.rescored()
         return scores
 
+    def _warm_up(self, visit: Visit) -> None:
+        """Show a page of the warm-up and keep it, and the best score of each link so far."""
+        self._early.append(visit)
+        for link, score in zip(visit.links, self._show(visit), strict=True):
+            self._best[link.url] = max(score, self._best.get(link.url, score))
+        self._best |= {url: score for url, score in self._moved.items() if url in self._best}
+
     def scores(self, page: Page, relevance: float, links: Sequence[Link]) -> tuple[list[float], dict[str, float]]:
         """Show the strategy a *page* and return the scores of its *links*, and new ones of URLs found earlier.
 
-        More links of the page shown last may follow in a second call.
+        In the warm-up all scores are 0, so that the order is that of discovery. More links of the page shown last may
+        follow in a second call.
         """
         is_same = self._last is not None and page.url == self._last.url
         visit = Visit(page.url, None, {}, links) if is_same else Visit(page.url, relevance, page.terms, links)
         if self.is_warming_up:
-            self._early.append(visit)
-        if self.is_warming_up or self._strategy.remembers:
-            self._db.visits.add(visit)
+            self._visits.add(visit)
+            self._warm_up(visit)
+            return [0.0] * len(links), {}
+        if self._strategy.remembers:
+            if self._visits.is_due and not is_same:
+                self._visits.begin(self._strategy.name, self._strategy.save())
+            self._visits.add(visit)
+            self._visits.work()
         return self._show(visit), self._moved
 
     def scores_now(self, urls: Sequence[str]) -> list[float] | None:
@@ -103,21 +120,23 @@ class Guide:
         return None if scores is None else scores.tolist()
 
     def end_warmup(self) -> dict[str, float]:
-        """Learn the topic anew and show a fresh strategy the warm-up's pages; return URL -> its best score."""
+        """Learn the topic anew and show a fresh strategy the warm-up's pages.
+
+        Return URL -> best score of the links shown so far, but for those that score 0, as they do already.
+        """
         self.is_warming_up = False
         early, self._early = self._early, []
-        best: dict[str, float] = {}
         if self.relevance.relearn([visit.terms for visit in early if visit.relevance is not None]):
-            self._strategy, self._last = self._new_strategy(), None
+            self._strategy, self._last, self._best = self._new_strategy(), None, {}
             early = [self._judged_again(visit) for visit in early]
             for visit in early:
-                for link, score in zip(visit.links, self._show(visit), strict=True):
-                    best[link.url] = max(score, best.get(link.url, score))
-                best |= {url: score for url, score in self._moved.items() if url in best}
-        self._db.visits.clear()
+                self._warm_up(visit)
+        self._early = []
+        self._visits.clear()
         for visit in early if self._strategy.remembers else ():
-            self._db.visits.add(visit)
-        return best
+            self._visits.add(visit)
+        best, self._best = self._best, {}
+        return {url: score for url, score in best.items() if score}
 
     def _judged_again(self, visit: Visit) -> Visit:
         if visit.relevance is None:

@@ -45,8 +45,9 @@ def content_of(page: Page, min_words: int) -> int | None:
         own = form_of(page.url)
         language = next((lang for lang, url in page.alternates if lang != "x-default" and form_of(url) == own), "")
     bag = " ".join(sorted(page.text.split()))
-    number = mmh3.hash64(f"{page.title}\n{bag}", signed=False)[0] >> 1
-    return number & ~_LANGUAGE | mmh3.hash(language, signed=False) & _LANGUAGE
+    # mmh3 kills the process over a str that is no UTF-8.
+    number = mmh3.hash64(f"{page.title}\n{bag}".encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
+    return number & ~_LANGUAGE | mmh3.hash(language.encode("utf-8", "surrogatepass"), signed=False) & _LANGUAGE
 
 
 def name_of(form: str) -> str:

@@ -77,11 +77,15 @@ CREATE TABLE pages (
 CREATE INDEX signatures ON pages (signature) WHERE signature IS NOT NULL;
 CREATE INDEX simhashes ON pages (simhash, host) WHERE simhash IS NOT NULL;
 CREATE INDEX pages_of_host ON pages (host, fetched_at);
-CREATE TABLE visits (                 -- what the strategy was shown, in this order
+CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,
     relevance REAL,                   -- NULL: more links of the page before
     body BLOB NOT NULL                -- zlib of JSON: terms, their counts, URL and text of each link in turn
+);
+CREATE TABLE checkpoints (            -- the state of the strategy in pieces; meta tells which of them are one
+    id INTEGER PRIMARY KEY,
+    piece BLOB NOT NULL               -- zlib of NPZ
 );
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY,

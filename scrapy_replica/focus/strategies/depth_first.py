@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import FloatArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scrapy_replica.records import Link, Page
 
@@ -32,3 +32,9 @@ class DepthFirst(Strategy):
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - see the class
         return np.full(len(links), float(self._visited))
+
+    def state(self) -> dict[str, Any]:
+        return {"visited": self._visited}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._visited = state["visited"]

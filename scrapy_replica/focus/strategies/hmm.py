@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from scrapy_replica.focus.context import IS_RELEVANT, ContextGraph
-from scrapy_replica.focus.frontier import UrlIds
+from scrapy_replica.focus.distances import nearness
 from scrapy_replica.focus.hmm import HMM, SecondOrderHMM
-from scrapy_replica.focus.layers import LayerBayes, nearness
-from scrapy_replica.focus.state import pack, unpack
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.numeric import FloatArray
+from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from scrapy_replica.focus.known_graph import KnownGraph
     from scrapy_replica.records import Link, Page
 
 ALPHA = 0.25
@@ -27,8 +26,6 @@ MAX_DISTANCE = 6
 """With 3 instead of 6 the same mean is .953. What did not help, with a weight of .5, one on top of the other: links
 inherit a state that they made known themselves .952, the mean state instead of the likeliest .948, relevance as a
 second observation .946, waiting links moved when the state of their page changes .947."""
-NEVER_RAISED = -1e9
-"""Score of a link that was found before, where the first parent stays."""
 KNOWN = 50.0
 """Log odds by which a page of known state prefers it: e**50, not infinity, so that chains stay finite."""
 
@@ -40,8 +37,8 @@ class HmmStatic(Strategy):
     A relevant page has delta 0; it starts a back-crawl that gives its visited ancestors their true state, and the layer
     model and the HMM follow at once. Before the first relevant page the order is best-first.
 
-    *alpha* is a, *max_distance* d, *is_tfidf* whether the 40 terms of a page are chosen by TF-IDF or TF. Memory: 2 kB
-    a visited page of 12 links, 330 bytes a URL found (measured at 100,000 pages); at most ``frontier.MOST_URLS`` URLs.
+    *alpha* is a, *max_distance* d, *is_tfidf* whether the 40 terms of a page are chosen by TF-IDF or TF. Memory: 12
+    bytes a URL and 60 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 160 MB.
     """
 
     name: ClassVar[str] = "hmm-static"
@@ -54,18 +51,19 @@ class HmmStatic(Strategy):
         alpha: float = ALPHA,
         max_distance: int = MAX_DISTANCE,
         is_tfidf: bool = True,
-        urls: UrlIds | None = None,
+        graph: KnownGraph | None = None,
     ) -> None:
         if not 0.0 <= alpha <= 1.0:
             raise ValueError(f"alpha weighs two shares and lies within 0..1, not {alpha}")
         self.alpha = alpha
         self.max_distance = max_distance
-        self.graph = ContextGraph(max_distance, self._new_hmm(max_distance + 1), is_tfidf)
-        self._urls = urls or UrlIds()
-        self._deltas: dict[int, FloatArray] = {}
-        self._parent: dict[int, int] = {}
-        self._inherited: dict[int, float] = {}
-        self._page = 0
+        self.context = ContextGraph(max_distance, self._new_hmm(max_distance + 1), is_tfidf, graph)
+        self.graph = self.context.graph
+        self._shape = (max_distance + 1,) * self.context.hmm.order
+        self.graph.urls.add_column("parent", np.int32)
+        self.graph.urls.add_column("inherited", np.float64)
+        self.graph.pages.add_column("parent", np.int32)
+        self.graph.pages.add_column("delta", np.float64, math.prod(self._shape))
         self._sigma = 0.0
         self.nearness = 0.0
 
@@ -74,67 +72,68 @@ class HmmStatic(Strategy):
 
     def visited(self, page: Page, relevance: float) -> None:
         relevance = relevance if math.isfinite(relevance) else 0.0
-        number = self._page = self._urls.id_of(page.url)
-        observation, changed = self.graph.visit(number, page.terms, relevance)
+        observation, changed = self.context.visit(page.url, page.terms, relevance)
         self._give_states(changed)
-        if relevance > IS_RELEVANT:
-            self._deltas[number] = self._known(0)
-            distance = 0
-        else:
-            self._deltas[number] = self._infer(number, observation)
-            distance = self.graph.hmm.state(self._deltas[number])
+        row = self.graph.pages.row(self.graph.page)
+        parent = self.graph.urls["parent"][self.graph.urls.row(self.graph.urls.find(page.url))]
+        self.graph.pages["parent"][row] = parent
+        delta = self._known(0) if relevance > IS_RELEVANT else self._infer(int(parent), observation)
+        self.graph.pages["delta"][row] = delta.ravel()
         self._sigma, self.nearness = relevance, 0.0
-        if self.graph.is_trained:
+        if self.context.is_trained:
+            distance = 0 if relevance > IS_RELEVANT else self.context.hmm.state(delta)
             self.nearness = nearness(distance, self.max_distance)
             self._sigma = self.alpha * self.nearness + (1.0 - self.alpha) * relevance
-        self._count_path(number)
+        self._count_path(row)
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
-        return self.inherit([self._urls.id_of(link.url) for link in links])
+        return self.inherit(self.graph.link([link.url for link in links]))
 
-    def inherit(self, numbers: Sequence[int]) -> FloatArray:
-        """Enter the links of the page visited last, given by the numbers of their URLs, and return their scores."""
-        self._give_states(self.graph.link(self._page, numbers))
-        scores = np.full(len(numbers), self._sigma)
-        for place, number in enumerate(numbers):
-            inherited = self._inherited.get(number)
-            if inherited is None or (self.is_dynamic and self._sigma > inherited):
-                self._inherited[number] = self._sigma
-                if number not in self._deltas:
-                    self._parent[number] = self._page
-            else:
-                scores[place] = NEVER_RAISED if not self.is_dynamic else self._sigma
-        return scores
+    def inherit(self, numbers: IntArray) -> FloatArray:
+        """Return the scores of URLs that the page visited last links to, given by their *numbers*."""
+        self._give_states(self.context.link(numbers))
+        urls = self.graph.urls
+        rows = urls.rows(numbers)
+        inherited, parents = urls["inherited"][rows], urls["parent"][rows]
+        is_better = (parents == 0) | (self.is_dynamic & (self._sigma > inherited))
+        urls.write("inherited", rows, np.where(is_better, self._sigma, inherited))
+        urls.write("parent", rows, np.where(is_better & (urls["page"][rows] == 0), self.graph.page, parents))
+        return np.where(is_better | self.is_dynamic, self._sigma, inherited)
 
-    def save_models(self) -> bytes:
-        """Return the layer model and the HMM as NPZ, for another crawl of the same topic to begin with."""
-        graph = self.graph
-        return pack({"hmm": graph.hmm.to_dict(), "bayes": graph.bayes.save(), "terms": graph.terms.state()})
-
-    def load_models(self, state: bytes) -> None:
-        """Begin with the models that :meth:`save_models` returned. Raises ``ValueError`` for another distance."""
-        parts = unpack(state)
-        self.graph.hmm.restore(parts["hmm"])
-        self.graph.bayes = LayerBayes.load(parts["bayes"])
-        self.graph.terms.restore(parts["terms"])
-
-    def _infer(self, number: int, observation: int) -> FloatArray:
-        parent = self._deltas.get(self._parent.get(number, -1))
-        hmm = self.graph.hmm
-        return hmm.start(observation) if parent is None else hmm.step(parent, observation)
+    def _infer(self, parent: int, observation: int) -> FloatArray:
+        hmm, row = self.context.hmm, self.graph.pages.row(parent)
+        if not row:
+            return hmm.start(observation)
+        return hmm.step(self.graph.pages["delta"][row].reshape(self._shape), observation)
 
     def _known(self, state: int) -> FloatArray:
-        shape = (self.max_distance + 1,) * self.graph.hmm.order
-        delta = np.full(shape, -KNOWN)
+        delta = np.full(self._shape, -KNOWN)
         delta[..., state] = 0.0
         return delta
 
     def _give_states(self, changed: Sequence[int]) -> None:
         for number in changed:
-            self._deltas[number] = self._known(self.graph.distances[number])
+            known = self._known(self.context.distances[number])
+            self.graph.pages["delta"][self.graph.pages.row(number)] = known.ravel()
 
-    def _count_path(self, number: int) -> None:
+    def _count_path(self, row: int) -> None:
         """Count what the crawl path to the page says; links are counted by the context graph."""
+
+    def state(self) -> dict[str, Any]:
+        return {"graph": self.graph.state(), **self.own_state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.graph.restore(state["graph"])
+        self.restore_own(state)
+
+    def own_state(self) -> dict[str, Any]:
+        """Return the state without that of the graph, which may be shared."""
+        return {"context": self.context.state(), "sigma": self._sigma, "nearness": self.nearness}
+
+    def restore_own(self, state: Mapping[str, Any]) -> None:
+        """Take what :meth:`own_state` returned."""
+        self.context.restore(state["context"])
+        self._sigma, self.nearness = state["sigma"], state["nearness"]
 
 
 class HmmDynamic(HmmStatic):
@@ -156,10 +155,10 @@ class HmmSecondOrder(HmmDynamic):
     def _new_hmm(self, states: int) -> HMM:
         return SecondOrderHMM(states, states)
 
-    def _count_path(self, number: int) -> None:
-        parent = self._parent.get(number)
-        grandparent = self._parent.get(parent) if parent is not None else None
-        if parent is None or grandparent is None:
-            return
-        layers = (self.graph.distances[page] for page in (grandparent, parent, number))
-        self.graph.hmm.count_transition(*layers)
+    def _count_path(self, row: int) -> None:
+        pages = self.graph.pages
+        parent = pages.row(int(pages["parent"][row]))
+        grandparent = pages.row(int(pages["parent"][parent]))
+        if parent and grandparent:
+            layers = (int(pages["distance"][each]) for each in (grandparent, parent, row))
+            self.context.hmm.count_transition(*layers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.lsi import CLUSTERS, Clusters
@@ -30,7 +30,7 @@ class HmmLiu(HmmStatic):
         super().__init__(alpha, max_distance, is_tfidf)
         self._sample: list[tuple[int, Mapping[str, int]]] = []
         self._clusters: Clusters | None = None
-        self.graph.observe = self._observe
+        self.context.observe = self._observe
 
     def _new_hmm(self, states: int) -> HMM:
         return HMM(states, CLUSTERS)
@@ -38,17 +38,26 @@ class HmmLiu(HmmStatic):
     def visited(self, page: Page, relevance: float) -> None:
         super().visited(page, relevance)
         if self._clusters is None:
-            self._sample.append((self._page, page.terms))
+            self._sample.append((self.graph.page, page.terms))
             if len(self._sample) >= SAMPLE:
                 self._cluster()
 
     def _cluster(self) -> None:
-        self._clusters = Clusters([terms for _, terms in self._sample])
-        self.graph.hmm.forget_observations()
+        self._clusters = Clusters.of([terms for _, terms in self._sample])
+        self.context.hmm.forget_observations()
         for number, terms in self._sample:
-            self.graph.observations[number] = observation = self._clusters(terms)
-            self.graph.hmm.count_observation(self.graph.distances[number], observation)
+            self.context.observed(number, self._clusters(terms))
         self._sample.clear()
 
     def _observe(self, terms: Mapping[str, int]) -> int:
         return 0 if self._clusters is None else self._clusters(terms)
+
+    def own_state(self) -> dict[str, Any]:
+        sample = [[number, dict(terms)] for number, terms in self._sample]
+        clusters = self._clusters.state() if self._clusters else {}
+        return {**super().own_state(), "sample": sample, "clusters": clusters}
+
+    def restore_own(self, state: Mapping[str, Any]) -> None:
+        super().restore_own(state)
+        self._sample = [(number, terms) for number, terms in state["sample"]]
+        self._clusters = Clusters(**state["clusters"]) if "clusters" in state else None

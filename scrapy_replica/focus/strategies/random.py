@@ -31,4 +31,5 @@ class Random(Strategy):
         self.seed = seed
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the URL alone decides
-        return np.array([mmh3.hash(link.url, self.seed, signed=False) / 2**32 for link in links], dtype=np.float64)
+        urls = (link.url.encode("utf-8", "surrogatepass") for link in links)
+        return np.array([mmh3.hash(url, self.seed, signed=False) / 2**32 for url in urls], dtype=np.float64)

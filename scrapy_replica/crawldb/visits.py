@@ -1,0 +1,73 @@
+"""What a store keeps for strategies that remember pages: a checkpoint, and the pages shown since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from scrapy_replica.records import Link
+
+
+class Visit(NamedTuple):
+    """A page as a strategy sees it."""
+
+    url: str
+    relevance: float | None
+    """0..1; ``None`` where more links of the page before this row were scored."""
+    terms: Mapping[str, int]
+    links: Sequence[Link]
+    """URL and anchor text of those that may be followed; their other fields are not kept."""
+
+
+class Visits(Protocol):
+    """Visits in the order in which the strategy was shown them, those before its checkpoint left out."""
+
+    @property
+    def is_due(self) -> bool:
+        """A checkpoint is worth its price by now."""
+
+    def add(self, visit: Visit) -> None:
+        """Append a visit, in the transaction of the page."""
+
+    def begin(self, strategy: str, pieces: Iterator[bytes]) -> None:
+        """Make a checkpoint of all visits so far: the state of the *strategy* of that name, as it is now.
+
+        *pieces* are taken one by one by :meth:`work`; until the last is written the checkpoint before it holds.
+        """
+
+    def work(self) -> None:
+        """Write a piece of a checkpoint, or delete some of what it made needless; called once a page."""
+
+    def checkpoint(self, strategy: str) -> Iterable[bytes] | None:
+        """Return the pieces of the last checkpoint, ``None`` if there is none of the *strategy* of that name."""
+
+    def tail(self) -> Iterator[Visit]:
+        """Yield the visits since the last checkpoint."""
+
+    def clear(self) -> None:
+        """Delete all visits; called before there is a checkpoint."""
+
+
+class NoVisits:
+    """Keeps nothing: what a store that does not outlive its process has."""
+
+    is_due = False
+
+    def add(self, visit: Visit) -> None:
+        """Do nothing."""
+
+    def begin(self, strategy: str, pieces: Iterator[bytes]) -> None:
+        """Do nothing."""
+
+    def work(self) -> None:
+        """Do nothing."""
+
+    def checkpoint(self, strategy: str) -> None:
+        """Return ``None``."""
+
+    def tail(self) -> Iterator[Visit]:
+        """Yield nothing."""
+        return iter(())
+
+    def clear(self) -> None:
+        """Do nothing."""
