@@ -96,9 +96,7 @@ class SmallWeb:
 def quirks(n: int, number: int, *, is_storable: bool, is_slow: bool) -> st.SearchStrategy[dict[str, Any]]:
     """What is not ordinary about node *number* of *n*: few things at a time, so that a web that fails shrinks fast."""
     numbers = st.lists(st.integers(0, n - 1), min_size=1, max_size=2).map(tuple)
-    groups = [(kind, group) for kind in ("same", "near", "short") for group in (0, 1)]
     one_of: dict[str, st.SearchStrategy[Any]] = {
-        "content": st.sampled_from(groups),
         "is_titled": st.just(True),
         "made": numbers,
         "leaves": st.integers(1, 2),
@@ -113,7 +111,7 @@ def quirks(n: int, number: int, *, is_storable: bool, is_slow: bool) -> st.Searc
         one_of["is_slow"] = st.just(True)
     if number < n - 1:
         one_of["again"] = st.integers(number + 1, n - 1)
-    pairs = st.sampled_from([*one_of, "content"]).flatmap(lambda name: st.tuples(st.just(name), one_of[name]))
+    pairs = st.sampled_from(list(one_of)).flatmap(lambda name: st.tuples(st.just(name), one_of[name]))
     return st.lists(pairs, max_size=4).map(dict)
 
 
@@ -124,6 +122,9 @@ def small_webs(draw: st.DrawFn, *, is_storable: bool = False, is_slow: bool = Tr
     numbers = st.integers(0, n - 1)
     # Two of three nodes are pages: otherwise most webs would end at their first.
     kinds = st.sampled_from(["page"] * 12 + ["moved", "kept", "missing", "broken", "refused", "flaky"])
+    contents = st.sampled_from([("own", 0)] * 3 + [("same", 0)] * 2 + [("same", 1), ("near", 0), ("short", 0)])
+    # Every node is linked from one before it: otherwise few would be reached.
+    parents = [draw(st.integers(0, number - 1)) for number in range(1, n)]
     nodes = []
     for number in range(n):
         quirk = dict(draw(quirks(n, number, is_storable=is_storable, is_slow=is_slow)))
@@ -132,8 +133,9 @@ def small_webs(draw: st.DrawFn, *, is_storable: bool = False, is_slow: bool = Tr
         kind = draw(kinds) if number else "page"
         if kind in {"moved", "kept"}:
             quirk["target"] = draw(numbers)
-        links = tuple(draw(st.lists(numbers, max_size=5)))
-        nodes.append(Node(kind, draw(st.integers(0, 2)), links=links, **quirk))
+        links = [child for child, parent in enumerate(parents, 1) if parent == number]
+        links += draw(st.lists(numbers, max_size=3))
+        nodes.append(Node(kind, draw(st.integers(0, 2)), content=draw(contents), links=tuple(links), **quirk))
     starts = draw(st.lists(st.tuples(numbers, st.booleans()), max_size=2))
     return SmallWeb(tuple(nodes), ((0, True), *starts))
 
