@@ -25,6 +25,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.decision import FETCH
+from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.sites.aliases import Aliases
 
@@ -277,8 +278,9 @@ class TestTurning:
 class TestPorts:
     async def test_a_link_to_another_port_does_not_steer_rewrites(self):
         db = SqliteCrawlDB(None)
-        replicas = Replicas(Config(), db, lambda: 0.0)
+        replicas = Replicas(Config(), db, lambda: 0.0, NearDuplicates())
         for url in ("http://a.example:8080/x", "https://a.example/x", "http://b.example/x", "http://b.example:8080/x"):
+            db.discover(NewUrl(url, host_of(url), hash(url)))
             replicas.known(url, host_of(url))
         db.verdicts.order("b.example", "a.example")
         replicas.obey()
