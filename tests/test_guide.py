@@ -17,7 +17,7 @@ from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import state, strategies
@@ -219,9 +219,15 @@ def visits_kept(path):
         return db.execute("SELECT COUNT(*) FROM visits").fetchone()[0]
 
 
+def job(folder, name):
+    """A JOBDIR."""
+    (folder / name).mkdir(exist_ok=True)
+    return folder / name
+
+
 def left_behind(folder):
-    """What a killed process leaves, as another file."""
-    old, new = sqlite3.connect(folder / "a.sqlite"), sqlite3.connect(folder / "b.sqlite")
+    """What a killed process leaves of job a, as job b."""
+    old, new = (sqlite3.connect(job(folder, name) / FILE_NAME) for name in "ab")
     with contextlib.closing(old), contextlib.closing(new):
         old.backup(new)
 
@@ -231,7 +237,7 @@ class TestResumed:
     def test_a_killed_crawl_goes_on_with_the_same_scores(self, name, tmp_path):
         """What was committed is all that a killed process leaves; later pages are not told of."""
         config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
-        db = SqliteCrawlDB(tmp_path / "a.sqlite")
+        db = SqliteCrawlDB(job(tmp_path, "a"))
         guide = Guide(config, db)
         guide.relevance.learn(lambda _: fitted())
         undisturbed_db = SqliteCrawlDB(None)
@@ -244,7 +250,7 @@ class TestResumed:
             if number == 59:
                 db.commit()
                 left_behind(tmp_path)
-        again = Guide(config, SqliteCrawlDB(tmp_path / "b.sqlite"))
+        again = Guide(config, SqliteCrawlDB(job(tmp_path, "b")))
         after = random_page(1000)
         assert again.scores(after, 0.7, after.links) == undisturbed.scores(after, 0.7, after.links)
         urls = [link.url for link in random_page(7).links]
@@ -257,7 +263,7 @@ class TestResumed:
         config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
         undisturbed = Guide(config, SqliteCrawlDB(None))
         undisturbed.relevance.learn(lambda _: fitted())
-        db = SqliteCrawlDB(tmp_path / "a.sqlite")
+        db = SqliteCrawlDB(job(tmp_path, "a"))
         guide = Guide(config, db)
         guide.relevance.learn(lambda _: fitted())
         kept = []
@@ -267,11 +273,11 @@ class TestResumed:
             assert guide.scores(shown, relevance, shown.links) == expected
             if number in {15, 40, 75, 180, 300}:
                 db.commit()
-                kept.append(visits_kept(tmp_path / "a.sqlite"))
+                kept.append(visits_kept(tmp_path / "a" / FILE_NAME))
                 left_behind(tmp_path)
                 db.close()
-                (tmp_path / "b.sqlite").replace(tmp_path / "a.sqlite")
-                db = SqliteCrawlDB(tmp_path / "a.sqlite")
+                (tmp_path / "b" / FILE_NAME).replace(tmp_path / "a" / FILE_NAME)
+                db = SqliteCrawlDB(job(tmp_path, "a"))
                 guide = Guide(config, db)
         db.close()
         assert kept[0] == 16
@@ -296,14 +302,14 @@ class TestResumed:
         connection.close()
 
     def test_more_links_of_the_page_shown_last(self, recorded, tmp_path):
-        db = SqliteCrawlDB(tmp_path / "a.sqlite")
+        db = SqliteCrawlDB(job(tmp_path, "a"))
         guide = Guide(Config(strategy="recorded", warmup_pages=0), db)
         one, other = random_page(1), random_page(2)
         for shown, links in ((one, one.links[:4]), (one, one.links[4:]), (other, ()), (one, one.links[:1])):
             guide.scores(shown, 0.5, links)
         db.commit()
         left_behind(tmp_path)
-        Guide(Config(strategy="recorded", warmup_pages=0), SqliteCrawlDB(tmp_path / "b.sqlite"))
+        Guide(Config(strategy="recorded", warmup_pages=0), SqliteCrawlDB(job(tmp_path, "b")))
         assert recorded[0] == recorded[1]
         assert len(pages_of(recorded[0])) == 3
         db.close()
@@ -357,18 +363,6 @@ class TestPresentScores:
         result = await crawl(TopicSpider, html, more, seeds=urls[0])
         assert len(expected) > 40
         assert result.urls == expected
-
-    async def test_priority_and_demotion_stay(self):
-        db = SqliteCrawlDB(None)
-        from scrapy_replica.crawl.links.heads import own_score
-        from scrapy_replica.crawldb.sqlite.database import NewUrl
-
-        for place, score in enumerate((2e6 + 3.0, -1e9 + 0.25, 0.5)):
-            db.discover(NewUrl(f"http://a.example/{place}", "a.example", place + 1, score))
-        heads = db.heads(8)
-        assert [round(own_score(head), 6) for head in heads] == [3.0, 0.5, 0.25]
-        db.set_scores(heads[0].host_id, {head.id: head.score - own_score(head) - 1.5 for head in heads})
-        assert [round(head.score) for head in db.heads(8)] == [round(2e6 - 1.5), -2, round(-1e9 - 1.5)]
 
 
 FOCUSED = ["best-first", "best-first-anchors", "hmm-dynamic", "link-aware"]

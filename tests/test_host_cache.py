@@ -18,8 +18,9 @@ from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.urls import dust, guard
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawldb.sqlite.database import NewUrl, SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.pages import Fetched
+from scrapy_replica.crawldb.contract import NewUrl
+from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.sites import candidates
@@ -99,7 +100,7 @@ class TestBudgets:
         live.bars("http://a.example/", "a.example")
         for number, is_news in enumerate([True, None, False] * 60):
             url = f"http://a.example/{'cal' if number % 2 else 'x'}/{number}"
-            url_id = db.discover(NewUrl(url, "a.example", number))[0]
+            url_id = db.urls.discover([NewUrl(url, "a.example", number)])[0][0]
             db.pages.enter(Fetched(url_id, next(times), 200, is_news=is_news))
             live.count(url, "a.example", is_novel=is_news)
         again = Guard(Config(), db.pages)
@@ -119,7 +120,7 @@ class TestTakenBack:
         rooms = (
             Guard(config, db.pages),
             replicas,
-            Dust(config, db, float, db.ledger),
+            Dust(config, db, float),
             Repetition(db.blocks),
             Forms(db.forms),
         )

@@ -373,8 +373,8 @@ class TestRestart:
         import_rule(tmp_path, name)
         result = await run(web, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 40})
         live = result.spider.crawler.get_extension(extension.ReplicaExtension).crawl
-        db = SqliteCrawlDB(tmp_path / FILE_NAME)
-        again = Dust(live.config, db, now=float, saved=db.ledger)
+        db = SqliteCrawlDB(tmp_path, "topic")
+        again = Dust(live.config, db, now=float)
         urls = [f"{TOP}a/{number}{query}" for number in range(N) for query in ("", f"?{name}=x")]
         hits = [live.dust.hit(url, "a.example") for url in urls]
         assert [again.hit(url, "a.example") for url in urls] == hits

@@ -23,6 +23,7 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawldb.contract import NewUrl, State
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.reader import open_orders
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.decision import FETCH
 from scrapy_replica.pages.near_duplicates import NearDuplicates
@@ -157,10 +158,9 @@ class TestCopies:
 
 
 def order(job, host, keeper):
-    db = SqliteCrawlDB(Path(job), "topic")
-    db.verdicts.order(host, keeper)
-    db.commit()
-    db.close()
+    SqliteCrawlDB(Path(job), "topic").close()
+    with open_orders(Path(job) / FILE_NAME) as orders:
+        orders.block(host, keeper)
 
 
 class TestRestart:
@@ -276,13 +276,13 @@ class TestTurning:
 
 
 class TestPorts:
-    async def test_a_link_to_another_port_does_not_steer_rewrites(self):
-        db = SqliteCrawlDB(None)
+    async def test_a_link_to_another_port_does_not_steer_rewrites(self, tmp_path):
+        order(tmp_path, "b.example", "a.example")
+        db = SqliteCrawlDB(tmp_path, "topic")
         replicas = Replicas(Config(), db, lambda: 0.0, NearDuplicates())
         for url in ("http://a.example:8080/x", "https://a.example/x", "http://b.example/x", "http://b.example:8080/x"):
-            db.discover(NewUrl(url, host_of(url), hash(url)))
+            db.urls.discover([NewUrl(url, host_of(url), hash(url))])
             replicas.known(url, host_of(url))
-        db.verdicts.order("b.example", "a.example")
         replicas.obey()
         block = replicas.block_of("http://b.example/x", "b.example")
         assert block is not None

@@ -17,8 +17,9 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawldb.contract import Found, NewUrl
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, NewUrl, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Page
 
 HOSTS, PAGES, URLS = (int(os.environ.get(name, n)) for name, n in (("HOSTS", 10_000), ("PAGES", 10), ("URLS", 100)))
@@ -62,14 +63,13 @@ class Rooms:
         self.duplicates = Duplicates(self.db.pages, config)
         self.guard = Guard(config, self.db.pages)
         self.replicas = Replicas(config, self.db, time.time, self.duplicates.index)
-        self.dust = Dust(config, self.db, time.time, self.db.ledger)
+        self.dust = Dust(config, self.db, time.time)
 
     def know(self, url: str, host: str) -> int:
-        found = self.db.discover(NewUrl(url, host, hash(url)))
-        if found is not None:
+        url_id, found = self.db.urls.discover([NewUrl(url, host, hash(url))])[0]
+        if found is Found.NEW:
             self.replicas.known(url, host)
-            return found[0]
-        return self.db.find(hash(url))[0]
+        return url_id
 
     def observe(self, page: Page, links: list[str]) -> None:
         for url in links:
@@ -87,13 +87,13 @@ class Rooms:
         self.replicas.observe(page, url_id)
         self.dust.observe(page, url_id, twin)
         self.replicas.work()
-        self.db.finish(url_id)
+        self.db.urls.finish([url_id])
         self.db.commit()
 
 
 def test_memory(tmp_path, capsys):
     before = resident_mb()
-    rooms = Rooms(tmp_path / FILE_NAME)
+    rooms = Rooms(tmp_path)
     rooms.duplicates.index.extend(np.random.default_rng(7).integers(0, 2**64, FINGERPRINTS, dtype=np.uint64))
     lines = [f"index of {FINGERPRINTS:,} fingerprints: {resident_mb() - before:.0f} MB"]
     times = []
@@ -115,7 +115,7 @@ def test_memory(tmp_path, capsys):
     lines.append(f"longest {ranked[-1]:.0f} ms, 99.9th percentile {np.quantile(ranked, 0.999):.1f} ms")
     rooms.db.close()
     start = time.process_time()
-    rooms = Rooms(tmp_path / FILE_NAME)
+    rooms = Rooms(tmp_path)
     lines.append(f"opened in {time.process_time() - start:.2f} s")
     with capsys.disabled():
         print("", *lines, sep="\n")
