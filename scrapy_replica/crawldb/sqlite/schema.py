@@ -42,6 +42,7 @@ CREATE TABLE urls (
 );
 CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id) WHERE state = 0;
 CREATE INDEX leased ON urls (id) WHERE state = 1;
+CREATE INDEX with_payload ON urls (id) WHERE state = 0 AND payload IS NOT NULL;
 CREATE TABLE saved (                  -- what stands in the place of URLs that were dropped or demoted
     url INTEGER NOT NULL,             -- urls.id
     cause TEXT NOT NULL,              -- rule 12, host a.example, or the reason
