@@ -69,7 +69,7 @@ class Connection:
         self._execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         # What a savepoint may have to take back is else written to a file: 0.1 ms for a page of 20 links.
         self._execute("PRAGMA temp_store = MEMORY")
-        self._execute("PRAGMA wal_autocheckpoint = 10000")
+        self._execute("PRAGMA wal_autocheckpoint = 500")
 
     def _create(self) -> None:
         # In one transaction, lest a kill leave a file that is refused for ever.
