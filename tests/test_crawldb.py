@@ -12,9 +12,9 @@ from crawldb_contract import CrawlDBContract, CrawlDBMachine, StoredContract, St
 from hypothesis import HealthCheck, settings
 
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.lock import LOCK_NAME
-from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.decision import Action, Decision, Reason
 
 SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
