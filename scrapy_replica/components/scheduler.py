@@ -32,9 +32,6 @@ logger = logging.getLogger(__name__)
 START = 0x5354415254
 """Mixed into the key of start requests."""
 
-RUN = "run"
-"""Under which the store counts the runs of a job."""
-
 
 class ReplicaScheduler(BaseScheduler):
     """Gives out the crawl database's best URL whose host is ready.
@@ -49,8 +46,8 @@ class ReplicaScheduler(BaseScheduler):
         self._urls = extension.crawl.store.urls
         extension.has_frontier = True
         self._leases: list[Request] = []
-        self._started: set[int] = set()
-        """Keys of the start requests of this run."""
+        self._begun: set[int] = set()
+        """Keys of the start requests that no earlier run knew."""
         self._timer: CallLaterResult | None = None
 
     @classmethod
@@ -136,9 +133,10 @@ class ReplicaScheduler(BaseScheduler):
         if not request.dont_filter:
             return flight.key
         key = flight.key ^ START
-        if not flight.is_start or key in self._started:
+        if not flight.is_start or key in self._begun:
             return None
-        self._started.add(key)
+        if not self._urls.find([key]):
+            self._begun.add(key)
         return key
 
     # Out
