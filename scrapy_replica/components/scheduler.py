@@ -101,7 +101,7 @@ class ReplicaScheduler(BaseScheduler):
     def _enter(self, request: Request) -> bool:
         slot = _slot_of(request)
         flight = self._extension.flights.of(request)
-        leeway, host = leeway_of(request, flight), host_of(request.url)
+        leeway, host = leeway_of(request, is_start=flight.is_start), host_of(request.url)
         if flight.key is None:
             flight.key = self._extension.fingerprints.of_request(request)
         decision = flight.decision or self._crawl.policy.of_url(request.url, host, flight.key, leeway)
