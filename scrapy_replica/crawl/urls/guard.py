@@ -44,8 +44,6 @@ class Guard:
     def __init__(self, config: Config, pages: Pages) -> None:
         self._config, self._pages = config, pages
         self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"))
-        self.forget = self._hosts.forget
-        """Count a host anew: a page of it was taken back in the crawl database."""
 
     def _read(self, host: str) -> _HostGuard:
         config = self._config
@@ -58,6 +56,10 @@ class Guard:
             if page.status == 200:
                 found.count(page.url, is_novel=None if page.is_news is None else bool(page.is_news))
         return found
+
+    def forget(self, host: str) -> None:
+        """Count *host* anew: a page of it was taken back in the crawl database."""
+        self._hosts.forget(host)
 
     def count(self, url: str, host: str, *, is_novel: bool | None) -> None:
         """Take note that *url* on *host* was fetched, whose row is written.
