@@ -23,7 +23,7 @@ class Repetition:
 
     def __init__(self, table: BlockStore) -> None:
         self._table = table
-        self._hosts = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
+        self._hosts: HostCache[HostBlocks] = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
 
     def of(self, host: str) -> HostBlocks:
         """Return the blocks of *host*."""
