@@ -86,8 +86,8 @@ class TestCallbacks:
 
 
 class TestFailingToObserve:
-    @pytest.mark.parametrize("spidercls", [TopicSpider])
-    async def test_links_are_followed_and_nothing_of_the_page_stays(self, monkeypatch, spidercls, caplog):
+    @pytest.mark.parametrize("more", [{}, {"SCHEDULER": "scrapy.core.scheduler.Scheduler"}])
+    async def test_links_are_followed(self, monkeypatch, more, caplog):
         observe = Crawl.observe
 
         def fails(self, page, url_id, depth):
@@ -98,8 +98,9 @@ class TestFailingToObserve:
 
         monkeypatch.setattr(Crawl, "observe", fails)
         with caplog.at_level(logging.CRITICAL):
-            result = await crawl(spidercls, FIVE, REPLICA, seeds=TOP)
+            result = await crawl(TopicSpider, FIVE, {**REPLICA, **more}, seeds=TOP)
         assert sorted(result.urls) == sorted(FIVE)
+        assert sorted(item["url"] for item in result.items) == sorted(FIVE)
         assert result.stats["replica/page/error"] == 1
         assert result.unfinished == {}
 
