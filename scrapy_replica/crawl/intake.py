@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol, TextIO
 
-from scrapy_replica.address import host_of
+from scrapy_replica.address import host_of, redacted
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, State, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
@@ -170,28 +171,39 @@ class Intake:
         return self.enter([(NewUrl(url, host, key, score, depth=depth, parent=parent), FETCH)])[0]
 
     def record(self, url_id: int, url: str, decision: Decision) -> None:
-        """Write *decision* about a URL into ledger, counts and sink, and what it saved."""
-        assert decision.reason is not None
+        """Write *decision* about a URL into ledger, counts and sink, and what it saved.
+
+        People read ledger and sink: secrets in URLs are left out there.
+        """
+        reason = decision.reason
+        assert reason is not None
         at = self._now()
+        decision = replace(decision, evidence={what: _redacted(told) for what, told in decision.evidence.items()})
         self._store.ledger.record(url_id, decision, at)
         if decision.action is not Action.FETCH and (decision.causes or decision.target is not None):
             target = self.key(decision.target) if decision.target is not None else None
-            causes = decision.causes or (decision.reason.value,)
+            causes = decision.causes or (reason.value,)
             self._store.saved.save([Saved(url_id, cause, target) for cause in causes])
-        self._counts[f"decision/{decision.reason.value}/{decision.action.value}"] += 1
+        self._counts[f"decision/{reason.value}/{decision.action.value}"] += 1
         if self._sink is not None:
             line = {
                 "at": at,
-                "url": url,
+                "url": redacted(url),
                 "action": decision.action.value,
                 "wanted": decision.wanted.value,
-                "reason": decision.reason.value,
+                "reason": reason.value,
                 "probability": decision.probability,
                 "is_sampled": decision.is_sampled,
-                "target": decision.target,
+                "target": redacted(decision.target) if decision.target is not None else None,
                 "evidence": decision.evidence,
             }
             self._sink.write(json.dumps(line) + "\n")
+
+
+def _redacted(told: object) -> object:
+    if isinstance(told, str):
+        return redacted(told)
+    return [_redacted(one) for one in told] if isinstance(told, list) else told
 
 
 _COUNTED = {
