@@ -393,8 +393,8 @@ class TestFullDisk:
                     connection.read(f"PRAGMA max_page_count = {pages + 3}")
                 return super().item(response)
 
-        pages = {TOP: page([f"/{n}" for n in range(400)])}
-        pages |= {f"{TOP}{n}": page([f"/{n}/{k}/{'long' * 50}" for k in range(30)], seed=n) for n in range(400)}
+        pages = {TOP: page([f"/{n}" for n in range(100)])}
+        pages |= {f"{TOP}{n}": page([f"/{n}/{k}/{'long' * 50}" for k in range(10)], seed=n) for n in range(100)}
         settings = {**REPLICA, "JOBDIR": str(tmp_path)}
 
         def served(request):
@@ -403,7 +403,7 @@ class TestFullDisk:
         with caplog.at_level(logging.ERROR):
             result = await asyncio.wait_for(crawl(Fills, served, settings, seeds=TOP), 60)
         assert result.stats["finish_reason"] == "crawl_database"
-        assert len(result.urls) == len(set(result.urls)) < 400
+        assert len(result.urls) == len(set(result.urls)) < 100
         lines = [record for record in caplog.records if "cannot be used any more" in record.getMessage()]
         assert len(lines) == 1
         assert "free some space" in lines[0].getMessage()
