@@ -38,7 +38,7 @@ def origin_of(url: str) -> str:
 
 def name_of(host: str) -> str:
     """Return the name or address of a *host*, without port and brackets."""
-    return without_port(host)[0].strip("[]")
+    return without_port(host)[0].strip("[]") if ":" in host else host
 
 
 def without_port(host: str) -> tuple[str, str]:

@@ -11,6 +11,8 @@ settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
+pytest.register_assert_rewrite("crawldb_contract")
+
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 

@@ -307,10 +307,10 @@ class UrlStore(Protocol):
         """
 
     def set_scores(self, scores: Mapping[int, float]) -> None:
-        """Give waiting URLs other scores (id -> score)."""
+        """Give waiting URLs other scores (id -> score), as :meth:`rescore` does."""
 
     def finish(self, url_ids: Collection[int]) -> None:
-        """Acknowledge leases: these URLs are done."""
+        """Acknowledge leases: these URLs are done; one that waits again goes on waiting."""
 
     def demote(self, url_id: int) -> None:
         """Let a URL that was taken wait again, behind everything that is not demoted."""

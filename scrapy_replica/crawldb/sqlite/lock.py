@@ -23,7 +23,7 @@ class JobLock:
         try:
             self._sqlite = sqlite3.connect(path, isolation_level=None, timeout=0)
             self._sqlite.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             if "locked" in str(error):
                 raise StoreError(
                     f"another crawl has the job {folder} open: wait for its end, or give another JOBDIR"

@@ -42,6 +42,7 @@ CREATE TABLE urls (
 );
 CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id) WHERE state = 0;
 CREATE INDEX leased ON urls (id) WHERE state = 1;
+CREATE INDEX with_payload ON urls (id) WHERE state = 0 AND payload IS NOT NULL;
 CREATE TABLE saved (                  -- what stands in the place of URLs that were dropped or demoted
     url INTEGER NOT NULL,             -- urls.id
     cause TEXT NOT NULL,              -- rule 12, host a.example, or the reason
@@ -49,7 +50,7 @@ CREATE TABLE saved (                  -- what stands in the place of URLs that w
     PRIMARY KEY (url, cause)
 ) WITHOUT ROWID;
 CREATE INDEX saved_by ON saved (cause);
-CREATE INDEX saved_for ON saved (target) WHERE target IS NOT NULL;
+CREATE INDEX saved_for ON saved (target, cause) WHERE target IS NOT NULL;
 CREATE TABLE work (                   -- begun and not ended
     id INTEGER PRIMARY KEY,
     work TEXT NOT NULL UNIQUE
@@ -74,8 +75,9 @@ CREATE TABLE pages (
     cluster INTEGER,                  -- content of the first page on the host that is the same page
     aliases TEXT                      -- JSON: other URLs of the page on its host, by redirect or rel=canonical
 );
-CREATE INDEX signatures ON pages (signature) WHERE signature IS NOT NULL;
-CREATE INDEX simhashes ON pages (simhash, host) WHERE simhash IS NOT NULL;
+CREATE INDEX signatures ON pages (signature, fetched_at) WHERE signature IS NOT NULL;
+CREATE INDEX simhashes ON pages (simhash, fetched_at) WHERE simhash IS NOT NULL;
+CREATE INDEX texts_of_host ON pages (simhash, host) WHERE simhash IS NOT NULL;
 CREATE INDEX pages_of_host ON pages (host, fetched_at);
 CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,

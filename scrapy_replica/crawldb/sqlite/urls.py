@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from heapq import merge
+from itertools import islice
 from typing import Any
 
 from scrapy_replica.address import name_of
@@ -15,6 +17,9 @@ LOOKED_UP = 64
 """Keys that one statement looks up; fewer are filled up to a power of two, so that few statements are prepared."""
 
 WAITING_META = "waiting"
+
+LAST_ID_META = "last id"
+"""Key of the last id given when URLs were last deleted, lest one be given again."""
 
 RAISED = f"state = {WAITING} AND is_demoted"
 
@@ -47,7 +52,8 @@ class UrlTable:
         self.waiting += leased
         for host, name, slot in self._read("SELECT id, name, slot FROM hosts"):
             self._add_host(host, name, slot)
-        self._last_id: int = self._read("SELECT COALESCE(MAX(id), 0) FROM urls").fetchone()[0]
+        last_id: int = self._read("SELECT COALESCE(MAX(id), 0) FROM urls").fetchone()[0]
+        self._last_id = max(last_id, int(self._connection.meta(LAST_ID_META) or 0))
         self._frontier.fill(self._rows)
 
     def store_count(self) -> None:
@@ -161,11 +167,11 @@ class UrlTable:
         url_id, key, state, is_demoted, priority, score = row
         if url.is_dropped or state in {LEASED, DONE}:
             return Found.KNOWN
-        is_better = (not url.is_demoted, url.priority, url.score) > (not is_demoted, priority, score)
+        place = (url.is_demoted, url.priority, URGENT if state == WAITING and score == URGENT else url.score)
+        is_better = (not place[0], *place[1:]) > (not is_demoted, priority, score)
         if state == WAITING and not is_better:
             return Found.KNOWN
-        known[key] = (url_id, key, WAITING, url.is_demoted, url.priority, url.score)
-        place = (url.is_demoted, url.priority, url.score)
+        known[key] = (url_id, key, WAITING, *place)
         if state == WAITING:
             host = self._write(
                 "UPDATE urls SET is_demoted = ?, priority = ?, score = ? WHERE id = ? RETURNING host", (*place, url_id)
@@ -239,10 +245,11 @@ class UrlTable:
 
     def waiting_urls(self, host: str, most: int) -> list[str]:
         sql = (
-            f"SELECT url FROM urls WHERE state = {WAITING} AND host = ?"
+            f"SELECT is_demoted, -priority, -score, id, url FROM urls WHERE state = {WAITING} AND host = ?"
             " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?"
         )
-        return [url for host_id in self._ids_of(host) for (url,) in self._read(sql, (host_id, most))][:most]
+        of_slots = [self._read(sql, (host_id, most)) for host_id in self._ids_of(host)]
+        return [row[4] for row in islice(merge(*of_slots), most)]
 
     def rescore(self, scores: Mapping[int, float]) -> int:
         hosts = []
@@ -258,8 +265,8 @@ class UrlTable:
         return len(hosts)
 
     def set_scores(self, scores: Mapping[int, float]) -> None:
-        sql = f"UPDATE urls SET score = ? WHERE id = ? AND state = {WAITING} RETURNING host"
-        rows = [self._write(sql, (score, url_id)).fetchone() for url_id, score in scores.items()]
+        sql = f"UPDATE urls SET score = ? WHERE id = ? AND state = {WAITING} AND score < ? RETURNING host"
+        rows = [self._write(sql, (score, url_id, URGENT)).fetchone() for url_id, score in scores.items()]
         for host in {row[0] for row in rows if row is not None}:
             self._refresh(host)
 
@@ -278,7 +285,7 @@ class UrlTable:
         return self._waiting(row)
 
     def finish(self, url_ids: Collection[int]) -> None:
-        sql = f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ?"
+        sql = f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ? AND state <> {WAITING}"
         self._connection.write_many(sql, [(url_id,) for url_id in url_ids])
 
     def demote(self, url_id: int) -> None:
@@ -299,11 +306,12 @@ class UrlTable:
         return str(url)
 
     def drop(self, url_id: int) -> None:
-        row = self._read("SELECT host, state FROM urls WHERE id = ?", (url_id,)).fetchone()
-        self._write(f"UPDATE urls SET state = {DROPPED} WHERE id = ?", (url_id,))
-        if row[1] == WAITING:
+        host, state = self._read("SELECT host, state FROM urls WHERE id = ?", (url_id,)).fetchone()
+        if state in {WAITING, LEASED}:
+            self._write(f"UPDATE urls SET state = {DROPPED} WHERE id = ?", (url_id,))
+        if state == WAITING:
             self.waiting -= 1
-            self._refresh(row[0])
+            self._refresh(host)
 
     def restore(self, url_id: int, *, is_exempt: bool) -> str | None:
         """Let a URL that was dropped or demoted wait as before, or exempt; return it if it was."""
@@ -320,12 +328,13 @@ class UrlTable:
         return key
 
     def forget_waiting(self, prefix: bytes) -> list[str]:
-        """Delete the waiting URLs whose payload begins with *prefix*: a scan, once at the opening of a job."""
         rows = self._write(
-            f"DELETE FROM urls WHERE state = {WAITING} AND substr(payload, 1, ?) = ? RETURNING url, host",
+            f"DELETE FROM urls WHERE state = {WAITING} AND payload IS NOT NULL AND substr(payload, 1, ?) = ?"
+            " RETURNING url, host",
             (len(prefix), prefix),
         ).fetchall()
         self.waiting -= len(rows)
+        self._connection.set_meta(LAST_ID_META, str(self._last_id).encode())
         for host in {host for _, host in rows}:
             self._refresh(host)
         return [url for url, _ in rows]

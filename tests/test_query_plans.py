@@ -1,0 +1,193 @@
+"""No statement of the store reads a whole table for a page."""
+
+from __future__ import annotations
+
+import inspect
+import sqlite3
+from functools import partial
+
+import pytest
+from crawldb_contract import url
+
+from scrapy_replica.crawldb.contract import Saved
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.pages import Fetched
+from scrapy_replica.crawldb.sqlite.visits import Visit
+from scrapy_replica.decision import Action, Decision, Reason
+from scrapy_replica.records import Form, Link, Verdict
+
+SMALL = {"leased", "with_payload", "holding", "taken_back", "switched_off", "settled"}
+"""Partial indexes that hold little by what they are: a scan of one is a look-up."""
+
+ONCE = {
+    "SELECT COUNT(*) FROM sqlite_master",
+    "SELECT id, name, slot FROM hosts",
+    "SELECT simhash FROM pages WHERE simhash IS NOT NULL",
+    "SELECT url, relevance, body FROM visits ORDER BY id",
+    "DELETE FROM visits",
+    "SELECT work FROM work ORDER BY id",
+    "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
+    "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)",
+    (
+        "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL FROM verdicts"
+        " WHERE ended IS NULL ORDER BY id"
+    ),
+}
+"""What is run when a job is opened, or by a command."""
+
+SORTED = {
+    (
+        "SELECT urls.id, urls.url, fetched_at, status, is_news, mark, neighbours, content, cluster, aliases FROM pages"
+        " JOIN urls ON urls.id = pages.url WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?)"
+        " ORDER BY fetched_at, pages.url"
+    ),
+}
+"""What sorts all that it finds: the pages of a host, when it is met."""
+
+
+class Calls:
+    """An object that takes note which of its methods are used."""
+
+    def __init__(self, wrapped):
+        self._wrapped = wrapped
+        self._called = set()
+
+    def __getattr__(self, name):
+        self._called.add(name)
+        return getattr(self._wrapped, name)
+
+
+def uncalled(calls):
+    methods = inspect.getmembers(type(calls._wrapped), inspect.isfunction)
+    return {name for name, _ in methods if not name.startswith("_")} - calls._called
+
+
+@pytest.fixture
+def statements(monkeypatch):
+    """SQL -> values of one call, of every statement that is executed."""
+    statements = {}
+
+    class Noting(sqlite3.Connection):
+        def execute(self, sql, values=()):
+            statements[sql] = values
+            return super().execute(sql, values)
+
+        def executemany(self, sql, rows):
+            statements[sql] = rows[0] if rows else ()
+            return super().executemany(sql, rows)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Noting))
+    return statements
+
+
+def use(db):
+    """Call every method of every table; return those that were left out."""
+    urls, saved, pages, visits, ledger, verdicts, rules, forms, blocks = tables = [
+        Calls(getattr(db, name))
+        for name in ("urls", "saved", "pages", "visits", "ledger", "verdicts", "rules", "forms", "blocks")
+    ]
+    with db.page():
+        use_urls(urls, saved)
+    use_pages(pages, visits, ledger)
+    verdict = Verdict("a", "b", "", "", 0.9, 20)
+    verdicts.enter(verdict, 1.0, 2.0)
+    verdicts.end("c", "allowed")
+    verdicts.withdrawn()
+    verdicts.expired(3.0)
+    assert list(verdicts.holding()) == [(verdict, False)]
+    number = rules.enter({}, 1.0)
+    rules.update(number, "acting", 1, 0, 0)
+    rules.set_proofs(number, [("http://a/1", 1)])
+    rules.disable(number)
+    rules.disabled()
+    assert len(list(rules.rows())) == 1
+    forms.enter("a", Form("http://a/f", "get", (), is_login=False))
+    forms.of_host("a")
+    forms.add_terms("a", ["x"])
+    forms.terms("a")
+    forms.hosts()
+    blocks.enter("a", b"x")
+    blocks.state("a")
+    verdicts.order("a", None)
+    assert len(verdicts.orders(0)) == 1
+    db.commit()
+    return {f"{type(table._wrapped).__name__}.{name}" for table in tables for name in uncalled(table)}
+
+
+def use_urls(urls, saved):
+    ids = [one for one, _ in urls.discover([url(f"a/{n}", is_dropped=n == 3) for n in range(9)])]
+    urls.discover([url("a/1", 1.0), url("a/3", 1.0), url("new/1", payload=b"live")])
+    keys = [urls.key_of(one) for one in ids]
+    urls.find(keys)
+    urls.url_of(ids[0])
+    urls.waiting_urls("a", 5)
+    urls.set_host_ip("a", "10.0.0.1")
+    urls.heads(3)
+    urls.hold("b")
+    urls.release("b")
+    urls.demote(urls.take().id)
+    urls.finish([urls.take().id])
+    urls.rescore(dict.fromkeys(keys, 0.5))
+    urls.set_scores(dict.fromkeys(ids, 0.6))
+    urls.drop(ids[5])
+    urls.drop(ids[6])
+    saved.save([Saved(ids[5], "rule 1", 5), Saved(ids[6], "rule 2", 6)])
+    saved.restore_for(5, 10)
+    saved.restore_of("rule 2", 10)
+    saved.causes_of(5)
+    saved.begin_work("rule 1")
+    saved.end_work("rule 1")
+    saved.unfinished_work()
+    urls.forget_waiting(b"live")
+
+
+def use_pages(pages, visits, ledger):
+    for url_id in (1, 2):
+        pages.enter(Fetched(url_id, 1.0, 200, signature=b"s", simhash=5, words=9, novelty="novel", twin=1))
+    pages.set_mark(1, b"mark", "{}")
+    pages.set_content(1, 1, 1, "[]")
+    pages.of_host("a")
+    pages.has_page(1)
+    pages.judgement(1)
+    pages.by_signature(b"s")
+    pages.by_simhash(5)
+    pages.text_urls(5, pages.text_places(5, 3)[0].host_id, 3)
+    pages.simhashes()
+    pages.count(9)
+    visits.add(Visit("http://a/1", 0.5, {"x": 1}, [Link("http://a/2")]))
+    assert len(list(visits._wrapped)) == 1
+    visits.clear()
+    ledger.record(1, Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET), 1.0)
+    ledger.knows(1, Reason.TRAP_BUDGET)
+    ledger.settle(1, "novel")
+    ledger.outcomes()
+
+
+def plan(sqlite, sql, values):
+    return [row[3] for row in sqlite.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+
+
+def is_scan(step):
+    words = step.split()
+    if words[0] != "SCAN" or step.startswith(("SCAN CONSTANT", "SCAN (", "SCAN SUBQUERY")):
+        return False
+    return words[-1] not in SMALL
+
+
+def test_no_statement_scans_a_table(tmp_path, statements):
+    SqliteCrawlDB(tmp_path).close()
+    db = SqliteCrawlDB(tmp_path)
+    left_out = use(db)
+    ours = {
+        sql: values
+        for sql, values in statements.items()
+        if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")) and sql not in ONCE
+    }
+    sqlite = db._connection._sqlite
+    plans = {sql: plan(sqlite, sql, values) for sql, values in ours.items()}
+    db.close()
+    used_within = {"mark", "undo", "store_count", "host_id", "restore"}
+    assert left_out <= {f"UrlTable.{name}" for name in used_within}
+    assert len(plans) > 60
+    assert {sql: steps for sql, steps in plans.items() if any(map(is_scan, steps))} == {}
+    assert {sql for sql, steps in plans.items() if any("TEMP B-TREE" in step for step in steps)} == SORTED
