@@ -200,6 +200,13 @@ class TestFile:
                 die(db)
         assert "\n" not in str(caught.value)
 
+    def test_a_damaged_page_that_is_met_half_way_is_the_end(self, tmp_path):
+        db = SqliteCrawlDB(tmp_path)
+        with pytest.raises(StoreError, match="malformed"), db.page():
+            raise sqlite3.DatabaseError("database disk image is malformed")
+        with pytest.raises(StoreError, match="malformed"):
+            db.close()
+
     def test_what_is_committed_is_seen_by_a_reader(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)
         enter(db, "a/1")

@@ -10,13 +10,14 @@ import pytest
 from crawldb_contract import url
 
 from scrapy_replica.crawldb.contract import Saved
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.pages import Fetched
+from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.reader import open_orders
 from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Form, Link, Verdict
 
-SMALL = {"leased", "with_payload", "holding", "taken_back", "switched_off", "settled"}
+SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "switched_off", "settled"}
 """Partial indexes that hold little by what they are: a scan of one is a look-up."""
 
 ONCE = {
@@ -80,7 +81,7 @@ def statements(monkeypatch):
     return statements
 
 
-def use(db):
+def use(db, folder):
     """Call every method of every table; return those that were left out."""
     urls, saved, pages, visits, ledger, verdicts, rules, forms, blocks = tables = [
         Calls(getattr(db, name))
@@ -95,12 +96,13 @@ def use(db):
     verdicts.withdrawn()
     verdicts.expired(3.0)
     assert list(verdicts.holding()) == [(verdict, False)]
-    number = rules.enter({}, 1.0)
+    number = rules.enter({"host": "a"}, 1.0)
     rules.update(number, "acting", 1, 0, 0)
     rules.set_proofs(number, [("http://a/1", 1)])
-    rules.disable(number)
     rules.disabled()
-    assert len(list(rules.rows())) == 1
+    assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == len(list(rules.acting())) == 1
+    assert rules.row(rules.last_id()).id == number
+    assert list(rules.wide()) == []
     forms.enter("a", Form("http://a/f", "get", (), is_login=False))
     forms.of_host("a")
     forms.add_terms("a", ["x"])
@@ -108,9 +110,11 @@ def use(db):
     forms.hosts()
     blocks.enter("a", b"x")
     blocks.state("a")
-    verdicts.order("a", None)
-    assert len(verdicts.orders(0)) == 1
     db.commit()
+    with open_orders(folder / FILE_NAME) as orders:
+        orders.allow("a")
+        orders.disable_rule(number)
+    assert len(verdicts.orders(0)) == 1
     return {f"{type(table._wrapped).__name__}.{name}" for table in tables for name in uncalled(table)}
 
 
@@ -148,6 +152,7 @@ def use_pages(pages, visits, ledger):
     pages.set_content(1, 1, 1, "[]")
     pages.of_host("a")
     pages.has_page(1)
+    pages.forget_marks("a")
     pages.judgement(1)
     pages.by_signature(b"s")
     pages.by_simhash(5)
@@ -155,7 +160,13 @@ def use_pages(pages, visits, ledger):
     pages.simhashes()
     pages.count(9)
     visits.add(Visit("http://a/1", 0.5, {"x": 1}, [Link("http://a/2")]))
-    assert len(list(visits._wrapped)) == 1
+    assert len(list(visits.tail())) == 1
+    assert not visits._wrapped.is_due
+    for state in (b"one", b"two"):
+        visits.begin("known", iter([state]))
+        for _ in range(4):
+            visits.work()
+        assert list(visits.checkpoint("known")) == [state]
     visits.clear()
     ledger.record(1, Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET), 1.0)
     ledger.knows(1, Reason.TRAP_BUDGET)
@@ -177,7 +188,7 @@ def is_scan(step):
 def test_no_statement_scans_a_table(tmp_path, statements):
     SqliteCrawlDB(tmp_path).close()
     db = SqliteCrawlDB(tmp_path)
-    left_out = use(db)
+    left_out = use(db, tmp_path)
     ours = {
         sql: values
         for sql, values in statements.items()

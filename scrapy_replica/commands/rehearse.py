@@ -98,7 +98,7 @@ def novelty_figures(run: Run, settings: Settings, truth: Truth) -> dict[str, int
             request = Request(url)
             response = decompression.process_response(request, response_of(record, request))
             assert isinstance(response, Response)
-            observation = crawl.observe(page_from_response(response, config), crawl.url_id(url), 0)
+            observation = crawl.observe(page_from_response(response, config), crawl.fetched(url), 0)
             n_distinct += url in truth.relevant and observation.novelty is not Novelty.EXACT_DUPLICATE
     store.close()
     return {

@@ -182,7 +182,7 @@ class ReplicaExtension:
         flight = self.flights.of(request)
         flight.is_observed = True
         if flight.url_id is None:
-            flight.url_id = crawl.url_id(request.url)
+            flight.url_id = crawl.fetched(request.url)
         if response.status != 200:
             crawl.failed(flight.url_id, response.status, None)
             return None
@@ -226,7 +226,7 @@ class ReplicaExtension:
             assert response.request is not None
             flight = self.flights.of(response.request)
             if flight.url_id is None:
-                flight.url_id = crawl.url_id(response.request.url)
+                flight.url_id = crawl.fetched(response.request.url)
             crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
         except StoreError as failure:
             self.stop(failure)

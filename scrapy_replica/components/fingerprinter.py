@@ -83,9 +83,13 @@ class UrlFingerprints:
         """Return the key of *request*."""
         if isinstance(self._fingerprinter, ReplicaFingerprinter):
             request = self._fingerprinter.canonical(request)
-        if self._is_default and request.method == "GET" and not (request.body or request.meta.get("verbatim_url")):
+        if self.is_by_url(request):
             return self.of_url(request.url)
         return self._key(request.url, self._innermost.fingerprint(request))
+
+    def is_by_url(self, request: Request) -> bool:
+        """Tell whether requests like this are known by their URL alone."""
+        return self._is_default and request.method == "GET" and not (request.body or request.meta.get("verbatim_url"))
 
     def of_url(self, url: str) -> int:
         """Return the key of a plain GET of *url* as it stands: what it is rewritten to has a key of its own."""

@@ -16,7 +16,7 @@ from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.payloads import LIVE
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.crawldb.contract import NewUrl, StoreError, Waiting
+from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -121,7 +121,10 @@ class ReplicaScheduler(BaseScheduler):
             leeway=leeway,
             slot=slot,
         )
-        return self._crawl.intake.enter([(new, decision)])[0]
+        is_entered = self._crawl.intake.enter([(new, decision)])[0]
+        if found_on is not None and leeway < Leeway.AS_ASKED:
+            self._crawl.note(found_on, [(new, decision)])
+        return is_entered
 
     def _key(self, request: Request, flight: Flight) -> int | None:
         """Return what *request* is known by; ``None`` where it is to be fetched even if it is known.

@@ -54,7 +54,8 @@ class TopicSpider(Spider):
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield self.item(response)
         extension = self.crawler.get_extension(ReplicaExtension)
-        is_followed = extension is not None and extension.has_frontier
+        # A page that could not be observed has no links as far as the add-on knows.
+        is_followed = extension is not None and extension.has_frontier and page_of(response) is not None
         if isinstance(response, HtmlResponse) and not is_followed:
             for link in self._extractor.extract_links(response):
                 yield Request(link.url)

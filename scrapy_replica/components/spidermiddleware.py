@@ -125,14 +125,13 @@ class ReplicaSpiderMiddleware:
         own = {link.url: link for link in observation.page.links}
         links = [own.get(request.url) or Link(request.url) for request in requests]
         left_out = set()
-        asked = []
         for request, score in zip(requests, crawl.scores(observation, links), strict=True):
             flight = flights.of(request)
             flight.found_on, flight.score = observation, score
             leeway = leeway_of(request, flight)
             if leeway is Leeway.EXEMPT:
                 continue
-            if leeway < Leeway.AS_ASKED and self._extension.has_frontier and crawl.is_seen(request.url, score):
+            if leeway < Leeway.AS_ASKED and self._is_seen(request, score):
                 left_out.add(id(request))
                 continue
             host, flight.key = host_of(request.url), self._extension.fingerprints.of_request(request)
@@ -141,12 +140,17 @@ class ReplicaSpiderMiddleware:
             else:
                 flight.decision = crawl.policy.of_url(request.url, host, flight.key, leeway)
             new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
-            if leeway < Leeway.AS_ASKED:
-                asked.append((new, flight.decision))
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))
-        crawl.note(observation, asked)
         return left_out
+
+    def _is_seen(self, request: Request, score: float) -> bool:
+        extension = self._extension
+        return (
+            extension.has_frontier
+            and extension.fingerprints.is_by_url(request)
+            and extension.crawl.is_seen(request.url, score)
+        )
 
     def _may_pass(self, request: Request, new: NewUrl) -> bool:
         """Carry out a decision where another scheduler is in use; ``False`` if the request is dropped."""

@@ -142,21 +142,21 @@ class Crawl:
         self.forms.forget(host)
         self._seen.clear()
 
-    def url_id(self, url: str) -> int:
-        """Return the id of *url*, entering it as done if it is unknown (another scheduler fetched it)."""
-        key = self.intake.key(url)
-        known = self.store.urls.find([key]).get(key)
-        if known is not None:
-            return known.id
-        url_id = self.store.urls.discover([NewUrl(url, host_of(url), key, is_dropped=True)])[0][0]
+    def fetched(self, url: str) -> int:
+        """Return the id of *url*, which another scheduler fetched: it is done."""
+        url_id = self._entered(url)
         self.store.urls.finish([url_id])
         return url_id
 
     def decided(self, url: str, decision: Decision) -> None:
         """Write *decision* down about a URL that another scheduler fetches all the same, once for each reason."""
-        url_id = self.url_id(url)
+        url_id = self._entered(url)
         if decision.reason is not None and not self.store.ledger.knows(url_id, decision.reason):
             self.intake.record(url_id, url, decision)
+
+    def _entered(self, url: str) -> int:
+        """Return the id of *url*, which is not to be given out."""
+        return self.store.urls.discover([NewUrl(url, host_of(url), self.intake.key(url), is_dropped=True)])[0][0]
 
     def failed(self, url_id: int, status: int | None, error: str | None) -> None:
         """Take note that a fetch brought no page: another status, another type, or no response."""

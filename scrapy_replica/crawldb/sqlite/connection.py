@@ -12,7 +12,7 @@ from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.schema import APPLICATION_ID, KEYS, SCHEMA, VERSION
 
 CACHE_KIB = 8 * 1024
-"""SQLite's page cache. The system keeps the file in memory as well; with 24 MiB a commit costs a third more CPU time."""
+"""SQLite's page cache. The system caches the file as well; with 24 MiB a commit costs a third more CPU time."""
 
 CHECKPOINT_PAGES = 500
 """Pages of 4 KiB after which a commit copies the log into the file: some 18 ms with ten million URLs, and 120 ms with
@@ -145,6 +145,9 @@ class Connection:
         self.read("SAVEPOINT span")
         try:
             yield
+        except sqlite3.DatabaseError as error:
+            # A row after the first could not be read: the page is damaged.
+            raise self._failed(error) from error
         except BaseException:
             if self._error is None:
                 self.read("ROLLBACK TO span")
