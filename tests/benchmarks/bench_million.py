@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -69,23 +70,21 @@ class GeneratedWeb:
 
     def __init__(self, hosts: int, known: int) -> None:
         self._hosts, self._known = hosts, known
+        self._place_of = lru_cache(10_000)(self._place)
 
     def _place(self, number: int) -> tuple[int, int]:
         """Return (depth, host) of a page."""
-        path = []
-        while number:
-            path.append(number)
-            number = (number - 1) // self._known
-        host = 0
-        for depth, child in enumerate(reversed(path), 1):
-            is_own = 10 * ((child - 1) % self._known) < OWN_HOST * self._known
-            if depth % SUBSITE_DEPTH == 0 or not is_own:
-                host = mixed(child) % self._hosts
-        return len(path), host
+        if not number:
+            return 0, 0
+        depth, host = self._place_of((number - 1) // self._known)
+        is_own = 10 * ((number - 1) % self._known) < OWN_HOST * self._known
+        if (depth + 1) % SUBSITE_DEPTH == 0 or not is_own:
+            host = mixed(number) % self._hosts
+        return depth + 1, host
 
     def url(self, number: int, asked_by: int = 0) -> str:
         """Return the URL of a page; on a replica where the page that links to it says so."""
-        host = self._place(number)[1]
+        host = self._place_of(number)[1]
         if host % REPLICAS == 0 and mixed(number, asked_by) % 2:
             host += 1  # the copy of this host
         return f"http://h{host}.example/{number % 40}/{number}.html"
@@ -94,8 +93,9 @@ class GeneratedWeb:
         children = range(self._known * number + 1, self._known * (number + 1) + 1)
         parent = max(0, number - 1) // self._known
         siblings = [self._known * parent + 1 + (number + step) % self._known for step in range(1, 7)]
-        back = [parent, *siblings, *(mixed(number, i) % (number + 1) for i in range(LINKS))]
-        return [*children, *back[: LINKS - self._known]]
+        before = [parent, *siblings][: LINKS - self._known]
+        far = (mixed(number, i) % (number + 1) for i in range(LINKS - self._known - len(before)))
+        return [*children, *before, *far]
 
     def html(self, url: str) -> bytes:
         number = int(url.rpartition("/")[2].partition(".")[0])
