@@ -14,8 +14,7 @@ from hypothesis.internal.conjecture import engine
 from scrapy import Request, Spider, signals
 from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
-from scrapy.utils.test import get_crawler
-from web import HTML, page, redirect, refused, text, web_settings
+from web import HTML, make_crawler, page, redirect, refused, text, web_settings
 
 SECONDS = 4
 """A crawl takes a tenth of a second; one that takes so long hangs, or waits for the engine to ask by itself."""
@@ -326,7 +325,7 @@ async def crawl(server: Server, settings: dict[str, Any], crawled: Crawled | Non
     crawled = crawled or Crawled()
     quiet = {"LOG_LEVEL": "CRITICAL", "CONCURRENT_ITEMS": 4, "REPLICA_TRAP_CREDIT": 0}
     quiet = {name: value for name, value in quiet.items() if "ADDONS" in settings or "REPLICA" not in name}
-    crawler = get_crawler(SmallSpider, {**web_settings(server, []), **quiet, **settings})
+    crawler = make_crawler(SmallSpider, {**web_settings(server, []), **quiet, **settings})
 
     def scraped(item: Any) -> None:
         crawled.items.append(item)

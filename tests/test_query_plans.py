@@ -38,12 +38,16 @@ ONCE = {
 
 SORTED = {
     (
+        "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images, proofs FROM rules"
+        " WHERE host = '' OR host >= '.' AND host < '/' ORDER BY id"
+    ),
+    (
         "SELECT urls.id, urls.url, fetched_at, status, is_news, mark, neighbours, content, cluster, aliases FROM pages"
         " JOIN urls ON urls.id = pages.url WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?)"
         " ORDER BY fetched_at, pages.url"
     ),
 }
-"""What sorts all that it finds: the pages of a host, when it is met."""
+"""What sorts all that it finds: the rules for many hosts, at opening; the pages of a host, when it is met."""
 
 
 class Calls:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from scrapy.utils.test import get_reactor_settings
 
 from scrapy_replica import Addon
 from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.crawldb.sqlite.schema import STATES
 
@@ -165,7 +167,13 @@ async def crawl(
         extension = crawler.get_extension(ReplicaExtension)
         if extension is not None:
             close = extension.crawl.store.close
-            extension.crawl.store.close = lambda: (result.states.update(states_of(extension)), close())
+
+            def noted() -> None:
+                with suppress(StoreError):
+                    result.states.update(states_of(extension))
+                close()
+
+            extension.crawl.store.close = noted
 
     crawler.signals.connect(scraped, signals.item_scraped)
     crawler.signals.connect(opened, signals.spider_opened)

@@ -45,7 +45,7 @@ class ReplicaDownloaderMiddleware:
 
     def _decide(self, extension: ReplicaExtension, request: Request) -> Request | None:
         flight = extension.flights.of(request)
-        leeway = leeway_of(request, flight)
+        leeway = leeway_of(request, is_start=flight.is_start)
         if leeway is Leeway.EXEMPT or urlparse_cached(request).path == "/robots.txt":
             return None
         host = host_of(request.url)

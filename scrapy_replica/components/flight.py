@@ -58,13 +58,13 @@ class Flights:
         return flight
 
 
-def leeway_of(request: Request, flight: Flight) -> Leeway:
-    """Return what a decision may do to *request*."""
+def leeway_of(request: Request, *, is_start: bool = False) -> Leeway:
+    """Return what a decision may do to *request*, which ``Spider.start()`` made or a callback."""
     meta = request.meta
     if meta.get("replica") is False or "redirect_urls" in meta:
         return Leeway.EXEMPT
     # Scrapy marks what start() makes of start_urls dont_filter; the user did not ask for it.
-    if request.method != "GET" or request.body or (request.dont_filter and not flight.is_start):
+    if request.method != "GET" or request.body or (request.dont_filter and not is_start):
         return Leeway.AS_ASKED
     if request.cookies or not OWN_HEADERS.issuperset(request.headers):
         return Leeway.STAY

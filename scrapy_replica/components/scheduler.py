@@ -32,9 +32,6 @@ logger = logging.getLogger(__name__)
 START = 0x5354415254
 """Mixed into the key of start requests."""
 
-RUN = "run"
-"""Under which the store counts the runs of a job."""
-
 
 class ReplicaScheduler(BaseScheduler):
     """Gives out the crawl database's best URL whose host is ready.
@@ -49,8 +46,8 @@ class ReplicaScheduler(BaseScheduler):
         self._urls = extension.crawl.store.urls
         extension.has_frontier = True
         self._leases: list[Request] = []
-        self._started: set[int] = set()
-        """Keys of the start requests of this run."""
+        self._begun: set[int] = set()
+        """Keys of the start requests that no earlier run knew."""
         self._timer: CallLaterResult | None = None
 
     @classmethod
@@ -104,7 +101,7 @@ class ReplicaScheduler(BaseScheduler):
     def _enter(self, request: Request) -> bool:
         slot = _slot_of(request)
         flight = self._extension.flights.of(request)
-        leeway, host = leeway_of(request, flight), host_of(request.url)
+        leeway, host = leeway_of(request, is_start=flight.is_start), host_of(request.url)
         if flight.key is None:
             flight.key = self._extension.fingerprints.of_request(request)
         decision = flight.decision or self._crawl.policy.of_url(request.url, host, flight.key, leeway)
@@ -136,9 +133,10 @@ class ReplicaScheduler(BaseScheduler):
         if not request.dont_filter:
             return flight.key
         key = flight.key ^ START
-        if not flight.is_start or key in self._started:
+        if not flight.is_start or key in self._begun:
             return None
-        self._started.add(key)
+        if not self._urls.find([key]):
+            self._begun.add(key)
         return key
 
     # Out

@@ -126,13 +126,13 @@ class ReplicaSpiderMiddleware:
         links = [own.get(request.url) or Link(request.url) for request in requests]
         left_out = set()
         for request, score in zip(requests, crawl.scores(observation, links), strict=True):
-            flight = flights.of(request)
-            flight.found_on, flight.score = observation, score
-            leeway = leeway_of(request, flight)
-            if leeway is Leeway.EXEMPT:
-                continue
+            leeway = leeway_of(request)
             if leeway < Leeway.AS_ASKED and self._is_seen(request, score):
                 left_out.add(id(request))
+                continue
+            flight = flights.of(request)
+            flight.found_on, flight.score = observation, score
+            if leeway is Leeway.EXEMPT:
                 continue
             host, flight.key = host_of(request.url), self._extension.fingerprints.of_request(request)
             if leeway < Leeway.AS_ASKED and request.url in own:

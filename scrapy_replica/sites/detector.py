@@ -82,6 +82,8 @@ class Detector:
         self._first_judge = judge
         self.candidates = Candidates(store)
         self.verdicts: dict[str, Verdict] = {}
+        self.by_hand: set[str] = set()
+        """Copies that a person blocked: no evidence takes that back."""
         self._copies: dict[str, dict[str, Verdict]] = {}
         """Kept host -> its copies -> their verdicts."""
         self._max_probes_of_pair = max_probes_of_pair
@@ -375,7 +377,7 @@ class Detector:
     def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
         """Count a page of *copy* that was held against its keeper's; returns the verdict if this takes it back."""
         verdict = self.verdicts.get(copy)
-        if verdict is None:
+        if verdict is None or copy in self.by_hand:
             return []
         review = self._reviews.setdefault(copy, _Review())
         review.same += is_same

@@ -57,7 +57,6 @@ class Replicas:
     def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], index: NearDuplicates) -> None:
         self._config, self._db, self._now = config, db, now
         self._detector = Detector(Judge.load(), StoredEvidence(db, index), max_probes_of_host=config.probes)
-        self._manual: set[str] = set()
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
         self._lesson: Iterator[None] | None = None
@@ -92,7 +91,7 @@ class Replicas:
         verdict = self._detector.verdicts.get(host)
         if verdict is None or relative(normal_path(path_of(url)), verdict.copy_prefix) is None:
             return None
-        return Block(verdict, self._canonical_url(url, verdict), host in self._manual)
+        return Block(verdict, self._canonical_url(url, verdict), host in self._detector.by_hand)
 
     def _canonical_url(self, url: str, verdict: Verdict) -> str | None:
         path = path_of(url)
@@ -169,7 +168,7 @@ class Replicas:
     def _enact(self, verdict: Verdict, *, is_manual: bool) -> None:
         self._detector.restore(verdict)
         if is_manual:
-            self._manual.add(verdict.copy)
+            self._detector.by_hand.add(verdict.copy)
 
     def _keep(self, verdict: Verdict, *, is_manual: bool) -> None:
         now = self._now()
@@ -193,7 +192,7 @@ class Replicas:
         touched = [verdict.copy for verdict in self._detector.allow(host)]
         for copy in touched:
             self._db.verdicts.end(copy, "allowed")
-            self._manual.discard(copy)
+            self._detector.by_hand.discard(copy)
         return touched
 
     def _block(self, copy: str, keeper: str) -> list[str]:
@@ -211,5 +210,5 @@ class Replicas:
 
     def _end(self, copy: str, why: str) -> None:
         self._detector.expire(copy)
-        self._manual.discard(copy)
+        self._detector.by_hand.discard(copy)
         self._db.verdicts.end(copy, why)
