@@ -16,10 +16,11 @@ class LongLived:
     seldom, when looking at it takes long: of all requests of a crawl those few that are in flight just then.
     """
 
+    def __init__(self) -> None:
+        self._begun = 0.0
+
     def spare(self) -> None:
         """Spare what there is by now, and go on so."""
-        self._begun = time.thread_time()
-        gc.collect()
         gc.freeze()
         gc.callbacks.append(self._collected)
 
