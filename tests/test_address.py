@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.address import host_of, hostname_of, name_of, origin_of
+from scrapy_replica.address import host_of, hostname_of, name_of, origin_of, redacted
 from scrapy_replica.urls.pattern import parse
 
 PIECES = ["http", "https", "HTTP", "ftp", "://", "//", ":", "/", "@", "?", "#", "[", "]", "::1", "80", "443", "0080"]
@@ -76,3 +76,26 @@ class TestHosts:
     def test_host_name_and_origin(self, url, host, name, origin):
         assert (host_of(url), hostname_of(url), name_of(host)) == (host, name, name)
         assert origin is None or origin_of(url) == origin
+
+
+class TestRedacted:
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("http://user:pw@a.example/x?q=1#f", "http://***@a.example/x?q=1#f"),
+            (
+                "http://a.example/?api_key=1&Access_Token=z&page=2",
+                "http://a.example/?api_key=***&Access_Token=***&page=2",
+            ),
+            ("http://a.example/x;jsessionid=AB12?q=key", "http://a.example/x;jsessionid=***?q=key"),
+            ('{"url": "http://a.example/?password=x"}', '{"url": "http://a.example/?password=***"}'),
+            (
+                "from https://u@a.example/ to http://b.example/?sid=9",
+                "from https://***@a.example/ to http://b.example/?sid=***",
+            ),
+            ("http://a.example/?monkey=1&keyboard=2&q=a@b", "http://a.example/?monkey=1&keyboard=2&q=a@b"),
+            ("no URL, token=1", "no URL, token=1"),
+        ],
+    )
+    def test_of_urls_in_a_text(self, text, shown):
+        assert redacted(text) == shown

@@ -95,6 +95,27 @@ class TestDuplicates:
         assert set(result.urls) == set(pages)
         assert decisions(result) == {f"{reason}-duplicate-links/fetch": 1}
 
+    @pytest.mark.parametrize("is_gone_first", [True, False])
+    async def test_a_link_whose_counterpart_is_no_page_comes_back(self, is_gone_first):
+        """Whether that is known when the link is met, or turns out later."""
+        other = "http://b.example/y/x/behind"
+        steps = ["/step1", "/step2", "/step3"] if is_gone_first else []
+        ways = dict(zip(["/", *steps], [*steps, "http://b.example/y/x/one"], strict=True))
+        pages = {
+            f"http://a.example{path}": page(["/x/one", to] if path == "/" else [to], seed=path)
+            for path, to in ways.items()
+        } | {
+            f"{TOP}x/one": page(["/x/behind"], seed="same"),
+            "http://b.example/y/x/one": page(["/y/x/behind"], seed="same"),
+            other: page(seed="only here"),
+        }
+        result = await of_mode("drop", pages, REPLICA_HOSTS=False)
+        asked = [url for url in result.urls if "behind" in url]
+        assert asked == [f"{TOP}x/behind", other]
+        assert decisions(result)["exact-duplicate-links/drop"] == 1
+        assert result.states[other] == ["done"]
+        assert result.unfinished == {}
+
     async def test_a_dropped_url_comes_back_by_a_better_page(self):
         other = "http://b.example/behind-one"
         pages = {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import contextlib
+import io
 import logging
 import sqlite3
 import threading
@@ -11,9 +14,11 @@ from itertools import pairwise
 
 import pytest
 from scrapy import FormRequest, Request, Spider
+from scrapy.settings import Settings
 from web import HTML, REPLICA, crawl, make_crawler, page, web_settings
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.commands.explain import ExplainCommand
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.crawl.crawl import Crawl
@@ -86,8 +91,8 @@ class TestCallbacks:
 
 
 class TestFailingToObserve:
-    @pytest.mark.parametrize("spidercls", [TopicSpider])
-    async def test_links_are_followed_and_nothing_of_the_page_stays(self, monkeypatch, spidercls, caplog):
+    @pytest.mark.parametrize("more", [{}, {"SCHEDULER": "scrapy.core.scheduler.Scheduler"}])
+    async def test_links_are_followed(self, monkeypatch, more, caplog):
         observe = Crawl.observe
 
         def fails(self, page, url_id, depth):
@@ -98,8 +103,9 @@ class TestFailingToObserve:
 
         monkeypatch.setattr(Crawl, "observe", fails)
         with caplog.at_level(logging.CRITICAL):
-            result = await crawl(spidercls, FIVE, REPLICA, seeds=TOP)
+            result = await crawl(TopicSpider, FIVE, {**REPLICA, **more}, seeds=TOP)
         assert sorted(result.urls) == sorted(FIVE)
+        assert sorted(item["url"] for item in result.items) == sorted(FIVE)
         assert result.stats["replica/page/error"] == 1
         assert result.unfinished == {}
 
@@ -143,6 +149,23 @@ class TestSecrets:
         result = await crawl(Asks, lambda request: page(seed=request.url), {**settings, "REPLICA_EXPLORE": 0})
         assert sorted(result.urls) == [TOP, f"{TOP}plain"]
         assert result.stats["replica/decision/manual-block/drop"] == 1
+
+    async def test_ledger_and_explain_leave_secrets_out(self, tmp_path):
+        links = ["http://me:secret@b.example/x?token=secret", "http://b.example/login?password=secret"]
+        pages = {TOP: page(links), f"{TOP}x?token=secret": page(seed=1), f"{TOP}login?password=secret": page(seed=2)}
+        ledger, job = tmp_path / "ledger", tmp_path / "job"
+        job.mkdir()
+        settings = ordered(job, "b.example", "a.example", "topic")
+        result = await crawl(TopicSpider, pages, {**settings, "REPLICA_LEDGER": str(ledger)}, seeds=TOP)
+        assert result.stats["replica/decision/manual-block/rewrite"] == 2
+        assert any("secret" in url for url in result.urls)
+        assert "secret" not in ledger.read_text()
+        command, parser = ExplainCommand(), argparse.ArgumentParser()
+        command.add_arguments(parser)
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            command.run(parser.parse_args([f"{TOP}x?token=secret", "--job", str(job)]), Settings())
+        assert "token=***" in told.getvalue()
+        assert "secret" not in told.getvalue()
 
     async def test_a_verdict_leaves_what_may_not_be_moved_as_it_is(self):
         class Asks(TopicSpider):

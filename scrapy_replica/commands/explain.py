@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.contract import URGENT
@@ -36,9 +37,9 @@ class ExplainCommand(Command):
         with reading(opts.job) as job:
             known = explain_url(job, opts.what) if "://" in opts.what else explain_host(job, opts.what)
         if known is None:
-            sys.stderr.write(f"{opts.what}: nothing is known; no page of the crawl links there\n")
+            sys.stderr.write(f"{redacted(opts.what)}: nothing is known; no page of the crawl links there\n")
             return 1
-        sys.stdout.write(json.dumps(known, indent=2) + "\n" if opts.json else in_words(known))
+        sys.stdout.write(redacted(json.dumps(known, indent=2) + "\n" if opts.json else in_words(known)))
         return 0
 
 

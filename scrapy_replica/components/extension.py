@@ -225,8 +225,8 @@ class ReplicaExtension:
             crawl.forget(host_of(response.url))
             assert response.request is not None
             flight = self.flights.of(response.request)
-            if flight.url_id is None:
-                flight.url_id = crawl.fetched(response.request.url)
+            if flight.url_id is None or not self.has_frontier:
+                flight.url_id = crawl.fetched(response.request.url)  # that row was taken back as well
             crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
         except StoreError as failure:
             self.stop(failure)

@@ -58,7 +58,8 @@ class TopicSpider(Spider):
         is_followed = extension is not None and extension.has_frontier and page_of(response) is not None
         if isinstance(response, HtmlResponse) and not is_followed:
             for link in self._extractor.extract_links(response):
-                yield Request(link.url)
+                if link.url.startswith(("http://", "https://")):  # a page may name files of this machine
+                    yield Request(link.url)
 
     def item(self, response: Response) -> dict[str, Any]:
         """Return the item of a page; override it to scrape more."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol, TextIO
 
-from scrapy_replica.address import host_of
+from scrapy_replica.address import host_of, redacted
 from scrapy_replica.crawl.policy import Policy
-from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, State, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
 
 MAX_REWRITES = 5
@@ -112,6 +113,7 @@ class Intake:
             self._payloads.forget(row.new.payload)
         if what is Found.NEW and row.decision.reason is not None:
             self.record(url_id, row.new.url, row.decision)
+            self._bring_back(row.decision)
         if row.new.is_dropped:
             return
         self._counts[_COUNTED[what]] += 1
@@ -129,9 +131,22 @@ class Intake:
             self._store.urls.demote(taken.id)
         elif decision.action is not Action.FETCH:
             self._store.urls.drop(taken.id)
+        self._bring_back(decision)
         if decision.url is not None:
             self._enter_instead(taken, decision.url)
         return decision.action is Action.FETCH
+
+    def _bring_back(self, decision: Decision) -> None:
+        """Bring back what was saved just now if there is no page at the URL that is to stand for it."""
+        if decision.target is None or decision.action is Action.FETCH:
+            return
+        key = self.key(decision.target)
+        known = self._store.urls.find([key]).get(key)
+        if known is None or known.state is not State.DONE or not self._store.pages.is_missing(known.id):
+            return
+        evidence = {"gone": decision.target}
+        for url_id, url in self._store.saved.restore_for(key, 1) or ():
+            self.record(url_id, url, Decision(Action.FETCH, Action.FETCH, decision.reason, evidence=evidence))
 
     def _enter_instead(self, taken: Waiting, url: str) -> None:
         """Enter *url* in place of *taken*, in its place in the order."""
@@ -156,28 +171,39 @@ class Intake:
         return self.enter([(NewUrl(url, host, key, score, depth=depth, parent=parent), FETCH)])[0]
 
     def record(self, url_id: int, url: str, decision: Decision) -> None:
-        """Write *decision* about a URL into ledger, counts and sink, and what it saved."""
-        assert decision.reason is not None
+        """Write *decision* about a URL into ledger, counts and sink, and what it saved.
+
+        People read ledger and sink: secrets in URLs are left out there.
+        """
+        reason = decision.reason
+        assert reason is not None
         at = self._now()
+        decision = replace(decision, evidence={what: _redacted(told) for what, told in decision.evidence.items()})
         self._store.ledger.record(url_id, decision, at)
         if decision.action is not Action.FETCH and (decision.causes or decision.target is not None):
             target = self.key(decision.target) if decision.target is not None else None
-            causes = decision.causes or (decision.reason.value,)
+            causes = decision.causes or (reason.value,)
             self._store.saved.save([Saved(url_id, cause, target) for cause in causes])
-        self._counts[f"decision/{decision.reason.value}/{decision.action.value}"] += 1
+        self._counts[f"decision/{reason.value}/{decision.action.value}"] += 1
         if self._sink is not None:
             line = {
                 "at": at,
-                "url": url,
+                "url": redacted(url),
                 "action": decision.action.value,
                 "wanted": decision.wanted.value,
-                "reason": decision.reason.value,
+                "reason": reason.value,
                 "probability": decision.probability,
                 "is_sampled": decision.is_sampled,
-                "target": decision.target,
+                "target": redacted(decision.target) if decision.target is not None else None,
                 "evidence": decision.evidence,
             }
             self._sink.write(json.dumps(line) + "\n")
+
+
+def _redacted(told: object) -> object:
+    if isinstance(told, str):
+        return redacted(told)
+    return [_redacted(one) for one in told] if isinstance(told, list) else told
 
 
 _COUNTED = {

@@ -85,6 +85,9 @@ class Pages(Protocol):
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
 
+    def is_missing(self, url_id: int) -> bool:
+        """Tell whether that URL was fetched and brought no page: an error, or a status from 400 on."""
+
     def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
 

@@ -23,11 +23,15 @@ class Repetition:
 
     def __init__(self, table: BlockStore) -> None:
         self._table = table
-        hosts = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
-        self.of = hosts.of
-        """Host -> its blocks."""
-        self.forget = hosts.forget
-        """Read a host anew: a page of it was taken back in the crawl database."""
+        self._hosts: HostCache[HostBlocks] = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
+
+    def of(self, host: str) -> HostBlocks:
+        """Return the blocks of *host*."""
+        return self._hosts.of(host)
+
+    def forget(self, host: str) -> None:
+        """Read *host* anew: a page of it was taken back in the crawl database."""
+        self._hosts.forget(host)
 
     def _read(self, host: str) -> HostBlocks:
         return HostBlocks(self._table.state(host))

@@ -51,10 +51,11 @@ class Forms:
 
     def __init__(self, table: FormStore) -> None:
         self._table = table
-        sites = HostCache(self._read_site, MAX_SITES, lambda _: 1)
-        self._site = sites.of
-        self.forget = sites.forget
-        """Read a host anew: a page of it was taken back in the crawl database."""
+        self._sites = HostCache(self._read_site, MAX_SITES, lambda _: 1)
+
+    def forget(self, host: str) -> None:
+        """Read *host* anew: a page of it was taken back in the crawl database."""
+        self._sites.forget(host)
 
     def _read_site(self, host: str) -> Site:
         site = Site(DomainQuery(dict.fromkeys(self._table.terms(host))))
@@ -70,7 +71,7 @@ class Forms:
         new = 0
         for form in forms:
             host = host_of(form.action)
-            site = self._site(host)
+            site = self._sites.of(host)
             if site.add(form):
                 new += 1
                 self._table.enter(host, form)
@@ -86,7 +87,7 @@ class Forms:
         seen only the fields that a person sees are taken; what is sent with a password leaves no trace.
         """
         host = host_of(url)
-        site = self._site(host)
+        site = self._sites.of(host)
         typed = site.typed.get(_path(url), frozenset())
         if not body and not typed:
             return False  # most URLs with parameters
@@ -103,7 +104,7 @@ class Forms:
 
     def query(self, host: str) -> DomainQuery:
         """Return the domain query of *host*."""
-        return self._site(host).query
+        return self._sites.of(host).query
 
 
 def _path(url: str) -> str:
