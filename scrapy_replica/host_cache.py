@@ -18,10 +18,17 @@ class HostCache(Generic[State]):
         read: Makes the state of a host from the store.
         most: Weight of all states together; one host alone may weigh more.
         weigh: Weight of a state, in whatever *most* counts; asked each time the host is met.
+        evicted: Told each host that must go for others, and its state.
     """
 
-    def __init__(self, read: Callable[[str], State], most: float, weigh: Callable[[State], int]) -> None:
-        self._read, self._most, self._weigh = read, most, weigh
+    def __init__(
+        self,
+        read: Callable[[str], State],
+        most: float,
+        weigh: Callable[[State], int],
+        evicted: Callable[[str, State], None] | None = None,
+    ) -> None:
+        self._read, self._most, self._weigh, self._evicted = read, most, weigh, evicted
         self._states: OrderedDict[str, State] = OrderedDict()
         self._weights: dict[str, int] = {}
         self.weight = 0
@@ -37,8 +44,13 @@ class HostCache(Generic[State]):
         self.weight += weight - self._weights.get(host, 0)
         self._weights[host] = weight
         while self.weight > self._most and len(self._states) > 1:
-            self.forget(next(iter(self._states)))
+            self._evict(next(iter(self._states)))
         return state
+
+    def _evict(self, host: str) -> None:
+        if self._evicted is not None:
+            self._evicted(host, self._states[host])
+        self.forget(host)
 
     def put(self, host: str, state: State) -> State:
         """Hold *state*, which was read otherwise than by *read*, and return it."""

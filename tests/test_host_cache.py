@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import pytest
 from test_live_dust import ALONE, sessions
@@ -107,6 +108,29 @@ class TestBudgets:
         for prefix in ("cal", "x", "new"):
             url = f"http://a.example/{prefix}/y"
             assert live.bars(url, "a.example") == again.bars(url, "a.example")
+
+    @pytest.mark.parametrize("config", [Config(), Config(host_budget=9, path_budget=5), Config(trap_credit=0)])
+    def test_a_guard_that_holds_one_host_bars_what_one_that_holds_all_does(self, monkeypatch, config):
+        db, chance = SqliteCrawlDB(None), random.Random(1)
+        wide = Guard(config, db.pages)
+        monkeypatch.setattr(guard, "MAX_WEIGHT", 1)
+        narrow = Guard(config, db.pages)
+        hosts = [f"h{number}.example" for number in range(5)]
+        news = {"trap": [False], "dull": [False] * 4 + [True, None], "good": [True]}
+        barred = 0
+        for number in range(900):
+            host, kind = chance.choice(hosts), chance.choice(list(news))
+            url, is_novel = f"http://{host}/{kind}/{number}", chance.choice(news[kind])
+            url_id = db.urls.discover([NewUrl(url, host, number)])[0][0]
+            db.pages.enter(Fetched(url_id, float(number), 200, is_news=is_novel))
+            for one in (wide, narrow):
+                one.count(url, host, is_novel=is_novel)
+            for other in chance.sample(hosts, 3):
+                for path in ("trap/x", "dull/x", "good/x", "new/x", "good/x?rev=3"):
+                    asked = f"http://{other}/{path}"
+                    assert narrow.bars(asked, other) == wide.bars(asked, other)
+                    barred += wide.bars(asked, other) is not None
+        assert barred or not config.trap_credit
 
 
 class TestTakenBack:

@@ -20,6 +20,7 @@ from scrapy.utils.job import job_dir
 from scrapy_replica.address import host_of
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
+from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
@@ -78,6 +79,7 @@ class ReplicaExtension:
         self.error: StoreError | None = None
         """Why the crawl database cannot be used any more."""
         self._sink: TextIO | None = None
+        self._long_lived = LongLived()
         self._examples = Examples(self.config) if self.config.topic is not None else None
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
@@ -119,6 +121,7 @@ class ReplicaExtension:
         self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
         self._orders = create_looping_call(self._obey)
         self._orders.start(ORDERS_SECONDS, now=False)
+        self._long_lived.spare()
         relevance = self.crawl.guide.relevance
         # A crawl that was stopped in its warm-up needs the examples at the end of it.
         if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_warming_up):
@@ -153,6 +156,7 @@ class ReplicaExtension:
                 logger.error("%s", error)
         if self._sink is not None:
             self._sink.close()
+        self._long_lived.close()
 
     def stop(self, error: StoreError) -> None:
         """Close the crawl, because its database cannot be used any more; nothing more is given out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from urllib.parse import urlsplit
 
 from scrapy_replica.address import host_of
@@ -80,6 +81,18 @@ class NoveltyBudgets:
 
     def __len__(self) -> int:
         return len(self._fetched)
+
+    @property
+    def slack(self) -> float:
+        """Pages that can be counted, whatever they are, before any budget is spent; infinite where there is none."""
+        slack = math.inf
+        if self._credit:
+            earned = (EARNINGS * self._novel.get(key, 0) - fetched for key, fetched in self._fetched.items())
+            slack = self._credit + min(earned, default=0)
+        limits = [limit for limit in (self._host_budget, self._path_budget) if limit]
+        if limits:
+            slack = min(slack, min(limits) - max(self._novel.values(), default=0))
+        return max(0, slack)
 
     def spent(self, url: str) -> tuple[Reason, str, bool] | None:
         """Return why no more should be fetched where *url* lies, the prefix that ran dry and whether that is certain.

@@ -82,6 +82,11 @@ class Traps:
     def __len__(self) -> int:
         return len(self._idle)
 
+    @property
+    def slack(self) -> int:
+        """Pages that can be observed, whatever they are, before any URL is in a trap; 0 where one may be."""
+        return max(0, self._patience - max(self._idle.values(), default=0))
+
 
 def _revisions_of(url: str) -> str:
     return "/".join([*url.split("/", 3)[2:3], TrapKind.REVISIONS.value, ""])

@@ -1,7 +1,8 @@
 """A long crawl of a generated web: memory, speed, stalls and the opening of its job, as the crawl grows.
 
 ``make bench`` crawls 100,000 pages. A million, with a topic (about an hour and 10 GB of disk):
-``python tests/benchmarks/bench_million.py --pages 1000000 --hosts 10000 --strategy link-aware --topic``.
+``python tests/benchmarks/bench_million.py --pages 1000000 --hosts 10000 --strategy link-aware --topic``; with
+``--direct`` without Scrapy's engine and without HTML, and only the opening at the end through Scrapy.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -68,23 +70,21 @@ class GeneratedWeb:
 
     def __init__(self, hosts: int, known: int) -> None:
         self._hosts, self._known = hosts, known
+        self._place_of = lru_cache(10_000)(self._place)
 
     def _place(self, number: int) -> tuple[int, int]:
         """Return (depth, host) of a page."""
-        path = []
-        while number:
-            path.append(number)
-            number = (number - 1) // self._known
-        host = 0
-        for depth, child in enumerate(reversed(path), 1):
-            is_own = 10 * ((child - 1) % self._known) < OWN_HOST * self._known
-            if depth % SUBSITE_DEPTH == 0 or not is_own:
-                host = mixed(child) % self._hosts
-        return len(path), host
+        if not number:
+            return 0, 0
+        depth, host = self._place_of((number - 1) // self._known)
+        is_own = 10 * ((number - 1) % self._known) < OWN_HOST * self._known
+        if (depth + 1) % SUBSITE_DEPTH == 0 or not is_own:
+            host = mixed(number) % self._hosts
+        return depth + 1, host
 
     def url(self, number: int, asked_by: int = 0) -> str:
         """Return the URL of a page; on a replica where the page that links to it says so."""
-        host = self._place(number)[1]
+        host = self._place_of(number)[1]
         if host % REPLICAS == 0 and mixed(number, asked_by) % 2:
             host += 1  # the copy of this host
         return f"http://h{host}.example/{number % 40}/{number}.html"
@@ -93,8 +93,9 @@ class GeneratedWeb:
         children = range(self._known * number + 1, self._known * (number + 1) + 1)
         parent = max(0, number - 1) // self._known
         siblings = [self._known * parent + 1 + (number + step) % self._known for step in range(1, 7)]
-        back = [parent, *siblings, *(mixed(number, i) % (number + 1) for i in range(LINKS))]
-        return [*children, *back[: LINKS - self._known]]
+        before = [parent, *siblings][: LINKS - self._known]
+        far = (mixed(number, i) % (number + 1) for i in range(LINKS - self._known - len(before)))
+        return [*children, *before, *far]
 
     def html(self, url: str) -> bytes:
         number = int(url.rpartition("/")[2].partition(".")[0])
@@ -251,14 +252,16 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--topic", action="store_true", help="a tenth of the pages is on it")
     found.add_argument("--every", type=int, default=10_000, help="pages between two lines of the table")
     found.add_argument("--job", type=Path, help="folder to keep; a temporary one otherwise")
+    found.add_argument("--direct", action="store_true", help="without Scrapy's engine and without HTML")
     found.add_argument("--here", action="store_true", help="one crawl in this process, without table and reopening")
     return found
 
 
-def lines_of(options: argparse.Namespace, pages: int) -> Any:
+def lines_of(options: argparse.Namespace, pages: int, *, is_direct: bool = False) -> Any:
     """Crawl in a process of its own; yield the lines that it prints."""
     names = ("hosts", "known", "strategy", "every", "job")
-    arguments = [f"--{name}={getattr(options, name)}" for name in names] + ["--topic"] * options.topic
+    arguments = [f"--{name}={getattr(options, name)}" for name in names]
+    arguments += ["--topic"] * options.topic + ["--direct"] * is_direct
     command = [sys.executable, __file__, "--here", f"--pages={pages}", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -271,7 +274,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     columns = ("pages", "rss_mb", "pages_s", "cpu_ms", "job_mb", *STALLS)
     print("".join(f"{column:>15}" for column in columns))
     figures: dict[str, Any] = {"rows": []}
-    for line in lines_of(options, options.pages):
+    for line in lines_of(options, options.pages, is_direct=options.direct):
         if "first_request_s" in line:
             figures["crawl"] = line
             continue
@@ -302,7 +305,11 @@ def test_a_long_crawl(capsys):
 
 if __name__ == "__main__":
     chosen = parser().parse_args()
-    if chosen.here:
+    if chosen.here and chosen.direct:
+        from direct_crawl import run_directly
+
+        run_directly(chosen)
+    elif chosen.here:
         crawl(chosen)
     else:
         run(chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
@@ -15,6 +16,10 @@ from scrapy_replica.urls.traps import TrapKind, Traps, shape
 
 MAX_WEIGHT = 300_000
 """Prefixes and patterns counted over the hosts in memory, 150 bytes each."""
+
+
+MAX_SLACK = 100_000
+"""Hosts not in memory of which the slack is known, 150 bytes each."""
 
 
 @dataclass(slots=True)
@@ -33,17 +38,26 @@ class _HostGuard:
     def weight(self) -> int:
         return 10 + len(self.budgets) + (len(self.traps) if self.traps is not None else 0)
 
+    @property
+    def slack(self) -> float:
+        """Pages that can be counted, whatever they are, before a URL is barred."""
+        return min(self.budgets.slack, self.traps.slack if self.traps is not None else math.inf)
+
 
 class Guard:
     """Tells where no more is to be fetched because nothing new comes of it.
 
     Two witnesses make it certain: the shape of a trap, and a row of pages without news (half of
     ``REPLICA_TRAP_CREDIT``) where it lies. What a host brought is counted anew from the crawl database when it is met.
+    Of a host that had to go for others its slack is kept: so many pages of it can bar no URL, and while they are not
+    fetched it need not be read again for each link to it.
     """
 
     def __init__(self, config: Config, pages: Pages) -> None:
         self._config, self._pages = config, pages
-        self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"))
+        self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"), self._evicted)
+        self._slack: dict[str, float] = {}
+        """Host not in memory -> its slack."""
 
     def _read(self, host: str) -> _HostGuard:
         config = self._config
@@ -57,9 +71,19 @@ class Guard:
                 found.count(page.url, is_novel=None if page.is_news is None else bool(page.is_news))
         return found
 
+    def _evicted(self, host: str, guard: _HostGuard) -> None:
+        self._slack[host] = guard.slack
+        if len(self._slack) > MAX_SLACK:
+            del self._slack[next(iter(self._slack))]
+
     def forget(self, host: str) -> None:
         """Count *host* anew: a page of it was taken back in the crawl database."""
         self._hosts.forget(host)
+        self._slack.pop(host, None)
+
+    def _guard_of(self, host: str) -> _HostGuard:
+        self._slack.pop(host, None)
+        return self._hosts.of(host)
 
     def count(self, url: str, host: str, *, is_novel: bool | None) -> None:
         """Take note that *url* on *host* was fetched, whose row is written.
@@ -68,13 +92,17 @@ class Guard:
         """
         if host in self._hosts:
             self._hosts.of(host).count(url, is_novel=is_novel)
+        elif host in self._slack:
+            self._slack[host] -= 1
 
     def bars(self, url: str, host: str) -> tuple[Reason, Mapping[str, object], bool] | None:
         """Return why *url* on *host* is not to be fetched, the evidence and whether it is certain.
 
         ``None`` if it may be.
         """
-        known = self._hosts.of(host)
+        if self._slack.get(host, 0) > 0:
+            return None
+        known = self._guard_of(host)
         budgets, traps = known.budgets, known.traps
         kind = traps.is_trap(url) if traps is not None else None
         if kind is not None and kind is not TrapKind.NO_NEWS:

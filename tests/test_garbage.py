@@ -1,0 +1,62 @@
+"""Full collections of the garbage collector stay short, and still collect."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+from web import REPLICA, crawl, page
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.components import garbage
+from scrapy_replica.components.garbage import LongLived
+
+
+class Cycle:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture
+def long_lived():
+    spared = LongLived()
+    spared.spare()
+    yield spared
+    spared.close()
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_is_there_is_spared_and_what_comes_is_collected(long_lived):
+    assert gc.get_freeze_count() > 0
+    cycle = weakref.ref(Cycle())
+    gc.collect()
+    assert cycle() is None
+
+
+def test_what_survives_a_long_collection_is_spared(long_lived, monkeypatch):
+    monkeypatch.setattr(garbage, "LONG", 0.0)
+    kept = [Cycle() for _ in range(1000)]
+    gc.collect()
+    assert not any(found is kept[0] for found in gc.get_objects())
+
+
+def test_collections_of_young_objects_spare_nothing(long_lived, monkeypatch):
+    monkeypatch.setattr(garbage, "LONG", 0.0)
+    kept = Cycle()
+    gc.collect(1)
+    assert any(found is kept for found in gc.get_objects())
+
+
+@pytest.mark.asyncio
+async def test_after_a_crawl_nothing_is_spared():
+    spared = []
+
+    class Looking(TopicSpider):
+        def item(self, response):
+            spared.append(gc.get_freeze_count())
+            return super().item(response)
+
+    await crawl(Looking, {"http://a.example/": page()}, REPLICA, seeds="http://a.example/")
+    assert spared[0] > 0
+    assert gc.get_freeze_count() == 0
