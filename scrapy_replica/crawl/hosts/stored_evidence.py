@@ -11,7 +11,7 @@ from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, pat
 from scrapy_replica.sites.memory import MAX_DISTANCE_BITS, NearText
 from scrapy_replica.sites.neighbours import Neighbours
 
-MAX_WAITING = 500
+MAX_WAITING = 150
 """Waiting URLs of a host that are read, the best first."""
 MAX_NEAR = 20
 """Near texts looked at for one page, the nearest first."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from heapq import merge
-from itertools import islice
 from typing import Any
 
 from scrapy_replica.address import name_of
@@ -248,8 +246,10 @@ class UrlTable:
             f"SELECT is_demoted, -priority, -score, id, url FROM urls WHERE state = {WAITING} AND host = ?"
             " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?"
         )
-        of_slots = [self._read(sql, (host_id, most)) for host_id in self._ids_of(host)]
-        return [row[4] for row in islice(merge(*of_slots), most)]
+        rows = [row for host_id in self._ids_of(host) for row in self._read(sql, (host_id, most))]
+        if len(rows) > most:
+            rows.sort()  # of several slots
+        return [row[4] for row in rows[:most]]
 
     def rescore(self, scores: Mapping[int, float]) -> int:
         hosts = []
