@@ -78,6 +78,7 @@ class ReplicaExtension:
         self.error: StoreError | None = None
         """Why the crawl database cannot be used any more."""
         self._sink: TextIO | None = None
+        self._orders = create_looping_call(self._obey)
         self._examples = Examples(self.config) if self.config.topic is not None else None
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
@@ -117,7 +118,6 @@ class ReplicaExtension:
 
     async def spider_opened(self) -> None:
         self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
-        self._orders = create_looping_call(self._obey)
         self._orders.start(ORDERS_SECONDS, now=False)
         relevance = self.crawl.guide.relevance
         # A crawl that was stopped in its warm-up needs the examples at the end of it.
@@ -180,7 +180,7 @@ class ReplicaExtension:
         if flight.url_id is None:
             flight.url_id = crawl.fetched(request.url)
         if response.status != 200:
-            crawl.failed(flight.url_id, response.status, None)
+            crawl.failed(flight.url_id, response.status, None, request.meta.get("redirect_urls", ()))
             return None
         page = self._page(response)
         observation = crawl.observe(page, flight.url_id, response.meta.get("depth", 0))
