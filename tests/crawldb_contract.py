@@ -341,7 +341,7 @@ class CrawlDBContract:
         slices = [db.saved.restore_for(77, 2), db.saved.restore_for(77, 2)]
         assert [len(one) for one in slices] == [2, 1]
         assert sorted(slices[0] + slices[1]) == [(ids[n], f"http://a/{n + 1}") for n in range(3)]
-        assert db.saved.restore_for(77, 2) is None
+        assert db.saved.restore_for(77, 2) == []
         assert db.saved.causes_of(77) == []
         assert db.urls.waiting == 4
         rows = {row.id: row.leeway for row in iter(db.urls.take, None)}
@@ -354,10 +354,22 @@ class CrawlDBContract:
         db.saved.save([Saved(ids[0], "rule 1", 5), Saved(ids[0], "rule 2", 5), Saved(ids[1], "rule 2", None)])
         assert sorted(db.saved.causes_of(5)) == ["rule 1", "rule 2"]
         assert db.saved.restore_of("rule 1", 9) == [(ids[0], "http://a/1")]
-        assert db.saved.restore_of("rule 1", 9) is None
+        assert db.saved.restore_of("rule 1", 9) == []
         row = db.urls.take()
         assert (row.id, row.score, row.payload, row.leeway) == (ids[0], 0.5, b"x", Leeway.MOVE)
         assert db.saved.restore_of("rule 2", 9) == [(ids[1], "http://a/2")]
+
+    def test_what_is_saved_again_meanwhile_stays_so(self, db):
+        ids = enter(db, "a/1", "a/2", "a/3")
+        for url_id in ids:
+            db.urls.drop(url_id)
+        db.saved.save([Saved(url_id, "host a", None) for url_id in ids])
+        first = db.saved.restore_of("host a", 2)
+        assert first == [(ids[0], "http://a/1"), (ids[1], "http://a/2")]
+        db.urls.drop(ids[0])
+        db.saved.save([Saved(ids[0], "host a", None)])
+        assert db.saved.restore_of("host a", 2, after=ids[1]) == [(ids[2], "http://a/3")]
+        assert db.saved.restore_of("host a", 2, after=ids[2]) == []
 
     def test_what_was_demoted_is_raised_again(self, db):
         ids = enter(db, "a/1", is_demoted=True) + enter(db, "b/1", score=-1.0)
@@ -371,8 +383,8 @@ class CrawlDBContract:
         db.urls.take()
         db.urls.finish([db.urls.take().id])
         db.saved.save([Saved(url_id, "host a", None) for url_id in ids])
+        assert db.saved.restore_of("host a", 9) == [(url_id, None) for url_id in ids]
         assert db.saved.restore_of("host a", 9) == []
-        assert db.saved.restore_of("host a", 9) is None
         assert db.urls.waiting == 1
 
     def test_work_stays_until_it_is_ended(self, opened, reopened):
@@ -703,7 +715,7 @@ class CrawlDBMachine(RuleBasedStateMachine):
 
     def all_restored(self, restore):
         """All slices: which URLs one of them holds is the store's choice."""
-        return sorted(one for restored in iter(restore, None) for one in restored)
+        return sorted(one for restored in iter(restore, []) for one in restored if one[1] is not None)
 
     @rule(scores=st.dictionaries(st.sampled_from(NAMES), SCORES, max_size=4))
     def rescore(self, scores):

@@ -266,6 +266,7 @@ class TestTurning:
         assert states()[State.DROPPED] == n_dropped
         now[0] = 30 * 86_400 + 1
         crawl.consequences.obey()
+        crawl.consequences.work()
         assert states()[State.WAITING] == n_dropped
         assert [v for v, _ in store.verdicts.holding()] == []
         run()

@@ -156,7 +156,7 @@ def use_pages(pages, visits, ledger):
     pages.set_content(1, 1, 1, "[]")
     pages.of_host("a")
     pages.has_page(1)
-    pages.is_missing(1)
+    pages.has_failed(1)
     pages.forget_marks("a")
     pages.judgement(1)
     pages.by_signature(b"s")

@@ -80,6 +80,7 @@ class ReplicaExtension:
         """Why the crawl database cannot be used any more."""
         self._sink: TextIO | None = None
         self._long_lived = LongLived()
+        self._orders = create_looping_call(self._obey)
         self._examples = Examples(self.config) if self.config.topic is not None else None
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
@@ -119,7 +120,6 @@ class ReplicaExtension:
 
     async def spider_opened(self) -> None:
         self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
-        self._orders = create_looping_call(self._obey)
         self._orders.start(ORDERS_SECONDS, now=False)
         self._long_lived.spare()
         relevance = self.crawl.guide.relevance
@@ -184,7 +184,7 @@ class ReplicaExtension:
         if flight.url_id is None:
             flight.url_id = crawl.fetched(request.url)
         if response.status != 200:
-            crawl.failed(flight.url_id, response.status, None)
+            crawl.failed(flight.url_id, response.status, None, request.meta.get("redirect_urls", ()))
             return None
         page = self._page(response)
         observation = crawl.observe(page, flight.url_id, response.meta.get("depth", 0))

@@ -7,6 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import mmh3
 from scrapy import Request
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
@@ -91,6 +92,14 @@ class UrlFingerprints:
         """Tell whether requests like this are known by their URL alone."""
         return self._is_default and request.method == "GET" and not (request.body or request.meta.get("verbatim_url"))
 
+    def is_told_by_more(self, request: Request, key: int) -> bool:
+        """Tell whether a fingerprinter of the user's knows *request*, whose key is *key*, by more than its URL."""
+        if self._is_default:
+            return False
+        if isinstance(self._fingerprinter, ReplicaFingerprinter):
+            request = self._fingerprinter.canonical(request)
+        return key != self.of_url(request.url)
+
     def of_url(self, url: str) -> int:
         """Return the key of a plain GET of *url* as it stands: what it is rewritten to has a key of its own."""
         if not self._is_default:
@@ -100,7 +109,8 @@ class UrlFingerprints:
         return self._key(url, hashlib.sha1(data.encode()).digest())
 
     def _key(self, url: str, digest: bytes) -> int:
-        return host_key(host_of(url), digest) if self._is_default else int.from_bytes(digest[:8], "big", signed=True)
+        # A fingerprinter of the user's need not be a hash: its first bytes may be those of every URL.
+        return host_key(host_of(url), digest) if self._is_default else mmh3.hash64(digest)[0]
 
 
 _CANONICAL = re.compile(

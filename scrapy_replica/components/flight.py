@@ -36,6 +36,8 @@ class Flight:
     """Id of its URL, once the scheduler gave it out."""
     slot: str | None = None
     """Download slot that it occupies, from when the scheduler gave it out to when it left the downloader."""
+    ready_at: float | None = None
+    """When the delay of that slot ends, until the request comes to the downloader: a cached one never does."""
     status: int | None = None
     """HTTP status of its response."""
     error: str | None = None

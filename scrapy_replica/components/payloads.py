@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import sys
+import uuid
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +40,8 @@ class RequestPayloads:
     """Makes payloads of requests, and requests of payloads; each payload belongs to one row.
 
     Plain data are JSON. What JSON cannot hold is pickled, as in Scrapy's own queues, where the job is a folder; in a
-    job in memory, where callbacks may share what they hand on, the request itself is kept. So is one that cannot be
-    pickled.
+    job in memory, where callbacks may share what they hand on and classes of requests may have what is no attribute of
+    theirs, the request itself is kept. So is one that cannot be pickled.
 
     :param url_of: id of a page -> its URL.
     """
@@ -48,6 +50,8 @@ class RequestPayloads:
         self._is_stored, self._url_of, self._counts = is_stored, url_of, counts
         self._live: dict[bytes, Request] = {}
         self._live_count = 0
+        self._live_prefix = LIVE + uuid.uuid4().bytes
+        """Of this run: a row that was dropped in an earlier one may come back."""
         self.spider: Spider | None = None
 
     def dump(self, request: Request, parent: str | None) -> bytes | None:
@@ -55,9 +59,11 @@ class RequestPayloads:
 
         *parent* is the URL of the page that it was found on.
         """
+        if type(request) is not Request and not self._is_stored:
+            return self._keep(request, is_lost=False)
         try:
             fields = self._fields(request, parent)
-        except ValueError:  # a callback that is no method of the spider
+        except ValueError:  # a callback that is no method of the spider, a class that has no name
             return self._keep(request, is_lost=self._is_stored)
         if not fields:
             return None
@@ -66,10 +72,13 @@ class RequestPayloads:
         return self._pickled(fields, request) if self._is_stored else self._keep(request, is_lost=False)
 
     def _is_json(self, fields: dict[str, Any]) -> bool:
-        if not all(map(is_json, fields.values())):
-            return False
         shared = [*fields.get("meta", {}).values(), *fields.get("cb_kwargs", {}).values()]
-        return self._is_stored or all(type(value) in IMMUTABLE for value in shared)
+        if not self._is_stored and any(type(value) not in IMMUTABLE for value in shared):
+            return False
+        try:
+            return all(map(is_json, fields.values()))
+        except RecursionError:
+            return False
 
     def _pickled(self, fields: dict[str, Any], request: Request) -> bytes:
         try:
@@ -83,24 +92,25 @@ class RequestPayloads:
     def _keep(self, request: Request, *, is_lost: bool) -> bytes:
         self._counts["scheduler/unserializable"] += is_lost
         self._live_count += 1
-        payload = LIVE + str(self._live_count).encode()
+        payload = self._live_prefix + str(self._live_count).encode()
         self._live[payload] = request
         return payload
 
     def _fields(self, request: Request, parent: str | None) -> dict[str, Any]:
         """Return what of *request* differs from a plain GET.
 
-        :raises ValueError: a callback is not a method of the spider.
+        :raises ValueError: a callback is not a method of the spider, or the class is not found under its name.
         """
         kind = type(request)
-        values = {name: getattr(request, name) for name in kind.attributes if name not in APART}
-        fields = {name: value for name, value in values.items() if DEFAULTS.get(name) != value}
+        fields = {name: getattr(request, name) for name in kind.attributes if name not in APART}
+        if kind is Request:
+            fields = {name: value for name, value in fields.items() if DEFAULTS.get(name) != value}
+        else:  # whose own defaults may be others
+            fields["_class"] = _name_of(kind)
         for name in ("callback", "errback"):
             if callable(fields.get(name)):
                 fields[name] = self._method(request, name)
-        if kind is not Request:
-            fields["_class"] = f"{kind.__module__}.{kind.__name__}"
-        if "body" in fields and fields["body"].isascii():
+        if "body" in fields and fields["body"].isascii() and request.encoding == "utf-8":
             fields["body"] = fields["body"].decode("ascii")
         headers = {name.decode("latin-1"): _texts(texts) for name, texts in request.headers.items()}
         if parent is not None and headers.get("Referer") == [parent]:
@@ -136,8 +146,9 @@ class RequestPayloads:
         # Pickled by this crawl, as in Scrapy's own queues.
         fields = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
         fields["meta"] = {**fields.get("meta", {}), **meta}
+        fields["headers"] = {name: _bytes(texts) for name, texts in fields.get("headers", {}).items()}
         if fields.pop(REFERER, None) and taken.parent is not None:
-            fields["headers"] = {**fields.get("headers", {}), "Referer": [self._url_of(taken.parent)]}
+            fields["headers"]["Referer"] = [self._url_of(taken.parent)]
         return request_from_dict({**fields, "url": taken.url, "priority": taken.priority}, spider=self.spider)
 
     def again(self, payload: bytes | None) -> bytes | None:
@@ -159,5 +170,15 @@ def is_json(value: object) -> bool:
     return type(value) in IMMUTABLE
 
 
+def _name_of(kind: type[Request]) -> str:
+    if getattr(sys.modules.get(kind.__module__), kind.__name__, None) is not kind:
+        raise ValueError(f"{kind} is not found under its name")
+    return f"{kind.__module__}.{kind.__name__}"
+
+
 def _texts(values: list[bytes]) -> list[str]:
     return [value.decode("latin-1") for value in values]
+
+
+def _bytes(texts: list[str]) -> list[bytes]:
+    return [text.encode("latin-1") for text in texts]

@@ -45,17 +45,24 @@ class Politeness:
         own = self._downloader.per_slot_settings.get(slot, {})
         return own.get("concurrency", self._concurrency), own.get("delay", self._delay)
 
-    def started(self, slot: str) -> None:
-        """Take note that a request of *slot* was given out."""
+    def started(self, slot: str) -> float | None:
+        """Take note that a request of *slot* was given out; return when its delay ends, if there is one."""
         concurrency, delay = self._limits(slot)
         active = self._active[slot] = self._active.get(slot, 0) + 1
         if 0 < concurrency <= active:
             self._full.add(slot)
             self._hold(slot)
-        if delay > 0:
-            self._hold(slot)
-            self._ready_at[slot] = self._now() + delay
-            heappush(self._timers, (self._ready_at[slot], slot))
+        if delay <= 0:
+            return None
+        self._hold(slot)
+        ready_at = self._ready_at[slot] = self._now() + delay
+        heappush(self._timers, (ready_at, slot))
+        return ready_at
+
+    def unused(self, slot: str, ready_at: float) -> None:
+        """Take note that the request whose delay ends at *ready_at* never came to the downloader: it needs none."""
+        if self._ready_at.get(slot) == ready_at:
+            del self._ready_at[slot]
 
     def ended(self, slot: str) -> None:
         """Take note that a download of *slot* ended."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MAX_PRIORITY = (1 << 63) - 1
+"""What a store can hold; Python's integers may be greater."""
+
 START = 0x5354415254
 """Mixed into the key of start requests."""
 
@@ -66,6 +69,7 @@ class ReplicaScheduler(BaseScheduler):
             engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )
         connect = self._crawler.signals.connect
+        connect(self._reached_downloader, signals.request_reached_downloader)
         connect(self._left_downloader, signals.request_left_downloader)
         connect(self._response_downloaded, signals.response_downloaded)
         lost = self._urls.forget_waiting(LIVE)
@@ -104,14 +108,18 @@ class ReplicaScheduler(BaseScheduler):
         leeway, host = leeway_of(request, is_start=flight.is_start), host_of(request.url)
         if flight.key is None:
             flight.key = self._extension.fingerprints.of_request(request)
+        if self._extension.fingerprints.is_told_by_more(request, flight.key):
+            # What is fetched in place of a URL is known by its URL alone: several requests would become one.
+            leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
         decision = flight.decision or self._crawl.policy.of_url(request.url, host, flight.key, leeway)
-        found_on = flight.found_on
+        # Not needed any more: where the request itself is kept, so would be the page.
+        found_on, flight.found_on = flight.found_on, None
         new = NewUrl(
             request.url,
             host,
             self._key(request, flight),
             flight.score,
-            request.priority,
+            max(-MAX_PRIORITY, min(request.priority, MAX_PRIORITY)),
             depth=request.meta.get("depth", 0),
             parent=found_on.url_id if found_on is not None else None,
             payload=self._payloads.dump(request, found_on.page.url if found_on is not None else None),
@@ -165,7 +173,7 @@ class ReplicaScheduler(BaseScheduler):
         self._leases.append(request)
         flight = self._extension.flights.of(request)
         flight.url_id, flight.slot, flight.key = taken.id, taken.slot, taken.key
-        self._politeness.started(taken.slot)
+        flight.ready_at = self._politeness.started(taken.slot)
         self._crawl.counts["scheduler/dequeued"] += 1
         return request
 
@@ -196,10 +204,15 @@ class ReplicaScheduler(BaseScheduler):
         if self._engine._slot is not None:  # noqa: SLF001
             self._engine._slot.nextcall.schedule()  # noqa: SLF001
 
+    def _reached_downloader(self, request: Request) -> None:
+        self._extension.flights.of(request).ready_at = None
+
     def _left_downloader(self, request: Request) -> None:
         flight = self._extension.flights.of(request)
         if flight.slot is not None:
             slot, flight.slot = flight.slot, None
+            if flight.ready_at is not None:
+                self._politeness.unused(slot, flight.ready_at)
             self._politeness.ended(slot)
             self._schedule()
 
@@ -219,7 +232,7 @@ class ReplicaScheduler(BaseScheduler):
             flight = self._extension.flights.of(request)
             assert flight.url_id is not None
             if not flight.is_observed:
-                self._crawl.failed(flight.url_id, flight.status, flight.error)
+                self._crawl.failed(flight.url_id, flight.status, flight.error, request.meta.get("redirect_urls", ()))
             self._urls.finish([flight.url_id])
         self._crawl.store.commit()
 

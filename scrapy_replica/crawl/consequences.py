@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from scrapy_replica.address import host_of
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
@@ -13,14 +14,22 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
+from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Novelty, Verdict
 
 SLICE = 100
 """URLs that come back in one turn: 3 ms."""
 
-MISSING = 400
-"""From this status on there is no page to stand for another."""
+
+@dataclass(slots=True)
+class _Work:
+    """What one thing that ended saved, on its way back."""
+
+    reason: Reason
+    evidence: Mapping[str, object]
+    done: int = 0
+    """Id of the last URL that came back: what is saved again meanwhile, because the host is blocked anew, stays so."""
 
 
 class Consequences:
@@ -43,7 +52,7 @@ class Consequences:
         self._replicas, self._dust, self._samples = replicas, dust, samples
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
-        self._work = dict.fromkeys(store.saved.unfinished_work(), (Reason.REPLICA_HOST, dict[str, object]()))
+        self._work = {work: _Work(Reason.REPLICA_HOST, {}) for work in store.saved.unfinished_work()}
 
     def of_page(self, observation: Observation) -> None:
         """Carry out what the page brought to light, and settle what it is a sample of."""
@@ -116,8 +125,7 @@ class Consequences:
 
     def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
         self._store.saved.begin_work(work)
-        self._work[work] = reason, dict(evidence)
-        self._slice(work)
+        self._work[work] = _Work(reason, evidence)
 
     @property
     def has_work(self) -> bool:
@@ -131,15 +139,20 @@ class Consequences:
 
     def _slice(self, work: str) -> None:
         kind, _, what = work.partition(" ")
-        saved = self._store.saved
-        restored = saved.restore_for(int(what), SLICE) if kind == "for" else saved.restore_of(what, SLICE)
-        if restored is None:
+        saved, state = self._store.saved, self._work[work]
+        if kind == "for":
+            restored = saved.restore_for(int(what), SLICE)
+        else:
+            restored = saved.restore_of(what, SLICE, after=state.done)
+        if not restored:
             saved.end_work(work)
             del self._work[work]
             return
-        reason, evidence = self._work[work]
         for url_id, url in restored:
-            self._intake.record(url_id, url, Decision(Action.FETCH, Action.FETCH, reason, evidence=evidence))
+            if url is not None:
+                decision = Decision(Action.FETCH, Action.FETCH, state.reason, evidence=state.evidence)
+                self._intake.record(url_id, url, decision)
+        state.done = restored[-1][0]
 
     # A person's orders
 

@@ -65,7 +65,7 @@ class Crawl:
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
         self._guard = Guard(config, store.pages)
-        self.policy = Policy(config, aliases, self.replicas, self.dust, self._guard, self._is_known)
+        self.policy = Policy(config, aliases, self.replicas, self.dust, self._guard, self._is_known, self._is_missing)
         self.intake = Intake(
             store,
             self.policy,
@@ -90,6 +90,11 @@ class Crawl:
         key = self.intake.key(url)
         known = self.store.urls.find([key]).get(key)
         return known is not None and known.state in FOUND
+
+    def _is_missing(self, url: str) -> bool:
+        key = self.intake.key(url)
+        known = self.store.urls.find([key]).get(key)
+        return known is not None and known.state is not State.WAITING and self.store.pages.has_failed(known.id)
 
     # Pages
 
@@ -158,12 +163,17 @@ class Crawl:
         """Return the id of *url*, which is not to be given out."""
         return self.store.urls.discover([NewUrl(url, host_of(url), self.intake.key(url), is_dropped=True)])[0][0]
 
-    def failed(self, url_id: int, status: int | None, error: str | None) -> None:
-        """Take note that a fetch brought no page: another status, another type, or no response."""
-        if not self.store.pages.has_page(url_id):
-            self.store.pages.enter(Fetched(url_id, self._now(), status, error))
-            self.store.ledger.settle(url_id, "failed")
-            self.consequences.of_failure(url_id, status)
+    def failed(self, url_id: int, status: int | None, error: str | None, via: Sequence[str] = ()) -> None:
+        """Take note that a fetch brought no page: another status, another type, or no response.
+
+        *via* are the URLs that redirected to it, at which there is no page either.
+        """
+        found = self.store.urls.find([self.intake.key(url) for url in via])
+        for failed_id in (url_id, *(known.id for known in found.values())):
+            if not self.store.pages.has_page(failed_id):
+                self.store.pages.enter(Fetched(failed_id, self._now(), status, error))
+                self.store.ledger.settle(failed_id, "failed")
+                self.consequences.of_failure(failed_id, status)
         self.counts["page/failed" if status is None else "page/other"] += 1
 
     # Links

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TextIO
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.crawl.policy import Policy
-from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, State, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
 
 MAX_REWRITES = 5
@@ -113,7 +113,6 @@ class Intake:
             self._payloads.forget(row.new.payload)
         if what is Found.NEW and row.decision.reason is not None:
             self.record(url_id, row.new.url, row.decision)
-            self._bring_back(row.decision)
         if row.new.is_dropped:
             return
         self._counts[_COUNTED[what]] += 1
@@ -131,22 +130,9 @@ class Intake:
             self._store.urls.demote(taken.id)
         elif decision.action is not Action.FETCH:
             self._store.urls.drop(taken.id)
-        self._bring_back(decision)
         if decision.url is not None:
             self._enter_instead(taken, decision.url)
         return decision.action is Action.FETCH
-
-    def _bring_back(self, decision: Decision) -> None:
-        """Bring back what was saved just now if there is no page at the URL that is to stand for it."""
-        if decision.target is None or decision.action is Action.FETCH:
-            return
-        key = self.key(decision.target)
-        known = self._store.urls.find([key]).get(key)
-        if known is None or known.state is not State.DONE or not self._store.pages.is_missing(known.id):
-            return
-        evidence = {"gone": decision.target}
-        for url_id, url in self._store.saved.restore_for(key, 1) or ():
-            self.record(url_id, url, Decision(Action.FETCH, Action.FETCH, decision.reason, evidence=evidence))
 
     def _enter_instead(self, taken: Waiting, url: str) -> None:
         """Enter *url* in place of *taken*, in its place in the order."""

@@ -27,6 +27,7 @@ class Policy:
     behind everything else; in ``observe`` mode everything is fetched. A sample of what would be dropped is fetched.
 
     :param is_known: whether a URL was fetched or waits.
+    :param is_missing: whether a URL was fetched and brought no page.
     """
 
     def __init__(
@@ -37,9 +38,11 @@ class Policy:
         dust: Dust,
         guard: Guard,
         is_known: Callable[[str], bool],
+        is_missing: Callable[[str], bool],
     ) -> None:
         self._config, self._aliases = config, aliases
-        self._replicas, self._dust, self._guard, self._is_known = replicas, dust, guard, is_known
+        self._replicas, self._dust, self._guard = replicas, dust, guard
+        self._is_known, self._is_missing = is_known, is_missing
 
     def of_url(self, url: str, host: str, key: int | None, leeway: Leeway = Leeway.MOVE) -> Decision:
         """Decide about *url* on *host*, from what is known of hosts and paths."""
@@ -53,7 +56,8 @@ class Policy:
             if target != url:
                 return self._aliased(target, host)
             if block is not None:
-                return self._blocked(block, host, key)
+                is_lost = not block.is_manual and block.url is not None and self._is_missing(block.url)
+                return FETCH if is_lost else self._blocked(block, host, key)
         if (hit := self._dust.hit(url, host)) is not None:
             return self._saved(url, hit)
         if (barred := self._guard.bars(url, host)) is not None:
@@ -72,7 +76,7 @@ class Policy:
         # Equal text says little of what it links to. Where the same link of the twin is known there is a page to stand
         # for it; otherwise nothing does, and it may only wait.
         other = counterpart(url, observation.page.url, twin.url)
-        is_saved = other is not None and self._is_known(other)
+        is_saved = other is not None and self._is_known(other) and not self._is_missing(other)
         evidence["counterpart"] = other if is_saved else None
         wanted = Action.DROP if is_saved else Action.DEMOTE
         decision = self._resolve(wanted, Reason.EXACT_DUPLICATE_LINKS, key, evidence, is_certain=False)

@@ -328,14 +328,18 @@ class SavedStore(Protocol):
     def save(self, saved: Iterable[Saved]) -> None:
         """Write down what stands in the place of URLs."""
 
-    def restore_for(self, target: int, most: int) -> list[tuple[int, str]] | None:
+    def restore_for(self, target: int, most: int) -> list[tuple[int, str | None]]:
         """Let URLs that were saved by the one with key *target* wait again, exempt.
 
-        :return: (id, URL) of those that do, of at most *most*; ``None`` when none is left.
+        :return: (id, URL) of at most *most* of them, ``None`` for the URL of one that went on meanwhile; empty when
+            none is left.
         """
 
-    def restore_of(self, cause: str, most: int) -> list[tuple[int, str]] | None:
-        """Let URLs that were saved by *cause* wait again, as before; returns as :meth:`restore_for` does."""
+    def restore_of(self, cause: str, most: int, *, after: int = 0) -> list[tuple[int, str | None]]:
+        """Let URLs that were saved by *cause* wait again, as before; returns as :meth:`restore_for` does.
+
+        They come in the order of their ids, from the one after *after* on.
+        """
 
     def causes_of(self, target: int) -> list[str]:
         """Return what saved URLs in favour of the one with key *target*."""

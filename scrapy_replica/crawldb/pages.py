@@ -63,6 +63,9 @@ class Fetched(NamedTuple):
 GONE = (404, 410)
 """Statuses that say that there is no page."""
 
+MISSING = 400
+"""From this status on there is no page to stand for another."""
+
 
 class Pages(Protocol):
     """One record for each URL that was fetched, with its fingerprints and what it turned out to be."""
@@ -85,8 +88,8 @@ class Pages(Protocol):
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
 
-    def is_missing(self, url_id: int) -> bool:
-        """Tell whether that URL was fetched and brought no page: an error, or a status from 400 on."""
+    def has_failed(self, url_id: int) -> bool:
+        """Tell whether that URL was fetched and brought no page: no response, or a status from :data:`MISSING` on."""
 
     def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""

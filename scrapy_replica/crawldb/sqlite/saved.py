@@ -19,19 +19,18 @@ class SavedTable:
     def save(self, saved: Iterable[Saved]) -> None:
         self._write_many("INSERT OR REPLACE INTO saved VALUES (?, ?, ?)", [tuple(row) for row in saved])
 
-    def restore_for(self, target: int, most: int) -> list[tuple[int, str]] | None:
-        return self._restore("target = ?", target, most, is_exempt=True)
+    def restore_for(self, target: int, most: int) -> list[tuple[int, str | None]]:
+        rows = self._read("SELECT url FROM saved WHERE target = ? LIMIT ?", (target, most))
+        return self._restore(rows, is_exempt=True)
 
-    def restore_of(self, cause: str, most: int) -> list[tuple[int, str]] | None:
-        return self._restore("cause = ?", cause, most, is_exempt=False)
+    def restore_of(self, cause: str, most: int, *, after: int = 0) -> list[tuple[int, str | None]]:
+        sql = "SELECT url FROM saved WHERE cause = ? AND url > ? ORDER BY url LIMIT ?"
+        return self._restore(self._read(sql, (cause, after, most)), is_exempt=False)
 
-    def _restore(self, condition: str, value: int | str, most: int, *, is_exempt: bool) -> list[tuple[int, str]] | None:
-        ids = [row[0] for row in self._read(f"SELECT url FROM saved WHERE {condition} LIMIT ?", (value, most))]
-        if not ids:
-            return None
+    def _restore(self, rows: Iterable[tuple[int]], *, is_exempt: bool) -> list[tuple[int, str | None]]:
+        ids = list(dict.fromkeys(url_id for (url_id,) in rows))
         self._write_many("DELETE FROM saved WHERE url = ?", [(url_id,) for url_id in ids])
-        restored = [(url_id, self._urls.restore(url_id, is_exempt=is_exempt)) for url_id in dict.fromkeys(ids)]
-        return [(url_id, url) for url_id, url in restored if url is not None]
+        return [(url_id, self._urls.restore(url_id, is_exempt=is_exempt)) for url_id in ids]
 
     def causes_of(self, target: int) -> list[str]:
         sql = "SELECT cause FROM saved WHERE target = ? AND cause > ? ORDER BY cause LIMIT 1"
