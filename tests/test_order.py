@@ -104,6 +104,16 @@ class TestScores:
         rest = numbers(result)[4:]
         assert rest in (["8", "7", "6", "5", "4"], ["4", "8", "7", "6", "5"])
 
+    async def test_what_is_fetched_in_place_of_a_link_of_the_warm_up_has_its_score(self, known_scores, tmp_path):
+        (tmp_path / "aliases").write_text("www.a.example a.example\n")
+        links = [f"http://a.example/s{n}" for n in (1, 2, 3, 4, 5, 6)]
+        aliases = [link.replace("//", "//www.") for link in links]
+        pages = {"http://a.example/s0": page(aliases), **{link: page(seed=link) for link in links}}
+        settings = {**ALONE, "REPLICA_STRATEGY": "known", "REPLICA_WARMUP_PAGES": 2}
+        settings["REPLICA_ALIASES"] = str(tmp_path / "aliases")
+        result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/s0")
+        assert numbers(result) in (["0", "1", "6", "5", "4", "3", "2"], ["0", "1", "2", "6", "5", "4", "3"])
+
     async def test_the_users_priority_counts_most(self, known_scores):
         class Wants(Spider):
             name = "wants"

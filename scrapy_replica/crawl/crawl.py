@@ -101,7 +101,7 @@ class Crawl:
     def observe(self, page: Page, url_id: int, depth: int) -> Observation:
         """Take note of a page that was fetched from the URL of that id, and judge it."""
         if self.guide.is_warming_up and self._pages >= self.config.warmup_pages:
-            self._rescore(self.guide.end_warmup())
+            self._end_warmup()
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
         is_new, is_news = not self.store.pages.has_page(url_id), self._duplicates.is_news(page, novelty)
@@ -184,6 +184,16 @@ class Crawl:
         scores, moved = self.guide.scores(observation.page, observation.relevance, links)
         self._rescore(moved)
         return scores
+
+    def _end_warmup(self) -> None:
+        """Give what was found in the warm-up its scores, and so what is fetched in its place."""
+        scores = self.guide.end_warmup()
+        urls = {self.intake.key(url): url for url in scores}
+        for key, known in self.store.urls.find(urls).items():
+            if known.state is State.DROPPED:
+                target, score = self.intake.in_place_of(urls[key]), scores[urls[key]]
+                scores[target] = max(score, scores.get(target, score))
+        self._rescore(scores)
 
     def _rescore(self, scores: dict[str, float]) -> None:
         if scores:

@@ -108,6 +108,16 @@ class Intake:
         new = self._moved(row.new, row.decision.url)
         return Row(new._replace(payload=self._payloads.again(new.payload)), FETCH)
 
+    def in_place_of(self, url: str) -> str:
+        """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
+        for _ in range(MAX_REWRITES):
+            decision = self._policy.of_url(url, host_of(url), self.key(url))
+            other = decision.url or decision.target
+            if other is None or decision.action not in {Action.REWRITE, Action.DROP}:
+                break
+            url = other
+        return url
+
     def _entered(self, row: Row, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:
             self._payloads.forget(row.new.payload)

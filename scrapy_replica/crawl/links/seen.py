@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 MAX_SEEN = 50_000
@@ -27,9 +28,9 @@ class Seen:
                 del self._best[old]
 
     def update(self, scores: Mapping[str, float]) -> None:
-        """Take note of other scores of URLs that wait."""
+        """Take note of other scores of URLs that wait; what was dropped or demoted may still come up again."""
         for url, score in scores.items():
-            if url in self._best:
+            if self._best.get(url, -math.inf) > -math.inf:
                 self._best[url] = score
 
     def clear(self) -> None:
