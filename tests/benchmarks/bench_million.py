@@ -62,6 +62,11 @@ def phrases(words: list[str], n: int) -> list[str]:
 PHRASES = {True: phrases(TOPICAL, 256), False: phrases(WORDS, 4096)}
 
 
+def number_of(url: str) -> int:
+    """Return the number of the page at *url*."""
+    return int(url.rpartition("/")[2].partition(".")[0])
+
+
 class GeneratedWeb:
     """A tree without end, *known* children a page; whatever a page shows follows from its number alone.
 
@@ -89,6 +94,12 @@ class GeneratedWeb:
             host += 1  # the copy of this host
         return f"http://h{host}.example/{number % 40}/{number}.html"
 
+    def has(self, url: str) -> bool:
+        """Tell whether there is a page at *url*: on its own host, or the copy of that."""
+        host = self._place_of(number_of(url))[1]
+        served = {f"h{host}.example"} | ({f"h{host + 1}.example"} if host % REPLICAS == 0 else set())
+        return url.split("/", 3)[2] in served
+
     def links(self, number: int) -> list[int]:
         children = range(self._known * number + 1, self._known * (number + 1) + 1)
         parent = max(0, number - 1) // self._known
@@ -98,7 +109,7 @@ class GeneratedWeb:
         return [*children, *before, *far]
 
     def html(self, url: str) -> bytes:
-        number = int(url.rpartition("/")[2].partition(".")[0])
+        number = number_of(url)
         content = number - (mixed(number) % DUPLICATES == 0 and number > 0)
         phrase = PHRASES[mixed(content // 100) % 10 == 0]
         text = ". ".join(phrase[mixed(content, i) % len(phrase)] for i in range(8))
@@ -123,8 +134,9 @@ class GeneratedHandler(BaseDownloadHandler):
         if GeneratedHandler.first is None:
             GeneratedHandler.first = time.monotonic()
         await asyncio.sleep(0)
-        body = self._web.html(request.url)
-        return HtmlResponse(request.url, body=body, encoding="utf-8", request=request)
+        is_there = self._web.has(request.url)
+        body, status = (self._web.html(request.url), 200) if is_there else (b"", 404)
+        return HtmlResponse(request.url, status=status, body=body, encoding="utf-8", request=request)
 
     async def close(self) -> None:
         pass

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 import mmh3
-from bench_million import DUPLICATES, PHRASES, WORDS, GeneratedWeb, mixed, rss_mb, settings_of
+from bench_million import DUPLICATES, PHRASES, WORDS, GeneratedWeb, mixed, number_of, rss_mb, settings_of
 from scrapy.settings import Settings
 from scrapy.utils.request import RequestFingerprinter
 
@@ -46,7 +46,7 @@ class PageRecords(GeneratedWeb):
     """The pages that :meth:`GeneratedWeb.html` shows, as the records that the add-on makes of them."""
 
     def page(self, url: str) -> Page:
-        number = int(url.rpartition("/")[2].partition(".")[0])
+        number = number_of(url)
         content = number - (mixed(number) % DUPLICATES == 0 and number > 0)
         phrase = PHRASES[mixed(content // 100) % 10 == 0]
         chosen = [phrase[mixed(content, i) % len(phrase)] for i in range(8)]
@@ -179,27 +179,37 @@ class DirectCrawl:
             crawl.store.commit()
 
     def run(self, pages: int, turns: Turns, on_page: Callable[[int], None]) -> None:
-        crawl = self.crawl
         self._fill(turns)
         for done in range(1, pages + 1):
             taken = self._in_flight.popleft()
-            page = self._web.page(taken.url)
+            page = self._web.page(taken.url) if self._web.has(taken.url) else None
             with turns.turn():
-                with crawl.store.page():
-                    with turns.part("observe"):
-                        observation = crawl.observe(page, taken.id, taken.depth)
-                    with turns.part("follow"):
-                        crawl.follow(observation, page.links)
-                crawl.end(observation)
+                self._answer(taken, page, turns)
                 self._finish(taken, turns)
                 self._fill(turns)
                 while not self._in_flight:
                     self._fill(turns)
-                if time.monotonic() - self._looked > ORDERS_SECONDS:
-                    with turns.part("orders"):
-                        crawl.consequences.obey()
-                    self._looked = time.monotonic()
+                self._obey(turns)
             on_page(done)
+
+    def _answer(self, taken: Waiting, page: Page | None, turns: Turns) -> None:
+        """Do what the observer does with the response: that of *page*, or 404."""
+        crawl = self.crawl
+        with crawl.store.page():
+            if page is None:
+                crawl.failed(taken.id, 404, None)
+                return
+            with turns.part("observe"):
+                observation = crawl.observe(page, taken.id, taken.depth)
+            with turns.part("follow"):
+                crawl.follow(observation, page.links)
+        crawl.end(observation)
+
+    def _obey(self, turns: Turns) -> None:
+        if time.monotonic() - self._looked > ORDERS_SECONDS:
+            with turns.part("orders"):
+                self.crawl.consequences.obey()
+            self._looked = time.monotonic()
 
     def close(self) -> None:
         self.crawl.store.close()
