@@ -13,6 +13,7 @@ from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.components.politeness import Politeness
+from scrapy_replica.crawldb.sqlite.frontier import Frontier
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.strategy import Strategy
 
@@ -290,3 +291,23 @@ class TestWaking:
         await crawl(Hosts, answer, settings)
         del most["to"]
         assert most == {"h0": 3, "h1": 1, "h2": 3, "h3": 3}
+
+
+class TestFrontier:
+    def test_a_slot_of_many_hosts_is_released_at_the_cost_of_one(self):
+        heads = {host: (0, 0, 0.0, host) for host in range(5_000)}
+        frontier = Frontier(heads.get)
+        for host in heads:
+            frontier.add_host(host, "shared")
+        frontier.fill(heads)
+        taken = []
+        while (found := frontier.pop()) is not None:
+            host, url_id = found
+            del heads[host]
+            frontier.refresh(host)
+            frontier.hold("shared")
+            assert frontier.first() is None
+            frontier.release("shared")
+            taken.append(url_id)
+            assert len(frontier._heap) < 10
+        assert taken == list(range(5_000))

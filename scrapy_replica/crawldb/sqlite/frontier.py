@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 
@@ -9,37 +10,45 @@ Head = tuple[int, int, float, int]
 """Best waiting URL of a host: (is demoted, minus priority, minus score, URL id); the smallest comes first."""
 
 MAX_STALE = 1_000
-"""Entries of the heap beyond two for each host, 120 bytes each, at which it is made anew."""
+"""Entries of a heap beyond two for each that it may hold, 120 bytes each, at which it is made anew."""
 
 
 class Frontier:
     """Which host's best URL comes next.
 
-    Invariant: every host that has a head and whose slot is not held has that head on the heap. Heap entries that no
-    longer equal their host's head are stale and skipped when they come up. Only heads are in memory (one small tuple
-    a host); the waiting URLs themselves stay in the database, which *head_of* asks for a host's next head.
+    Each slot has a heap of the heads of its hosts, and the heap of slots holds the best head of each slot that is not
+    held; so a slot is held and released in no more time where a thousand hosts share it. Heap entries that no longer
+    equal their host's or slot's head are stale and skipped when they come up. Only heads are in memory (one small
+    tuple a host); the waiting URLs themselves stay in the database, which *head_of* asks for a host's next head.
     """
 
     def __init__(self, head_of: Callable[[int], Head | None]) -> None:
         self._head_of = head_of
         self._heads: dict[int, Head] = {}
         self._slots: dict[int, str] = {}
-        self._hosts: dict[str, list[int]] = {}
+        self._hosts: dict[str, list[tuple[Head, int]]] = {}
+        """Slot -> the heap of its hosts."""
+        self._sizes: Counter[str] = Counter()
+        """Slot -> number of its hosts."""
         self._held: set[str] = set()
-        self._heap: list[tuple[Head, int]] = []
+        self._best: dict[str, Head] = {}
+        """Slot that is not held -> its best head, which is on the heap."""
+        self._heap: list[tuple[Head, str]] = []
         self._undemoted: set[int] = set()
         """Hosts, held or not, whose head is not demoted."""
 
     def add_host(self, host: int, slot: str) -> None:
         """Take note of a new *host*, whose downloads share *slot*."""
         self._slots[host] = slot
-        self._hosts.setdefault(slot, []).append(host)
+        self._sizes[slot] += 1
+        self._hosts.setdefault(slot, [])
 
     def forget_host(self, host: int) -> None:
         """Take back :meth:`add_host`."""
-        self._hosts[self._slots.pop(host)].remove(host)
-        self._heads.pop(host, None)
-        self._undemoted.discard(host)
+        self._remove(host)
+        slot = self._slots.pop(host)
+        self._sizes[slot] -= 1
+        self._choose(slot)
 
     def offer(self, host: int, head: Head) -> None:
         """Take note that a URL of *host* waits with key *head*."""
@@ -51,8 +60,8 @@ class Frontier:
         """Ask for the head of *host* anew, after its waiting URLs changed."""
         head = self._head_of(host)
         if head is None:
-            self._heads.pop(host, None)
-            self._undemoted.discard(host)
+            self._remove(host)
+            self._choose(self._slots[host])
         elif head != self._heads.get(host):
             self._set(host, head)
 
@@ -61,33 +70,49 @@ class Frontier:
         for host in hosts:
             self.refresh(host)
 
+    def _remove(self, host: int) -> None:
+        self._heads.pop(host, None)
+        self._undemoted.discard(host)
+
     def _set(self, host: int, head: Head) -> None:
         self._heads[host] = head
         if head[0]:
             self._undemoted.discard(host)
         else:
             self._undemoted.add(host)
-        if self._slots[host] not in self._held:
-            self._push(host, head)
+        slot = self._slots[host]
+        hosts = self._hosts[slot]
+        heappush(hosts, (head, host))
+        if len(hosts) > 2 * self._sizes[slot] + MAX_STALE:
+            hosts[:] = {entry for entry in hosts if self._heads.get(entry[1]) == entry[0]}
+            heapify(hosts)
+        self._choose(slot)
 
-    def _push(self, host: int, head: Head) -> None:
-        heappush(self._heap, (head, host))
-        if len(self._heap) > 2 * len(self._slots) + MAX_STALE:
-            self._heap = [(h, one) for one, h in self._heads.items() if self._slots[one] not in self._held]
-            heapify(self._heap)
+    def _choose(self, slot: str) -> None:
+        """Put the best head of *slot* on the heap, unless it is there or the slot is held."""
+        hosts = self._hosts[slot]
+        while hosts and self._heads.get(hosts[0][1]) != hosts[0][0]:
+            heappop(hosts)
+        if not hosts or slot in self._held:
+            self._best.pop(slot, None)
+        elif self._best.get(slot) != hosts[0][0]:
+            self._best[slot] = hosts[0][0]
+            heappush(self._heap, (hosts[0][0], slot))
+            if len(self._heap) > 2 * len(self._best) + MAX_STALE:
+                self._heap = [(head, one) for one, head in self._best.items()]
+                heapify(self._heap)
 
     def hold(self, slot: str) -> None:
         """Give out nothing of *slot* until it is released."""
         self._held.add(slot)
+        self._best.pop(slot, None)
 
     def release(self, slot: str) -> None:
         """Let *slot* take part again."""
         if slot in self._held:
             self._held.remove(slot)
-            for host in self._hosts.get(slot, ()):
-                head = self._heads.get(host)
-                if head is not None:
-                    self._push(host, head)
+            if slot in self._hosts:
+                self._choose(slot)
 
     def first(self) -> int | None:
         """Return the host whose URL :meth:`pop` would give.
@@ -95,9 +120,9 @@ class Frontier:
         Demoted URLs wait behind everything else, also behind what waits of hosts that are not ready.
         """
         while self._heap:
-            head, host = self._heap[0]
-            if self._heads.get(host) == head and self._slots[host] not in self._held:
-                return None if head[0] and self._undemoted else host
+            head, slot = self._heap[0]
+            if self._best.get(slot) == head:
+                return None if head[0] and self._undemoted else self._hosts[slot][0][1]
             heappop(self._heap)
         return None
 
@@ -109,7 +134,7 @@ class Frontier:
         host = self.first()
         if host is None:
             return None
-        head, _ = heappop(self._heap)
-        del self._heads[host]
-        self._undemoted.discard(host)
+        head, slot = heappop(self._heap)
+        del self._best[slot]
+        self._remove(host)
         return host, head[3]
