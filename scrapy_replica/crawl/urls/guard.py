@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
@@ -56,7 +57,7 @@ class Guard:
     def __init__(self, config: Config, pages: Pages) -> None:
         self._config, self._pages = config, pages
         self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"), self._evicted)
-        self._slack: dict[str, float] = {}
+        self._slack: OrderedDict[str, float] = OrderedDict()
         """Host not in memory -> its slack."""
 
     def _read(self, host: str) -> _HostGuard:
@@ -74,7 +75,7 @@ class Guard:
     def _evicted(self, host: str, guard: _HostGuard) -> None:
         self._slack[host] = guard.slack
         if len(self._slack) > MAX_SLACK:
-            del self._slack[next(iter(self._slack))]
+            self._slack.popitem(last=False)
 
     def forget(self, host: str) -> None:
         """Count *host* anew: a page of it was taken back in the crawl database."""
