@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cached_property
 from types import coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ class ReplicaSpiderMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
-    @property
+    @cached_property
     def _extension(self) -> ReplicaExtension:
         extension = self._crawler.get_extension(ReplicaExtension)
         assert extension is not None
@@ -126,10 +127,10 @@ class ReplicaSpiderMiddleware:
         links = [own.get(request.url) or Link(request.url) for request in requests]
         left_out = set()
         for request, score in zip(requests, crawl.scores(observation, links), strict=True):
-            leeway = leeway_of(request)
-            if leeway < Leeway.AS_ASKED and self._is_seen(request, score):
+            if self._is_seen(request, score):
                 left_out.add(id(request))
                 continue
+            leeway = leeway_of(request)
             flight = flights.of(request)
             flight.found_on, flight.score = observation, score
             if leeway is Leeway.EXEMPT:
@@ -148,6 +149,7 @@ class ReplicaSpiderMiddleware:
         extension = self._extension
         return (
             extension.has_frontier
+            and not request.dont_filter
             and extension.fingerprints.is_by_url(request)
             and extension.crawl.is_seen(request.url, score)
         )
