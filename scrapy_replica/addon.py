@@ -70,8 +70,9 @@ class Addon:
             if config.enabled:
                 _check_job_dir(settings)
         if config.enabled:
-            _wrap_fingerprinter(settings)
-            _wrap_robots_parser(settings)
+            fallback = "REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS"
+            _wrap(settings, "REQUEST_FINGERPRINTER_CLASS", ReplicaFingerprinter, fallback)
+            _wrap(settings, "ROBOTSTXT_PARSER", CleanParamParser, "REPLICA_FALLBACK_ROBOTSTXT_PARSER")
             _set_scheduler(settings, config)
             _add_components(settings)
 
@@ -99,20 +100,12 @@ def _check_job_dir(settings: BaseSettings) -> None:
         raise ConfigError(f"JOBDIR: cannot write to {settings['JOBDIR']}: {error.strerror}") from None
 
 
-def _wrap_fingerprinter(settings: BaseSettings) -> None:
-    previous = settings["REQUEST_FINGERPRINTER_CLASS"]
-    if load_object(previous) is not ReplicaFingerprinter:
-        settings.set("REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS", previous, "addon")
-        priority = settings.getpriority("REQUEST_FINGERPRINTER_CLASS") or 0
-        settings.set("REQUEST_FINGERPRINTER_CLASS", ReplicaFingerprinter, max(priority, ADDON_PRIORITY))
-
-
-def _wrap_robots_parser(settings: BaseSettings) -> None:
-    parser = settings["ROBOTSTXT_PARSER"]
-    if load_object(parser) is not CleanParamParser:
-        settings.set("REPLICA_FALLBACK_ROBOTSTXT_PARSER", parser, "addon")
-        priority = settings.getpriority("ROBOTSTXT_PARSER") or 0
-        settings.set("ROBOTSTXT_PARSER", CleanParamParser, max(priority, ADDON_PRIORITY))
+def _wrap(settings: BaseSettings, name: str, cls: type, fallback: str) -> None:
+    """Set *cls* in place of what the setting *name* holds, which *cls* finds in the setting *fallback*."""
+    previous = settings[name]
+    if load_object(previous) is not cls:
+        settings.set(fallback, previous, "addon")
+        settings.set(name, cls, max(settings.getpriority(name) or 0, ADDON_PRIORITY))
 
 
 def _set_scheduler(settings: BaseSettings, config: Config) -> None:

@@ -11,11 +11,9 @@ from urllib.parse import urlsplit
 
 _PORTS = {"http": 80, "https": 443}
 _USER = re.compile(r"(?<=://)[^/?#\s@\"]*@")
-_SECRET = re.compile(
-    r"([?&;](?:[\w.-]*(?:token|secret|passw(?:or)?d|pwd|api_?key|auth|signature|jwt|credential|session_?id|sessid)[\w.-]*"
-    r"|key|sig|sid)=)[^?&;#\s\"]+",
-    re.IGNORECASE,
-)
+_TOKENS = r"[\w.-]*(?:token|secret|passw(?:or)?d|pwd|api_?key|auth(?!or)|signature|jwt|credential)[\w.-]*|key|sig"
+_SECRET = re.compile(rf"[?&;](?:{_TOKENS})=[^?&;#\s]", re.IGNORECASE)
+_TOLD = re.compile(rf"([?&;](?:{_TOKENS}|[\w.-]*(?:session_?id|sessid)[\w.-]*|sid)=)[^?&;#\s\"]+", re.IGNORECASE)
 # Nearly all URLs of a crawl, at a fifth of the time that urllib takes.
 _PLAIN = re.compile(r"(https?)://([A-Za-z0-9_.-]+)(?::([1-9]\d{0,3}))?(?=[/?#]|\Z)")
 
@@ -57,7 +55,15 @@ def redacted(text: str) -> str:
     """Return *text* with user names, passwords and the values of token-like arguments of its URLs blotted out."""
     if "://" not in text:
         return text
-    return _SECRET.sub(r"\1***", _USER.sub("***@", text))
+    return _TOLD.sub(r"\1***", _USER.sub("***@", text))
+
+
+def has_secret(url: str) -> bool:
+    """Tell whether *url* holds what another host must not hear: a user, or a token-like argument.
+
+    A session id that the site gave an anonymous crawl is none.
+    """
+    return _USER.search(url) is not None or _SECRET.search(url) is not None
 
 
 def _taken_apart(url: str) -> tuple[str, str]:

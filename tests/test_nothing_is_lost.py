@@ -11,6 +11,7 @@ import sqlite3
 import threading
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from scrapy import FormRequest, Request, Spider
@@ -157,15 +158,42 @@ class TestSecrets:
         job.mkdir()
         settings = ordered(job, "b.example", "a.example", "topic")
         result = await crawl(TopicSpider, pages, {**settings, "REPLICA_LEDGER": str(ledger)}, seeds=TOP)
-        assert result.stats["replica/decision/manual-block/rewrite"] == 2
-        assert any("secret" in url for url in result.urls)
+        # A token is not sent to the kept host either.
+        assert result.stats["replica/decision/manual-block/drop"] == 2
+        assert result.urls == [TOP]
         assert "secret" not in ledger.read_text()
         command, parser = ExplainCommand(), argparse.ArgumentParser()
         command.add_arguments(parser)
         with contextlib.redirect_stdout(io.StringIO()) as told:
-            command.run(parser.parse_args([f"{TOP}x?token=secret", "--job", str(job)]), Settings())
-        assert "token=***" in told.getvalue()
+            command.run(parser.parse_args(["http://b.example/login?password=secret", "--job", str(job)]), Settings())
+        assert "password=***" in told.getvalue()
         assert "secret" not in told.getvalue()
+
+    async def test_the_kept_host_does_not_hear_where_a_link_was_found(self, tmp_path):
+        heard = {}
+
+        class Asks(Spider):
+            name = "asks"
+            start_urls = (TOP, "http://c.example/private?q=1")
+
+            def parse(self, response):
+                if "private" in response.url:
+                    yield Request("http://b.example/stored", self.parse_one, cb_kwargs={"n": 1})
+                    yield Request("http://b.example/live", self.parse_one, cb_kwargs={"n": []})
+                    yield Request("http://b.example/plain")
+                    yield Request("http://a.example/own")
+
+            def parse_one(self, response, n): ...
+
+        def served(request):
+            heard[request.url] = request.headers.get("Referer")
+            return page(seed=request.url)
+
+        settings = ordered(tmp_path, "b.example", "a.example", "asks")
+        await crawl(Asks, served, {**settings, "REPLICA_EXPLORE": 0})
+        moved = {f"{TOP}stored": None, f"{TOP}live": None, f"{TOP}plain": None}
+        assert {url: referer for url, referer in heard.items() if url in moved} == moved
+        assert heard[f"{TOP}own"] == b"http://c.example/private?q=1"
 
     async def test_a_verdict_leaves_what_may_not_be_moved_as_it_is(self):
         class Asks(TopicSpider):
@@ -412,6 +440,28 @@ class TestFullDisk:
         again = await crawl(Fills, served, settings, seeds=TOP)
         assert set(pages) <= {*result.urls, *again.urls}
         assert again.unfinished == {}
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+    async def test_of_the_ledger(self, caplog, monkeypatch):
+        """A ledger that cannot be written closes the crawl; no URL is taken and forgotten."""
+        monkeypatch.setattr("io.DEFAULT_BUFFER_SIZE", 1)
+        pages = {TOP: page(["/one", "/two"]), f"{TOP}one": page([f"/x{n}" for n in range(300)], seed="same", words=200)}
+        pages |= {f"{TOP}two": page([f"/y{n}" for n in range(300)], seed="same", words=200)}
+        settings = {**REPLICA, "REPLICA_LEDGER": "/dev/full", "CONCURRENT_REQUESTS": 1}
+        with caplog.at_level(logging.ERROR):
+            result = await asyncio.wait_for(crawl(TopicSpider, pages, settings, seeds=TOP), 60)
+        assert result.stats["finish_reason"] == "crawl_database"
+        assert "REPLICA_LEDGER cannot be written" in caplog.text
+        assert not any(record.exc_info for record in caplog.records)
+
+
+class TestBadLinks:
+    async def test_one_link_that_is_no_url_costs_the_others_nothing(self):
+        bad = ["http://a.example:port/", "http://[::1/", "http://a.example:99999/"]
+        pages = {TOP: page([*bad, "/1", "/2"]), f"{TOP}1": page(seed=1), f"{TOP}2": page(seed=2)}
+        result = await crawl(TopicSpider, lambda r: pages.get(r.url, (404, HTML, "")), REPLICA, seeds=TOP)
+        assert {TOP, f"{TOP}1", f"{TOP}2"} <= set(result.urls)
+        assert "replica/page/error" not in result.stats
 
 
 class TestLeeway:

@@ -61,7 +61,10 @@ class ReplicaDownloaderMiddleware:
         if decision.action is not Action.REWRITE or decision.url is None:
             return None
         # The duplicate filter knows the two by one fingerprint, and has let this one through.
-        return request.replace(url=decision.url, dont_filter=True)
+        moved = request.replace(url=decision.url, dont_filter=True)
+        if host_of(decision.url) != host:
+            moved.headers.pop("Referer", None)  # it was meant for the other host
+        return moved
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         extension = self._crawler.get_extension(ReplicaExtension)

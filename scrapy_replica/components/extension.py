@@ -154,9 +154,12 @@ class ReplicaExtension:
         except StoreError as error:
             if self.error is None:
                 logger.error("%s", error)
-        if self._sink is not None:
-            self._sink.close()
         self._long_lived.close()
+        if self._sink is not None:
+            try:
+                self._sink.close()
+            except OSError as error:
+                logger.error("REPLICA_LEDGER: its last lines cannot be written (%s)", error.strerror)
 
     def stop(self, error: StoreError) -> None:
         """Close the crawl, because its database cannot be used any more; nothing more is given out."""

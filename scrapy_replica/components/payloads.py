@@ -156,6 +156,19 @@ class RequestPayloads:
             return payload
         return self._keep(self._live[payload].copy(), is_lost=False)
 
+    def elsewhere(self, payload: bytes | None) -> bytes | None:
+        if payload is None:
+            return None
+        if payload.startswith(LIVE):
+            request = self._live[payload] = self._live[payload].copy()
+            request.headers.pop("Referer", None)
+            return payload
+        is_json = payload.startswith(b"{")
+        fields = json.loads(payload) if is_json else pickle.loads(payload)  # noqa: S301 - as in load
+        fields.pop(REFERER, None)
+        fields.get("headers", {}).pop("Referer", None)
+        return json.dumps(fields, separators=(",", ":")).encode() if is_json else pickle.dumps(fields, protocol=4)
+
     def forget(self, payload: bytes | None) -> None:
         if payload is not None:
             self._live.pop(payload, None)

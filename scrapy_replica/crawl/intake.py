@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TextIO
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.crawl.policy import Policy
-from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, StoreError, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
 
 MAX_REWRITES = 5
@@ -22,6 +22,9 @@ class Payloads(Protocol):
 
     def again(self, payload: bytes | None) -> bytes | None:
         """Return an equal payload for a second row."""
+
+    def elsewhere(self, payload: bytes | None) -> bytes | None:
+        """Return *payload* without what another host must not hear: the page that the URL was found on."""
 
     def forget(self, payload: bytes | None) -> None:
         """Take note that no row holds *payload*."""
@@ -100,13 +103,15 @@ class Intake:
         return [*rows, Row(new, decision)]
 
     def _moved(self, new: NewUrl, url: str) -> NewUrl:
-        return new._replace(url=url, host=host_of(url), key=self.key(url))
+        host = host_of(url)
+        payload = new.payload if host == new.host else self._payloads.elsewhere(new.payload)
+        return new._replace(url=url, host=host, key=self.key(url), payload=payload)
 
     def _control(self, row: Row) -> Row:
         """Return the row of the page that a sample is held against."""
         assert row.decision.url is not None
-        new = self._moved(row.new, row.decision.url)
-        return Row(new._replace(payload=self._payloads.again(new.payload)), FETCH)
+        new = row.new._replace(payload=self._payloads.again(row.new.payload))
+        return Row(self._moved(new, row.decision.url), FETCH)
 
     def in_place_of(self, url: str) -> str:
         """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
@@ -147,9 +152,9 @@ class Intake:
     def _enter_instead(self, taken: Waiting, url: str) -> None:
         """Enter *url* in place of *taken*, in its place in the order."""
         new = NewUrl(
-            url,
-            host_of(url),
-            self.key(url),
+            taken.url,
+            taken.host,
+            taken.key,
             taken.score,
             taken.priority,
             depth=taken.depth,
@@ -157,6 +162,7 @@ class Intake:
             payload=self._payloads.again(taken.payload),
             leeway=taken.leeway,
         )
+        new = self._moved(new, url)
         self.enter([(new, self._policy.of_url(new.url, new.host, new.key, new.leeway))])
 
     def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
@@ -193,7 +199,10 @@ class Intake:
                 "target": redacted(decision.target) if decision.target is not None else None,
                 "evidence": decision.evidence,
             }
-            self._sink.write(json.dumps(line) + "\n")
+            try:
+                self._sink.write(json.dumps(line) + "\n")
+            except OSError as error:
+                raise StoreError(f"REPLICA_LEDGER cannot be written ({error.strerror}); make room") from error
 
 
 def _redacted(told: object) -> object:

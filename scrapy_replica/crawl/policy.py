@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import mmh3
 
+from scrapy_replica.address import has_secret
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.replicas import Block, Replicas
 from scrapy_replica.crawl.observation import Observation
@@ -49,6 +50,8 @@ class Policy:
         if leeway is Leeway.EXEMPT:
             return FETCH
         block = self._replicas.block_of(url, host)
+        if block is not None and leeway is Leeway.MOVE and has_secret(url):
+            leeway = Leeway.STAY
         if leeway is Leeway.AS_ASKED or (leeway is Leeway.STAY and block is not None):
             return self._ordered(block) if block is not None and block.is_manual else FETCH
         if leeway is Leeway.MOVE:
@@ -56,8 +59,8 @@ class Policy:
             if target != url:
                 return self._aliased(target, host)
             if block is not None:
-                is_lost = not block.is_manual and block.url is not None and self._is_missing(block.url)
-                return FETCH if is_lost else self._blocked(block, host, key)
+                is_lost = block.url is None or self._is_missing(block.url)
+                return FETCH if is_lost and not block.is_manual else self._blocked(block, host, key)
         if (hit := self._dust.hit(url, host)) is not None:
             return self._saved(url, hit)
         if (barred := self._guard.bars(url, host)) is not None:

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.relevance import Relevance
@@ -82,7 +84,7 @@ class Guide:
         if visit.relevance is not None or self._last is None:
             self._last = Page(visit.url, host_of(visit.url), terms=visit.terms)
             self._strategy.visited(self._last, visit.relevance or 0.0)
-        scores: list[float] = self._strategy.scores(self._last, visit.links).tolist()
+        scores: list[float] = np.nan_to_num(self._strategy.scores(self._last, visit.links)).tolist()
         self._moved = self._strategy.rescored()
         return scores
 
@@ -117,7 +119,7 @@ class Guide:
         if self.is_warming_up:
             return None
         scores = self._strategy.scores_now(urls)
-        return None if scores is None else scores.tolist()
+        return None if scores is None else np.nan_to_num(scores).tolist()
 
     def end_warmup(self) -> dict[str, float]:
         """Learn the topic anew and show a fresh strategy the warm-up's pages.
