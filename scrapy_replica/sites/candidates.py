@@ -217,7 +217,7 @@ class Candidates:
                 continue
             pair = self.pair(host, name)
             pair.n_near += 1
-            if pair.n_near.bit_count() == 1:  # the first, and as soon as twice as much speaks for it
+            if pair.n_near == 1:
                 pair.next_look = (0, 0)
             # paths that every site has are in no list; where the texts meet, they align all the same
             prefixes = unshared(normal, other_path)

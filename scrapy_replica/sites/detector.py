@@ -31,8 +31,7 @@ _MAX_MEMBERS = 10
 _GROWTH = 32
 """A pair is looked at again when one of its hosts has grown by this part of its pages."""
 _PROMISE = 0.1
-"""Share of the listed suffixes, or of the fetched pages, of the smaller host that a pair has in common if it may be one
-site."""
+"""Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
 _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
 _MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 2
@@ -151,7 +150,7 @@ class Detector:
 
     def _is_promising(self, pair: Pair) -> bool:
         """Tell, without their evidence, whether the two may have much in common."""
-        if pair.n_near > _PROMISE * min(self._n_pages(pair.first), self._n_pages(pair.second)):
+        if pair.n_near:
             return True
         listed = (met.n_listed for host in (pair.first, pair.second) if (met := self.candidates.met.get(host)))
         return pair.n_suffixes >= _PROMISE * min(listed, default=0)
