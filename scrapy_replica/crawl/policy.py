@@ -69,16 +69,16 @@ class Policy:
             return self._ordered(block)
         if leeway is Leeway.AS_ASKED:
             return FETCH
-        if leeway is Leeway.MOVE:
-            target = self._aliases.canonical_url(url, host) if self._aliases else url
-            if target != url:
-                return self._aliased(target, host)
-            if block is not None:
-                return self._blocked(block, host)
-            if (saved := self._fetched_on_copy(url, host)) is not None:
-                return saved
-        if (hit := self._dust.hit(url, host)) is not None:
-            return self._saved(host, hit)
+        target = self._aliases.canonical_url(url, host) if self._aliases and leeway is Leeway.MOVE else url
+        if target != url:
+            return self._aliased(target, host)
+        # Rules before verdicts: without its session id a page is found on the kept host.
+        if (hit := self._dust.hit(url, host)) is not None and (decision := self._saved(host, hit)) is not FETCH:
+            return decision
+        if leeway is Leeway.MOVE and block is not None:
+            return self._blocked(block, host)
+        if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host)) is not None:
+            return saved
         if (barred := self._guard.bars(url, host)) is not None:
             return self._resolve(Action.DROP, barred[0], host, barred[1], is_certain=barred[2])
         return FETCH
