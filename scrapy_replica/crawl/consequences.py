@@ -151,7 +151,7 @@ class Consequences:
             if cause.startswith(HOST):
                 self._take_back(self._replicas.withdraw(cause))
             elif not cause.startswith(RULE):
-                reason = Reason(cause.partition(" ")[0])
+                reason = Reason.REPLICA_HOST if cause.startswith(ONLY) else Reason(cause.partition(" ")[0])
                 self._counts[f"sample/ended/{reason.value}"] += 1
                 self._bring_back(f"of {cause}", reason, {"ended": cause})
 

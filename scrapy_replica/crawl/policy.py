@@ -127,12 +127,13 @@ class Policy:
             decision = replace(self._replica(verdict, host), target=target, n_agreed=verdict.n_aligned)
             return self._rewritten(decision, target)
         # Nobody but the copy leads to it: what the two have in common says less about it.
-        if self._replicas.has_own_pages(host):
+        only = f"{ONLY}{host}"
+        if self._replicas.has_own_pages(host) or self._trials.has_refuted(only):
             return FETCH
         if not self._config.rewrite:
             return self._replica(verdict, host, wanted=Action.DEMOTE)
         decision = self._replica(verdict, host)
-        causes = (*decision.causes, f"{ONLY}{host}")
+        causes = (*decision.causes, only)
         return self._rewritten(replace(decision, causes=causes, target=target, n_agreed=verdict.n_aligned // 2), target)
 
     def _rewritten(self, decision: Decision, url: str | None) -> Decision:
