@@ -77,6 +77,8 @@ class VerdictView(NamedTuple):
     """Why it holds no more; ``None`` while it does."""
     saved: int
     """URLs of the copy that are dropped for it."""
+    pages: int
+    """Pages of the copy (status 200) that were fetched until then."""
 
 
 class HostView(NamedTuple):
