@@ -119,7 +119,8 @@ def _crawl(seeds: str, settings: Settings, job: Path | None) -> Fetched:
     run = Run(argparse.Namespace(seeds=seeds, domains="", max_pages=0), settings)
     if run.exit_code or run.stats.get("finish_reason") != "finished":
         raise ValueError(f"a crawl did not come to its end: {run.stats.get('finish_reason')}")
-    return Fetched(run.meter.urls, run.meter.cpu_seconds)
+    # Plain Scrapy's pages have the fragments of the links that led to them.
+    return Fetched([url.partition("#")[0] for url in run.meter.urls], run.meter.cpu_seconds)
 
 
 def keys_by_text(urls: Sequence[str], settings: Settings) -> dict[str, str]:

@@ -11,6 +11,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.http import Response
+from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.request import RequestFingerprinter
 
@@ -92,7 +93,9 @@ def judged(urls: Sequence[str], settings: Settings) -> Iterator[tuple[str, Obser
 
     config = Config.from_settings(settings)
     archive = open_archive(settings.getlist("REPLICA_ARCHIVE"))
-    decompression = build_from_crawler(HttpCompressionMiddleware, Crawler(TopicSpider, settings))
+    crawler = Crawler(TopicSpider, settings)
+    crawler.stats = MemoryStatsCollector(crawler)
+    decompression = build_from_crawler(HttpCompressionMiddleware, crawler)
     crawl = observing_crawl(config)
     for url in tqdm(urls, "judging", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False):
         record = archive.get(url)
