@@ -113,6 +113,23 @@ class SiteView(NamedTuple):
     """Terms of its domain query."""
 
 
+class Salvaged(NamedTuple):
+    """What could be read of a damaged job, and what was lost."""
+
+    urls: Mapping[State, int]
+    """As they are in the new job."""
+    rows: Mapping[str, int]
+    """``pages``, ``decisions``, ``verdicts``, ``rules`` and ``orders`` that were read."""
+    lost: int
+    """URLs that there were and that could not be read."""
+    fetched_again: int
+    """URLs that were done and wait again, since links of theirs may be among the lost."""
+    restored: int
+    """URLs that were dropped and wait again, since what stood for them may be among the lost."""
+    unreadable: int
+    """Pages and records of the file that make no sense."""
+
+
 class Reader(Protocol):
     """What is known, as last committed.
 
