@@ -64,7 +64,7 @@ class Policy:
         if (hit := self._dust.hit(url, host)) is not None:
             return self._saved(url, hit)
         if (barred := self._guard.bars(url, host)) is not None:
-            return self._resolve(Action.DROP, barred[0], key, barred[1], is_certain=barred[2])
+            return self._resolve(barred.wanted, barred.reason, key, barred.evidence, is_certain=barred.is_certain)
         return FETCH
 
     def of_link(self, observation: Observation, url: str, host: str, key: int | None, leeway: Leeway) -> Decision:
