@@ -124,7 +124,8 @@ class Crawl:
             self._end_warmup()
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
-        is_new, is_news = not self.store.pages.has_page(url_id), self._duplicates.is_news(page, novelty)
+        is_new = not self.store.pages.has_page(url_id)
+        is_news = self._guard.is_news(page, novelty, self._duplicates.is_news(page, novelty))
         self.store.pages.enter(
             Fetched(
                 url_id,

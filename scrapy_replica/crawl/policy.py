@@ -80,7 +80,7 @@ class Policy:
         if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host)) is not None:
             return saved
         if (barred := self._guard.bars(url, host)) is not None:
-            return self._resolve(Action.DROP, barred[0], host, barred[1], is_certain=barred[2])
+            return self._resolve(barred.wanted, barred.reason, host, barred.evidence, is_certain=barred.is_certain)
         return FETCH
 
     def _of_link(self, observation: Observation, url: str, host: str, leeway: Leeway) -> Decision:
