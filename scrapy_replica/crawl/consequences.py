@@ -57,7 +57,7 @@ class Consequences:
     def of_page(self, observation: Observation) -> None:
         """Carry out what the page brought to light, and settle what it is a sample of."""
         self._of_hosts(observation)
-        if self._of_rules(observation):
+        if self._dust.saves(observation.page):
             return  # the pair tells, not the page alone
         settled, withdrawn = self._samples.fetched(observation.page, observation.url_id, observation.novelty)
         self._counts["sample/fetched"] += settled
@@ -78,12 +78,17 @@ class Consequences:
             probe.url, probe.host, URGENT, depth=observation.depth + 1, parent=observation.url_id
         )
 
-    def _of_rules(self, observation: Observation) -> bool:
-        """Return whether the page is one that a DUST rule would have saved."""
-        findings = self._dust.observe(observation.page, observation.url_id, observation.twin)
-        for url_id, is_same in findings.settled:
-            outcome = Novelty.EXACT_DUPLICATE if is_same else Novelty.NOVEL
-            self._counts["sample/fetched"] += self._store.ledger.settle(url_id, outcome.value)
+    def of_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
+        """Carry out what the page says of rules, now that it is known what *callback* asked for because of it."""
+        findings = self._dust.observe(
+            observation.page, observation.url_id, observation.twin, callback, asks_more=asks_more
+        )
+        for settled in findings.settled:
+            outcome = Novelty.EXACT_DUPLICATE if settled.is_same else Novelty.NOVEL
+            self._counts["sample/fetched"] += self._store.ledger.settle(settled.url_id, outcome.value)
+        for watched in findings.doubted:
+            # What it saved is asked about anew: where it was wrong the rule does not act any more.
+            self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("doubted", watched))
         for watched in findings.ended:
             self._withdraw(watched)
         self._counts["dust/begun"] += len(set(findings.begun))
@@ -91,7 +96,6 @@ class Consequences:
             probe = ProbeUrl(form, host_of(form), is_known=True)
             is_asked = self._ask(probe, observation) or self._ask(probe._replace(is_known=False), observation)
             self._counts["dust/probes"] += is_asked
-        return findings.is_saved
 
     def of_failure(self, url_id: int, status: int | None) -> None:
         """Take note that a URL brought no page: what was saved in its favour comes back if there is none."""
@@ -114,14 +118,7 @@ class Consequences:
 
     def _withdraw(self, watched: WatchedRule) -> None:
         self._counts["dust/withdrawn"] += 1
-        record = watched.watch
-        evidence = {
-            "withdrawn": watched.id,
-            "pairs": record.right + record.wrong,
-            "wrong": record.wrong,
-            "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
-        }
-        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, evidence)
+        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("withdrawn", watched))
 
     def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
         self._store.saved.begin_work(work)
@@ -163,3 +160,13 @@ class Consequences:
         for watched in self._dust.obey():
             self._withdraw(watched)
         self._store.commit()
+
+
+def _evidence(what: str, watched: WatchedRule) -> dict[str, object]:
+    record = watched.watch
+    return {
+        what: watched.id,
+        "pairs": record.right + record.wrong,
+        "wrong": record.wrong,
+        "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
+    }

@@ -45,8 +45,10 @@ class Policy:
         self._replicas, self._dust, self._guard = replicas, dust, guard
         self._is_known, self._is_missing = is_known, is_missing
 
-    def of_url(self, url: str, host: str, key: int | None, leeway: Leeway = Leeway.MOVE) -> Decision:
-        """Decide about *url* on *host*, from what is known of hosts and paths."""
+    def of_url(
+        self, url: str, host: str, key: int | None, leeway: Leeway = Leeway.MOVE, callback: str = ""
+    ) -> Decision:
+        """Decide about *url* on *host*, which *callback* is to get, from what is known of hosts and paths."""
         if leeway is Leeway.EXEMPT:
             return FETCH
         block = self._replicas.block_of(url, host)
@@ -61,15 +63,17 @@ class Policy:
             if block is not None:
                 is_lost = block.url is None or self._is_missing(block.url)
                 return FETCH if is_lost and not block.is_manual else self._blocked(block, host, key)
-        if (hit := self._dust.hit(url, host)) is not None:
+        if (hit := self._dust.hit(url, host, callback)) is not None:
             return self._saved(url, hit)
         if (barred := self._guard.bars(url, host)) is not None:
             return self._resolve(Action.DROP, barred[0], key, barred[1], is_certain=barred[2])
         return FETCH
 
-    def of_link(self, observation: Observation, url: str, host: str, key: int | None, leeway: Leeway) -> Decision:
+    def of_link(
+        self, observation: Observation, url: str, host: str, key: int | None, leeway: Leeway, callback: str = ""
+    ) -> Decision:
         """Decide about a link to *url* on the page of *observation*."""
-        decision = self.of_url(url, host, key, leeway)
+        decision = self.of_url(url, host, key, leeway, callback)
         twin = observation.twin
         if decision is not FETCH or twin is None or leeway > Leeway.STAY:
             return decision
@@ -118,15 +122,15 @@ class Policy:
         # Sampled by the URL as it stands: its request fingerprint may be that of the canonical form.
         number = mmh3.hash64(url.encode("utf-8", "surrogatepass"))[0]
         decision = self._resolve(Action.DROP, Reason.DUST_RULE, number, evidence, is_certain=hit.is_certain)
-        decision = replace(decision, causes=tuple(f"rule {rule}" for rule in hit.rules), target=hit.url)
+        decision = replace(decision, causes=tuple(f"rule {rule}" for rule in hit.rules), target=hit.target)
         if hit.is_fetched or self._config.mode is Mode.OBSERVE:
             return decision
         action = Action.REWRITE if decision.action is Action.DROP else decision.action
         return replace(decision, action=action, url=hit.url)
 
-    def rewritten(self, url: str, host: str) -> str:
+    def rewritten(self, url: str, host: str, callback: str) -> str:
         """Return the URL that is fetched in place of *url* as the rules in force stand; *url* itself if none is."""
-        hit = self._dust.hit(url, host)
+        hit = self._dust.hit(url, host, callback)
         decision = self._saved(url, hit) if hit is not None else FETCH
         return decision.url if decision.action is Action.REWRITE and decision.url is not None else url
 
