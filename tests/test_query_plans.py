@@ -30,6 +30,10 @@ ONCE = {
     "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
     "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)",
     (
+        "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images, proofs FROM rules"
+        " WHERE state = 'withdrawn' ORDER BY id"
+    ),
+    (
         "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL FROM verdicts"
         " WHERE ended IS NULL ORDER BY id"
     ),
@@ -106,7 +110,7 @@ def use(db, folder):
     rules.disabled()
     assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == len(list(rules.acting())) == 1
     assert rules.row(rules.last_id()).id == number
-    assert list(rules.wide()) == []
+    assert list(rules.wide()) == list(rules.withdrawn()) == []
     forms.enter("a", Form("http://a/f", "get", (), is_login=False))
     forms.of_host("a")
     forms.add_terms("a", ["x"])
