@@ -66,7 +66,8 @@ class TestVerdicts:
     def test_redirects_choose_the_keeper(self):
         first = site("a.example", "w", 30)
         second = [
-            dataclasses.replace(each, redirected_from=("http://a.example/old",)) for each in site("b.example", "w", 30)
+            dataclasses.replace(each, redirected_from=(each.url.replace("b.example", "a.example"),))
+            for each in shuffled(site("b.example", "w", 30), 1)
         ]
         detector, _, _ = crawl(first, second)
         assert list(detector.verdicts) == ["a.example"]

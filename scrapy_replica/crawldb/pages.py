@@ -85,6 +85,9 @@ class Pages(Protocol):
     def of_host(self, host: str) -> list[HostPage]:
         """Return every fetch on *host*, in their order."""
 
+    def found_on(self, host: str, most: int) -> list[str]:
+        """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""
+
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from scrapy_replica.address import registered_domain
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, Pair
@@ -22,6 +23,9 @@ from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, choose, moved
 
+_MIN_SHARED = 0.6
+"""Share of one host's known pages that the other must have: what quotes another site is no copy of it. Between .41, the
+most of hosts that quote, and .74, the least of real replicas."""
 _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
@@ -97,9 +101,14 @@ class Detector:
         if host not in self.verdicts:
             self.candidates.add_url(host, path)
 
-    def linked(self, host: str) -> None:
-        """Take note of a link to *host* from another host."""
-        self.candidates.record(host).in_links += 1
+    def linked(self, host: str, source: str) -> None:
+        """Take note of a link to *host* from the host *source*."""
+        self.candidates.add_link(host, source)
+
+    def missing(self, host: str, path: str) -> None:
+        """Take note that *host* answered that there is no page at *path* (with its query)."""
+        if host not in self.verdicts:
+            self.candidates.add_missing(host, path)
 
     def observe(
         self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
@@ -159,9 +168,16 @@ class Detector:
         met = self.candidates.met.get(host)
         return met.n_pages if met is not None else 0
 
-    def _n_in_links(self, host: str) -> int:
-        met = self.candidates.met.get(host)
-        return met.in_links if met is not None else 0
+    def _kept(self, comparison: Comparison) -> str:
+        """Return which of two hosts is to be kept."""
+        pair = {comparison.first.name, comparison.second.name}
+        own = {registered_domain(host) for kept in pair for host in (kept, *self._copies.get(kept, ()))}
+
+        def readers(host: str) -> int:
+            met = self.candidates.met.get(host)
+            return len({*met.readers} - own) if met is not None else 0
+
+        return keeper(comparison, readers)
 
     def restore(self, verdict: Verdict) -> None:
         """Take a verdict that holds, as stored earlier."""
@@ -283,6 +299,8 @@ class Detector:
         pair.score = score
         if score < self.judge.threshold_for(len(comparison.aligned), comparison.coverage):
             return False
+        if comparison.shared < _MIN_SHARED:
+            return False
         clash = self._clash(comparison)
         if clash is not None:
             findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
@@ -292,7 +310,7 @@ class Detector:
 
     def _block(self, comparison: Comparison, score: float, findings: Findings) -> None:
         first, second = comparison.first, comparison.second
-        kept = keeper((first, second), self._n_in_links)
+        kept = self._kept(comparison)
         copy, prefixes = (second, comparison.prefixes) if kept == first.name else (first, comparison.prefixes[::-1])
         values = dict(zip(RAW, features_of(comparison, RAW), strict=True))
         verdict = Verdict(
@@ -338,7 +356,7 @@ class Detector:
         """Ask the host that would be kept for pages already fetched on the other one."""
         if not self._is_likely(pair, comparison):
             return
-        kept = keeper((comparison.first, comparison.second), self._n_in_links)
+        kept = self._kept(comparison)
         target, source = comparison.first, comparison.second
         prefixes = comparison.prefixes[::-1]
         if kept == source.name:
