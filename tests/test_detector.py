@@ -72,6 +72,14 @@ class TestVerdicts:
         detector, _, _ = crawl(first, second)
         assert list(detector.verdicts) == ["a.example"]
 
+    def test_open_redirects_choose_nothing(self):
+        led = [
+            dataclasses.replace(each, redirected_from=(f"http://a.example/goto?to={each.url}",))
+            for each in site("b.example", "w", 30)
+        ]
+        detector, _, _ = crawl(site("a.example", "w", 30), led)
+        assert list(detector.verdicts) == ["b.example"]
+
     def test_other_sites_languages_and_versions_are_left_alone(self):
         detector, _, _ = crawl(
             site("a.example", "w", 30, title=" 3.5"),

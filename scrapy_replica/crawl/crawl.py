@@ -24,7 +24,7 @@ from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
-from scrapy_replica.crawldb.pages import GONE, Fetched
+from scrapy_replica.crawldb.pages import Fetched, is_absent
 from scrapy_replica.decision import Action, Decision
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
@@ -168,7 +168,7 @@ class Crawl:
 
         *via* are the URLs that redirected to it, at which there is no page either.
         """
-        if status in GONE:
+        if is_absent(status):
             self.replicas.missing(self.store.urls.url_of(url_id))
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):

@@ -67,6 +67,11 @@ MISSING = 400
 """From this status on there is no page to stand for another."""
 
 
+def is_absent(status: int | None) -> bool:
+    """Tell whether a *status* says that there is no page of its own at a URL: it is gone, or leads elsewhere."""
+    return status is not None and (status in GONE or 300 <= status < MISSING)
+
+
 class Pages(Protocol):
     """One record for each URL that was fetched, with its fingerprints and what it turned out to be."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scrapy_replica.address import registered_domain
+from scrapy_replica.address import host_of, registered_domain
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, Pair
@@ -106,7 +106,7 @@ class Detector:
         self.candidates.add_link(host, source)
 
     def missing(self, host: str, path: str) -> None:
-        """Take note that *host* answered that there is no page at *path* (with its query)."""
+        """Take note that *host* has no page at *path* (with its query): it is gone, or leads elsewhere."""
         if host not in self.verdicts:
             self.candidates.add_missing(host, path)
 
@@ -117,6 +117,8 @@ class Detector:
 
         *mark*, *neighbours* and the time *at* that it was fetched are those of :meth:`Candidates.add_page`.
         """
+        for url in page.redirected_from:
+            self.missing(host_of(url), path_of(url))
         mark = mark or mark_of(page)
         path = normal_path(path_of(page.url))
         pending = self.candidates.record(page.host).pending

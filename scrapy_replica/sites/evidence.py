@@ -135,9 +135,7 @@ class HostEvidence:
         self.established = math.inf
         """When its tenth page was fetched."""
         self.missing: set[str] = set()
-        """Normalised paths that were asked for and are not there."""
-        self.redirected_from: dict[str, set[str]] = {}
-        """Other host -> normalised paths on it that led here."""
+        """Normalised paths that were asked for where no page is: it is gone, or they lead elsewhere."""
         self.canonical_to: Counter[str] = Counter()
         self.alternates_to: Counter[str] = Counter()
         self.is_https = False
@@ -158,8 +156,8 @@ class HostEvidence:
             self.established = at
 
     def add_missing(self, path: str) -> None:
-        """Take note that there is no page at the normalised *path*."""
-        if len(self.missing) < MAX_PATHS:
+        """Take note that there is no page at the normalised *path*, unless there was one."""
+        if path not in self.pages and len(self.missing) < MAX_PATHS:
             self.missing.add(path)
 
     def add_path(self, path: str, raw: str | None = None) -> bool:
@@ -198,7 +196,6 @@ class HostEvidence:
         self.pages.clear()
         self.n_pages = 0
         self.missing.clear()
-        self.redirected_from.clear()
         self.canonical_to.clear()
         self.alternates_to.clear()
         self._views.clear()

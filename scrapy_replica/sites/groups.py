@@ -55,20 +55,19 @@ def keeper(pair: Comparison, readers: Callable[[str], int]) -> str:
 def held_share(pair: Comparison, host: HostEvidence) -> float:
     """Return the share of the other host's texts that *host* has, of those that both were asked for, 0..1.
 
-    It lacks a page where it has none, another one, or sends on to the other host. 1 where nothing tells.
+    It lacks a page where it has none, another one, or leads elsewhere. 1 where nothing tells.
     """
     other, mine, theirs = pair.second, *pair.prefixes
     if host is other:
         other, mine, theirs = pair.first, theirs, mine
     pages = host.view(mine)[0]
     texts = {mark.simhash for mark in host.pages.values()}
-    moved = other.redirected_from.get(host.name, set())
     found: dict[int, bool] = {}
     for rest, mark in other.view(theirs)[0].items():
         if mark.simhash is None or mark.words < MIN_WORDS or found.get(mark.simhash):
             continue
         place, twin = joined(mine, rest), pages.get(rest)
-        if twin is not None or place in host.missing or place in moved:
+        if twin is not None or place in host.missing:
             # a text that the host has elsewhere is not lacking: a session id is no other page
             found[mark.simhash] = mark.simhash in texts or (twin is not None and is_same_page(mark, twin))
     return sum(found.values()) / len(found) if found else 1.0

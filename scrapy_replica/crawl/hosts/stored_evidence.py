@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.address import origin_of
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.pages import GONE, TextPlace
+from scrapy_replica.crawldb.pages import TextPlace, is_absent
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.sites.alignment import MAX_HOSTS, normal_path
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, path_of
@@ -41,7 +41,7 @@ class StoredEvidence:
                 Neighbours.from_json(page.neighbours).tell(evidence)
                 evidence.add_page(normal, PageMark.unpack(page.mark))
                 evidence.add_fetch(page.fetched_at)
-            elif page.status in GONE:
+            elif is_absent(page.status):
                 evidence.add_missing(normal)
         for url in self._db.urls.waiting_urls(host, MAX_WAITING):
             urls.append(url)
