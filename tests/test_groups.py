@@ -87,7 +87,7 @@ class TestHeldShare:
         again = [dataclasses.replace(each, url=f"{each.url}?sid=7") for each in pages]
         both = pair(site("bb.example", "w", 10), [*pages, *again])
         for each in range(1, 10):
-            both.first.add_missing(f"chapter-{each}.html/?sid=7")
+            both.first.add_missing(f"chapter-{each}/?sid=7")
         assert held_share(both, both.first) == 1
 
     def test_below_prefixes(self):

@@ -195,6 +195,12 @@ class Candidates:
         if mark.simhash is not None and mark.words >= MIN_WORDS:
             self._add_text(host, normal, mark.simhash)
 
+    def add_to_copy(self, host: str, normal: str, mark: PageMark) -> None:
+        """Take note of the page at the path *normal* of a forgotten *host*: it is evidence, and in no list."""
+        evidence = self._held(host)
+        if evidence is not None:
+            evidence.add_page(normal, mark)
+
     def _add_path(self, host: str, normal: str, raw: str) -> None:
         met = self.record(host)
         evidence = self._held(host)

@@ -14,6 +14,7 @@ import numpy as np
 from scrapy_replica.address import host_of, registered_domain
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
+from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, is_same_page, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
@@ -95,6 +96,8 @@ class Detector:
         self._allowed: set[frozenset[str]] = set()
         self._own: set[str] = set()
         self._reviews: dict[str, _Review] = {}
+        self._idle: dict[str, tuple[int, frozenset[str]]] = {}
+        """Copy -> pages of the two hosts by then, and arguments of the copy that change nothing."""
 
     def known(self, host: str, path: str) -> None:
         """Take note of a URL that is known for the first time: *path* with its query."""
@@ -126,6 +129,7 @@ class Detector:
             pending.discard(path)
         findings = Findings()
         if page.host in self.verdicts:
+            self.candidates.add_to_copy(page.host, path, mark)
             self._review(self.verdicts[page.host], path, mark, findings)
             return findings
         self.candidates.add_page(page, mark, neighbours, at)
@@ -206,6 +210,7 @@ class Detector:
         verdict = self.verdicts.pop(copy)
         del self._copies[verdict.keeper][copy]
         self._reviews.pop(copy, None)
+        self._idle.pop(copy, None)
 
     def is_copied(self, page: Page) -> bool | None:
         """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
@@ -232,11 +237,30 @@ class Detector:
         copy, target = host, path if host in self.verdicts else None
         while host in self.verdicts and target is not None:
             verdict = self.verdicts[host]
-            host, target = verdict.keeper, moved(target, verdict.copy_prefix, verdict.keeper_prefix)
+            host, target = verdict.keeper, self._counterpart(verdict, target)
         if target is None or host == copy:
             return None
         raw = self.candidates.host(host).paths.get(normal_path(target))
         return (host, raw) if raw is not None else None
+
+    def _counterpart(self, verdict: Verdict, path: str) -> str | None:
+        """Return the place on the kept host of *path* of its copy, without arguments that change nothing there."""
+        target = moved(path, verdict.copy_prefix, verdict.keeper_prefix)
+        if target is None or "?" not in target:
+            return target
+        kept = self.candidates.host(verdict.keeper)
+        bare = without_arguments(target, self._idle_arguments(verdict, kept))
+        return bare if normal_path(bare) in kept.paths and normal_path(target) not in kept.paths else target
+
+    def _idle_arguments(self, verdict: Verdict, kept: HostEvidence) -> frozenset[str]:
+        """Return what :func:`idle_arguments` does, looked at anew when the two have a quarter more pages."""
+        n_before, found = self._idle.get(verdict.copy, (0, frozenset()))
+        copy = self.candidates.host(verdict.copy)
+        n_pages = copy.n_pages + kept.n_pages
+        if n_pages > n_before + n_before // 4:
+            found = idle_arguments(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix))
+            self._idle[verdict.copy] = n_pages, found
+        return found
 
     def recalibrate(self, max_fpr: float) -> Iterator[None]:
         """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
