@@ -66,10 +66,19 @@ class TestVerdicts:
     def test_redirects_choose_the_keeper(self):
         first = site("a.example", "w", 30)
         second = [
-            dataclasses.replace(each, redirected_from=("http://a.example/old",)) for each in site("b.example", "w", 30)
+            dataclasses.replace(each, redirected_from=(each.url.replace("b.example", "a.example"),))
+            for each in shuffled(site("b.example", "w", 30), 1)
         ]
         detector, _, _ = crawl(first, second)
         assert list(detector.verdicts) == ["a.example"]
+
+    def test_open_redirects_choose_nothing(self):
+        led = [
+            dataclasses.replace(each, redirected_from=(f"http://a.example/goto?to={each.url}",))
+            for each in site("b.example", "w", 30)
+        ]
+        detector, _, _ = crawl(site("a.example", "w", 30), led)
+        assert list(detector.verdicts) == ["b.example"]
 
     def test_other_sites_languages_and_versions_are_left_alone(self):
         detector, _, _ = crawl(
@@ -181,6 +190,28 @@ class TestByHandAndAfterRestart:
         assert detector.rewritten("b.example", "/m/only-here.html") is None
         assert detector.rewritten("b.example", "/elsewhere.html") is None
         assert detector.rewritten("a.example", "/chapter-3.html") is None
+
+    def test_an_argument_that_changes_nothing_on_the_copy_is_left_out(self):
+        def with_session(argument, text_of_page):
+            return [text_of_page(each, f"{each.url}?{argument}") for each in site("b.example", "w", 20)]
+
+        def again(each, url):
+            return dataclasses.replace(each, url=url)
+
+        def other(each, url):
+            return page("b.example", path_of(url), text_of(url))
+
+        detector, _, _ = crawl(
+            site("a.example", "w", 20), with_session("sid=7", again)[:6] + site("b.example", "w", 20)
+        )
+        assert detector.rewritten("b.example", "/chapter-9.html?sid=8") == ("a.example", "/chapter-9.html")
+        assert detector.rewritten("b.example", "/chapter-9.html?page=2") is None
+        assert detector.rewritten("b.example", "/only-here.html?sid=8") is None
+        # what changes the page keeps it from being another spelling
+        paged = with_session("page=7", other)[:6]
+        detector, _, _ = crawl(site("a.example", "w", 20), paged + site("b.example", "w", 20))
+        assert detector.verdicts
+        assert detector.rewritten("b.example", "/chapter-9.html?page=8") is None
 
     def test_an_allowed_host_is_never_blocked_again(self):
         detector = self.blocked()

@@ -54,6 +54,11 @@ SORTED = {
         " JOIN urls ON urls.id = pages.url WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?)"
         " ORDER BY fetched_at, pages.url"
     ),
+    (
+        "SELECT DISTINCT hosts.name FROM pages JOIN urls ON urls.id = pages.url JOIN urls AS finder"
+        " ON finder.id = urls.parent JOIN hosts ON hosts.id = finder.host"
+        " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?1) AND hosts.name <> ?1 LIMIT ?2"
+    ),
 }
 """What sorts all that it finds: the rules for many hosts, at opening; the pages of a host, when it is met."""
 
@@ -167,6 +172,7 @@ def use_pages(pages, visits, ledger, samples):
     pages.set_mark(1, b"mark", "{}")
     pages.set_content(1, 1, 1, "[]")
     pages.of_host("a")
+    pages.found_on("a", 5)
     pages.has_page(1)
     pages.has_failed(1)
     pages.forget_marks("a")

@@ -26,7 +26,7 @@ from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
-from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.pages import Fetched, is_absent
 from scrapy_replica.decision import Action, Decision
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
@@ -196,6 +196,8 @@ class Crawl:
 
         *via* are the URLs that redirected to it, at which there is no page either; *location* is where it redirects to.
         """
+        if is_absent(status):
+            self.replicas.missing(self.store.urls.url_of(url_id))
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
             if not self.store.pages.has_page(failed_id):
@@ -265,7 +267,7 @@ class Crawl:
             # What was dropped or demoted may come up again from a better page.
             self._seen.add(new.url, new.score if decision.action is Action.FETCH else -math.inf)
             if new.host != observation.page.host:
-                self.replicas.linked(new.host)
+                self.replicas.linked(new.host, observation.page.host)
 
     # The frontier
 

@@ -77,6 +77,11 @@ MISSING = 400
 """From this status on there is no page to stand for another."""
 
 
+def is_absent(status: int | None) -> bool:
+    """Tell whether a *status* says that there is no page of its own at a URL: it is gone, or leads elsewhere."""
+    return status is not None and (status in GONE or 300 <= status < MISSING)
+
+
 class Pages(Protocol):
     """One record for each URL that was fetched, with its fingerprints and what it turned out to be."""
 
@@ -94,6 +99,9 @@ class Pages(Protocol):
 
     def of_host(self, host: str) -> list[HostPage]:
         """Return every fetch on *host*, in their order."""
+
+    def found_on(self, host: str, most: int) -> list[str]:
+        """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""
 
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""

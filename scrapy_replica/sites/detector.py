@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from scrapy_replica.address import host_of, registered_domain
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path
+from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
@@ -22,6 +24,9 @@ from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, choose, moved
 
+_MIN_SHARED = 0.6
+"""Share of one host's known pages that the other must have: what quotes another site is no copy of it. Between .41, the
+most of hosts that quote, and .74, the least of real replicas."""
 _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
@@ -79,15 +84,22 @@ class Detector:
         self._max_probes_of_host = max_probes_of_host
         self._allowed: set[frozenset[str]] = set()
         self._own: set[str] = set()
+        self._idle: dict[str, tuple[int, frozenset[str]]] = {}
+        """Copy -> pages of the two hosts by then, and arguments of the copy that change nothing."""
 
     def known(self, host: str, path: str) -> None:
         """Take note of a URL that is known for the first time: *path* with its query."""
         if host not in self.verdicts:
             self.candidates.add_url(host, path)
 
-    def linked(self, host: str) -> None:
-        """Take note of a link to *host* from another host."""
-        self.candidates.record(host).in_links += 1
+    def linked(self, host: str, source: str) -> None:
+        """Take note of a link to *host* from the host *source*."""
+        self.candidates.add_link(host, source)
+
+    def missing(self, host: str, path: str) -> None:
+        """Take note that *host* has no page at *path* (with its query): it is gone, or leads elsewhere."""
+        if host not in self.verdicts:
+            self.candidates.add_missing(host, path)
 
     def observe(
         self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
@@ -96,6 +108,8 @@ class Detector:
 
         *mark*, *neighbours* and the time *at* that it was fetched are those of :meth:`Candidates.add_page`.
         """
+        for url in page.redirected_from:
+            self.missing(host_of(url), path_of(url))
         mark = mark or mark_of(page)
         path = normal_path(path_of(page.url))
         pending = self.candidates.record(page.host).pending
@@ -103,6 +117,7 @@ class Detector:
             pending.discard(path)
         findings = Findings()
         if page.host in self.verdicts:
+            self.candidates.add_to_copy(page.host, path, mark)
             return findings
         self.candidates.add_page(page, mark, neighbours, at)
         for pair in self._due(page.host):
@@ -146,9 +161,16 @@ class Detector:
         met = self.candidates.met.get(host)
         return met.n_pages if met is not None else 0
 
-    def _n_in_links(self, host: str) -> int:
-        met = self.candidates.met.get(host)
-        return met.in_links if met is not None else 0
+    def _kept(self, comparison: Comparison) -> str:
+        """Return which of two hosts is to be kept."""
+        pair = {comparison.first.name, comparison.second.name}
+        own = {registered_domain(host) for kept in pair for host in (kept, *self._copies.get(kept, ()))}
+
+        def readers(host: str) -> int:
+            met = self.candidates.met.get(host)
+            return len({*met.readers} - own) if met is not None else 0
+
+        return keeper(comparison, readers)
 
     def restore(self, verdict: Verdict) -> None:
         """Take a verdict that holds, as stored earlier."""
@@ -178,6 +200,7 @@ class Detector:
     def _end(self, copy: str) -> None:
         verdict = self.verdicts.pop(copy)
         del self._copies[verdict.keeper][copy]
+        self._idle.pop(copy, None)
 
     def allow(self, host: str) -> list[Verdict]:
         """Take *host* for a site of its own from now on; returns the verdicts this takes back."""
@@ -195,11 +218,30 @@ class Detector:
         copy, target = host, path if host in self.verdicts else None
         while host in self.verdicts and target is not None:
             verdict = self.verdicts[host]
-            host, target = verdict.keeper, moved(target, verdict.copy_prefix, verdict.keeper_prefix)
+            host, target = verdict.keeper, self._counterpart(verdict, target)
         if target is None or host == copy:
             return None
         raw = self.candidates.host(host).paths.get(normal_path(target))
         return (host, raw) if raw is not None else None
+
+    def _counterpart(self, verdict: Verdict, path: str) -> str | None:
+        """Return the place on the kept host of *path* of its copy, without arguments that change nothing there."""
+        target = moved(path, verdict.copy_prefix, verdict.keeper_prefix)
+        if target is None or "?" not in target:
+            return target
+        kept = self.candidates.host(verdict.keeper)
+        bare = without_arguments(target, self._idle_arguments(verdict, kept))
+        return bare if normal_path(bare) in kept.paths and normal_path(target) not in kept.paths else target
+
+    def _idle_arguments(self, verdict: Verdict, kept: HostEvidence) -> frozenset[str]:
+        """Return what :func:`idle_arguments` does, looked at anew when the two have a quarter more pages."""
+        n_before, found = self._idle.get(verdict.copy, (0, frozenset()))
+        copy = self.candidates.host(verdict.copy)
+        n_pages = copy.n_pages + kept.n_pages
+        if n_pages > n_before + n_before // 4:
+            found = idle_arguments(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix))
+            self._idle[verdict.copy] = n_pages, found
+        return found
 
     def recalibrate(self, max_fpr: float) -> Iterator[None]:
         """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
@@ -264,6 +306,8 @@ class Detector:
         pair.score = score
         if score < self.judge.threshold_for(len(comparison.aligned), comparison.coverage):
             return False
+        if comparison.shared < _MIN_SHARED:
+            return False
         clash = self._clash(comparison)
         if clash is not None:
             findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
@@ -273,7 +317,7 @@ class Detector:
 
     def _block(self, comparison: Comparison, score: float, findings: Findings) -> None:
         first, second = comparison.first, comparison.second
-        kept = keeper((first, second), self._n_in_links)
+        kept = self._kept(comparison)
         copy, prefixes = (second, comparison.prefixes) if kept == first.name else (first, comparison.prefixes[::-1])
         values = dict(zip(RAW, features_of(comparison, RAW), strict=True))
         verdict = Verdict(
@@ -319,7 +363,7 @@ class Detector:
         """Ask the host that would be kept for pages already fetched on the other one."""
         if not self._is_likely(pair, comparison):
             return
-        kept = keeper((comparison.first, comparison.second), self._n_in_links)
+        kept = self._kept(comparison)
         target, source = comparison.first, comparison.second
         prefixes = comparison.prefixes[::-1]
         if kept == source.name:

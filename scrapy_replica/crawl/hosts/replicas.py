@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scrapy_replica.address import origin_of
+from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawldb.contract import CrawlDB
@@ -190,10 +190,15 @@ class Replicas:
             if evidence is not None and evidence.origin is None:
                 evidence.origin = origin_of(url)
 
-    def linked(self, host: str) -> None:
-        """Take note of a link to *host* from another host."""
+    def linked(self, host: str, source: str) -> None:
+        """Take note of a link to *host* from the host *source*."""
         if self._config.hosts:
-            self._detector.linked(host)
+            self._detector.linked(host, source)
+
+    def missing(self, url: str) -> None:
+        """Take note that there is no page at *url*."""
+        if self._config.hosts:
+            self._detector.missing(host_of(url), path_of(url))
 
     def observe(self, page: Page, url_id: int) -> tuple[Findings, list[ProbeUrl]]:
         """Take note of a fetched page; return what it brought to light and the pages to ask for."""

@@ -52,6 +52,16 @@ class PageTable:
         )
         return [HostPage(*row) for row in rows]
 
+    def found_on(self, host: str, most: int) -> list[str]:
+        """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""
+        rows = self._read(
+            "SELECT DISTINCT hosts.name FROM pages JOIN urls ON urls.id = pages.url"
+            " JOIN urls AS finder ON finder.id = urls.parent JOIN hosts ON hosts.id = finder.host"
+            " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?1) AND hosts.name <> ?1 LIMIT ?2",
+            (host, most),
+        )
+        return [name for (name,) in rows]
+
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
         return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None
