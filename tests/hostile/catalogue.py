@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from hostile import copies, links
+from hostile import copies, links, rules, traps
 
-SCENARIOS = [scenario for module in (copies, links) for scenario in module.SCENARIOS]
+SCENARIOS = [scenario for module in (copies, links, rules, traps) for scenario in module.SCENARIOS]

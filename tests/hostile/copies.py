@@ -280,7 +280,9 @@ def plagiarist() -> Site:
     """A stranger who is met first has copied 150 of 300 pages, each under a name of its own."""
     good = site(GOOD, 300, words=60)
     copied = {
-        f"http://{BAD}/{number * 7919 % 1000}": page(f"{GOOD} {number}", title=f"Chapter {number} of {GOOD}", words=60)
+        f"http://{BAD}/{number * 7919 % 1000}": page(
+            f"{GOOD} {number}", top(GOOD), title=f"Chapter {number} of {GOOD}", words=60
+        )
         for number in range(1, 150)
     }
     front = page("bad", [url.removeprefix(f"http://{BAD}") for url in copied])
@@ -465,7 +467,7 @@ SCENARIOS = [
         tried="Every name of a zone answers with one text and with links to twenty more names.",
         pages=wildcard,
         seeds=top(GOOD),
-        settings={"CLOSESPIDER_PAGECOUNT": 600},
+        settings={"CLOSESPIDER_PAGECOUNT": 300},
         copies=[f"{number}.zone.example" for number in range(1_000_000)],
     ),
     Scenario(
@@ -479,7 +481,7 @@ SCENARIOS = [
         name="plagiarist",
         tried="A stranger met first has copied half of a site under names of its own.",
         pages=plagiarist,
-        seeds=top(BAD, GOOD),
+        seeds=top(BAD),
         modes=("demote", "drop"),
     ),
     Scenario(

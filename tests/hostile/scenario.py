@@ -176,6 +176,8 @@ class Outcome:
     def problems(self) -> list[str]:
         """What did not hold, in words."""
         scenario, found = self.scenario, []
+        if not self.plain.contents:
+            found.append("plain Scrapy found nothing")
         if self.is_unfinished:
             found.append(f"the crawl hung: {len(self.ours.asked)} requests in {LIMIT} s")
         if len(self.lost) > scenario.lost:
