@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from hostile import copies, links, rules, traps
+from hostile import copies, faults, inputs, links, rules, secrets, traps
 
-SCENARIOS = [scenario for module in (copies, links, rules, traps) for scenario in module.SCENARIOS]
+THEMES = (copies, links, rules, traps, secrets, inputs, faults)
+SCENARIOS = [scenario for module in THEMES for scenario in module.SCENARIOS]

@@ -87,11 +87,11 @@ def staging() -> Site:
 def galleries() -> Site:
     """Pictures with one caption and title; only the links to what is behind them differ."""
     caption = text("a picture of the sea by night", 40)
-    pages = {"http://good.example/": page("front", ["/picture/0"])}
-    for number in range(80):
-        after = f"/picture/{number + 1}" if number < 79 else "/"
+    pages = {"http://good.example/": page("front", [f"/picture/{number}" for number in range(0, 150, 3)])}
+    for number in range(150):
+        after = f"/picture/{number + 1}" if number < 149 else "/"
         pages[f"http://good.example/picture/{number}"] = page(
-            "caption", [after, f"/about/{number}"], says=caption, title="Gallery"
+            f"picture {number}", [after, f"/about/{number}"], says=caption, title="Gallery"
         )
         pages[f"http://good.example/about/{number}"] = page(f"about {number}")
     return pages

@@ -84,10 +84,16 @@ class Scenario:
     """Contents that may be lost against plain Scrapy; ``docs/trust.rst`` says why."""
     most: float = 1.3
     """Fetches for each fetch of plain Scrapy."""
+    stall: float = STALL_CPU
+    """CPU seconds between two requests that the crawl may take more than plain Scrapy."""
+    plain_pages: Callable[[], Pages] | None = None
+    """What plain Scrapy crawls, where it would take too long on *pages*."""
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
     """What happens to the machine while the add-on crawls."""
     runs: tuple[Mapping[str, Any], ...] = ({},)
     """Settings of one run after the other on the same job."""
+    errors: int = 0
+    """Errors in the log that plain Scrapy has not."""
     check: Callable[[Crawled, Crawled], Iterable[str]] = lambda plain, ours: ()  # noqa: E731
     """What else is wrong, in words."""
 
@@ -188,12 +194,12 @@ class Outcome:
         if len(self.ours.asked) > scenario.most * len(self.plain.asked) + 10:
             found.append(f"{len(self.ours.asked)} requests, {len(self.plain.asked)} without the add-on")
         for what, most, before, after in zip(
-            ("CPU", "wall"), (STALL_CPU, STALL_WALL), self.plain.stalls, self.ours.stalls, strict=True
+            ("CPU", "wall"), (scenario.stall, scenario.stall + STALL_WALL), self.plain.stalls, self.ours.stalls, strict=True
         ):
             if after > most + 2 * before:
                 found.append(f"stalled for {after:.1f} s ({what}), {before:.1f} s without the add-on")
         errors = [crawled.stats.get("log_count/ERROR", 0) for crawled in (self.plain, self.ours)]
-        if errors[1] > errors[0]:
+        if errors[1] > errors[0] + scenario.errors:
             found.append(f"{errors[1]} errors in the log, {errors[0]} without the add-on")
         return [*found, *scenario.check(self.plain, self.ours)]
 
@@ -258,7 +264,7 @@ def note_verdicts(extension: ReplicaExtension, crawled: Crawled) -> None:
 async def plain_crawl(scenario: Scenario) -> Crawled:
     """Crawl the scenario's web without the add-on."""
     crawled = Crawled()
-    await crawl(scenario, crawled, Server(scenario.pages(), crawled.asked), {})
+    await crawl(scenario, crawled, Server((scenario.plain_pages or scenario.pages)(), crawled.asked), {})
     return crawled
 
 
