@@ -48,9 +48,9 @@ def site(
     of: str | None = None,
     scheme: str = "http",
     path: Callable[[int], str] = path,
-    says: Callable[[int], str | None] = lambda number: None,  # noqa: ARG005
-    head: Callable[[int], str] = lambda number: "",  # noqa: ARG005
-    more: Callable[[int], Iterable[str]] = lambda number: (),  # noqa: ARG005
+    says: Callable[[int], str | None] = lambda number: None,
+    head: Callable[[int], str] = lambda number: "",
+    more: Callable[[int], Iterable[str]] = lambda number: (),
     title: str = "",
     words: int = 80,
     fanout: int = 6,
@@ -77,14 +77,13 @@ def site(
 
 def shared_text(seed: object, own: float, common: object, words: int = 300) -> str:
     """The words of *common*, of which the share *own* is replaced by words of *seed*'s own, spread over the text."""
-    random = Random(str((seed, common)))  # noqa: S311
+    random = Random(str((seed, common)))
     mine = iter(text(("own", seed), words).split())
     return " ".join(
         f"{next(mine)}{random.randrange(99)}" if random.random() < own else word for word in text(common, words).split()
     )
 
 
-def some(pages: Site, share: float, seed: object = 0) -> Site:
-    """About that share of the *pages*, front pages among them."""
-    random = Random(str(seed))  # noqa: S311
-    return {url: answer for url, answer in pages.items() if url.endswith("/") or random.random() < share}
+def first(pages: Site, share: float) -> Site:
+    """That share of a site's *pages*, from its front page down: what a crawl meets first."""
+    return dict(list(pages.items())[: int(share * len(pages))])

@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 from scrapy import Request
-from web import HTML
 
-from hostile.building import Answer, Site, page, path, shared_text, site, some, text
+from hostile.building import Site, first, page, path, shared_text, site, text
 from hostile.scenario import KEY, Follower, Scenario, item
 
 GOOD, BAD = "good.example", "bad.example"
@@ -297,7 +296,7 @@ def anthology() -> Site:
         own = site(f"{name}.example", 40)
         pages |= own
         folders.append(f"/{name}/")
-        for url, (status, headers, html) in some(own, 0.5, name).items():
+        for url, (status, headers, html) in first(own, 0.5).items():
             moved = html.replace('href="/', f'href="/{name}/')
             pages[url.replace(f"{name}.example", f"{BAD}/{name}")] = status, headers, moved
     return {f"http://{BAD}/": page("bad", folders), **pages}
@@ -306,8 +305,46 @@ def anthology() -> Site:
 def translations() -> Site:
     """Two languages of one site: the same paths, pictures and numbers, and titles that are names."""
     words = {
-        "en.example": "the of and to in is that for it as with was on are by this be from".split(),
-        "de.example": "der die das und ist nicht ein eine mit von den dem zu auf sich auch im wird".split(),
+        "en.example": [
+            "the",
+            "of",
+            "and",
+            "to",
+            "in",
+            "is",
+            "that",
+            "for",
+            "it",
+            "as",
+            "with",
+            "was",
+            "on",
+            "are",
+            "by",
+            "this",
+            "be",
+            "from",
+        ],
+        "de.example": [
+            "der",
+            "die",
+            "das",
+            "und",
+            "ist",
+            "nicht",
+            "ein",
+            "eine",
+            "mit",
+            "von",
+            "den",
+            "dem",
+            "zu",
+            "auf",
+            "sich",
+            "auch",
+            "im",
+            "wird",
+        ],
     }
     pages: Site = {}
     for host, common in words.items():
@@ -330,10 +367,6 @@ def bulletins() -> Site:
         pages[f"http://good.example{day}"] = page(day, [f"{day}/map"], says=report, title="Weather")
         pages[f"http://good.example{day}/map"] = page(f"map {day}", words=10)
     return pages
-
-
-def soft_missing() -> Answer:
-    return 200, {**HTML}, f"<title>Sorry</title><p>{text('there is nothing here', 60)}</p>"
 
 
 SCENARIOS = [

@@ -79,7 +79,9 @@ def slow() -> Any:
 def robots() -> Any:
     """The host that is met first forbids all but its front; its copy does not."""
     pages = mirrors()
-    lines = "User-agent: *\nDisallow: /part-5\nDisallow: /part-6\nDisallow: /part-7\nDisallow: /part-8\nDisallow: /part-9\n"
+    lines = (
+        "User-agent: *\nDisallow: /part-5\nDisallow: /part-6\nDisallow: /part-7\nDisallow: /part-8\nDisallow: /part-9\n"
+    )
     for number in range(10, 15):
         lines += f"Disallow: /part-{number}\n"
     pages[f"http://{MIRROR}/robots.txt"] = 200, {"Content-Type": "text/plain"}, lines

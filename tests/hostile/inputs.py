@@ -28,14 +28,20 @@ def html(key: str, body: bytes | str, kind: str = "text/html; charset=utf-8", **
 
 def odd_characters() -> Any:
     bodies = {
-        "nul": BODY.format(title="a\0b", body=f"<p>{text('nul')}\0\0</p><a href='/a\0b'>x</a><a href='/behind-nul'>y</a>"),
+        "nul": BODY.format(
+            title="a\0b", body=f"<p>{text('nul')}\0\0</p><a href='/a\0b'>x</a><a href='/behind-nul'>y</a>"
+        ),
         "surrogates": f"<title>&#xd800;</title><p>{text('s')} &#xdfff; &#xd83d;</p><a href='/&#xd800;'>x</a>",
-        "controls": "<title>\x01\x02\x1b[2J</title><p>" + text("c").replace(" ", "\x0b\x0c ") + "</p><a href='/\x7f'>x</a>",
+        "controls": "<title>\x01\x02\x1b[2J</title><p>"
+        + text("c").replace(" ", "\x0b\x0c ")
+        + "</p><a href='/\x7f'>x</a>",
         "direction": f"<title>\u202e\u2066abc</title><p>\u200b\ufeff{text('d')}</p><a href='/\u202ex'>x</a>",
         "planes": f"<title>\U0001f600</title><p>{text('p')} {chr(0x10FFFF)}</p><a href='/\U0001f600'>x</a>",
     }
     pages = {f"/{name}": html(name, body.encode("utf-8", "surrogatepass")) for name, body in bodies.items()}
-    pages["/lone"] = html("lone", b"<title>\xed\xa0\x80</title><p>\xed\xb0\x80 \xff\xfe \xc0\x80</p>" + text("l").encode())
+    pages["/lone"] = html(
+        "lone", b"<title>\xed\xa0\x80</title><p>\xed\xb0\x80 \xff\xfe \xc0\x80</p>" + text("l").encode()
+    )
     return {**with_pages(pages), f"http://{GOOD}/behind-nul": page("behind nul")}
 
 
@@ -93,7 +99,9 @@ def heads() -> Any:
         for k in range(3_000)
     )
     metas = "".join(f'<meta http-equiv="refresh" content="9999;url=/m{k}"><base href="/b{k}/">' for k in range(1_000))
-    forms = "".join(f'<form action="/f{k}"><input name="i{k}"><select name="s"><option>1</select></form>' for k in range(1_000))
+    forms = "".join(
+        f'<form action="/f{k}"><input name="i{k}"><select name="s"><option>1</select></form>' for k in range(1_000)
+    )
     options = "<form><select name=q>" + "".join(f"<option>{k}" for k in range(30_000)) + "</select></form>"
     return with_pages(
         {
@@ -106,12 +114,51 @@ def heads() -> Any:
 
 
 ODD_LINKS = (
-    *("http://[::1", "http://[x]/", "http://a.example:99999/", "http://a.example:0/", "http://a.example:-1/", "http://:80/"),
-    *("http://" + "a" * 300 + ".example/", "http://a..b.example/", "http://-.example/", "http://%31.example/", "http://"),
-    *("//", "///x", "http:/\\/a.example", "http://a.example\\@b.example/", "http://b\u00fccher.example/\u00e4?\u00f6#\u00fc"),
-    *("http://\u2160.example/", "http://a.example/%", "http://a.example/%zz%00", "/..%2f..%2fetc", "?", "#", "?#", "&amp;"),
-    *("http://a.example/\n/x", "http://a.example/ x", "HTTP://GOOD.EXAMPLE:80/part-0/page-1.html", "//good.example:080/"),
-    *("http://good.example./", "http://user@good.example/", "http://xn--a.example/", "http://xn--.example/", "http://1.2.3/"),
+    *(
+        "http://[::1",
+        "http://[x]/",
+        "http://a.example:99999/",
+        "http://a.example:0/",
+        "http://a.example:-1/",
+        "http://:80/",
+    ),
+    *(
+        "http://" + "a" * 300 + ".example/",
+        "http://a..b.example/",
+        "http://-.example/",
+        "http://%31.example/",
+        "http://",
+    ),
+    *(
+        "//",
+        "///x",
+        "http:/\\/a.example",
+        "http://a.example\\@b.example/",
+        "http://b\u00fccher.example/\u00e4?\u00f6#\u00fc",
+    ),
+    *(
+        "http://\u2160.example/",
+        "http://a.example/%",
+        "http://a.example/%zz%00",
+        "/..%2f..%2fetc",
+        "?",
+        "#",
+        "?#",
+        "&amp;",
+    ),
+    *(
+        "http://a.example/\n/x",
+        "http://a.example/ x",
+        "HTTP://GOOD.EXAMPLE:80/part-0/page-1.html",
+        "//good.example:080/",
+    ),
+    *(
+        "http://good.example./",
+        "http://user@good.example/",
+        "http://xn--a.example/",
+        "http://xn--.example/",
+        "http://1.2.3/",
+    ),
 )
 
 

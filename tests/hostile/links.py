@@ -8,7 +8,7 @@ from typing import Any
 from scrapy import Request
 from web import HTML, redirect
 
-from hostile.building import Answer, Site, page, path, site, some, text
+from hostile.building import Answer, Site, first, page, path, site, text
 from hostile.copies import BAD, GOOD, top
 from hostile.scenario import Scenario
 
@@ -22,7 +22,7 @@ def mirror() -> Site:
 
 def partial_mirror() -> Site:
     """An old mirror, met first, with a third of the pages."""
-    return {**site(GOOD, 150), **some(site("mirror.example", 150, of=GOOD), 0.33)}
+    return {**site(GOOD, 150), **first(site("mirror.example", 150, of=GOOD), 0.33)}
 
 
 def stale_mirror() -> Site:
@@ -79,7 +79,7 @@ def imitator(share: float = 0.4, junk: int = 0, head: str = "", scheme: str = "h
         head=lambda k: head.format(path(k)),
         more=lambda k: [f"/part-{k}/junk-{number}.html" for number in range(junk)],
     )
-    return {**some(bad, share), **site(GOOD, 150)}
+    return {**first(bad, share), **site(GOOD, 150)}
 
 
 def bought_links() -> Site:
@@ -192,9 +192,7 @@ def port_of_nothing() -> Site:
 
 def redirect_loops() -> Any:
     """Hosts that redirect in circles, and one that redirects to a new name each time."""
-    honest = site(
-        GOOD, 60, more=lambda k: [f"http://loop{k % 3}.example{path(k)}", f"http://0.chain.example{path(k)}"]
-    )
+    honest = site(GOOD, 60, more=lambda k: [f"http://loop{k % 3}.example{path(k)}", f"http://0.chain.example{path(k)}"])
 
     def answer(request: Request) -> Any:
         host, _, rest = request.url.removeprefix("http://").partition("/")
@@ -263,8 +261,8 @@ SCENARIOS = [
     ),
     Scenario(
         name="junk links",
-        tried="The imitator's pages have forty links each to pages that it does not have.",
-        pages=lambda: imitator(0.3, 40),
+        tried="The imitator's pages have twenty links each to pages that it does not have.",
+        pages=lambda: imitator(0.3, 20),
         seeds=[SECURE, *top(GOOD)],
         copies=(BAD,),
     ),

@@ -172,9 +172,7 @@ def rotted() -> Any:
         if path != "/" and "sid" not in wanted:
             return missing(request)
         sids = (7 * number + 1, 7 * number + 2)
-        links = [
-            f"/page-{k}?sid={sid}" for k in range(3 * number + 1, 3 * number + 4) if k < 120 for sid in sids
-        ]
+        links = [f"/page-{k}?sid={sid}" for k in range(3 * number + 1, 3 * number + 4) if k < 120 for sid in sids]
         return page(path, links, title=path)
 
     return answer

@@ -94,7 +94,7 @@ class Scenario:
     """Settings of one run after the other on the same job."""
     errors: int = 0
     """Errors in the log that plain Scrapy has not."""
-    check: Callable[[Crawled, Crawled], Iterable[str]] = lambda plain, ours: ()  # noqa: E731
+    check: Callable[[Crawled, Crawled], Iterable[str]] = lambda plain, ours: ()
     """What else is wrong, in words."""
 
 
@@ -194,7 +194,11 @@ class Outcome:
         if len(self.ours.asked) > scenario.most * len(self.plain.asked) + 10:
             found.append(f"{len(self.ours.asked)} requests, {len(self.plain.asked)} without the add-on")
         for what, most, before, after in zip(
-            ("CPU", "wall"), (scenario.stall, scenario.stall + STALL_WALL), self.plain.stalls, self.ours.stalls, strict=True
+            ("CPU", "wall"),
+            (scenario.stall, scenario.stall + STALL_WALL),
+            self.plain.stalls,
+            self.ours.stalls,
+            strict=True,
         ):
             if after > most + 2 * before:
                 found.append(f"stalled for {after:.1f} s ({what}), {before:.1f} s without the add-on")

@@ -128,7 +128,14 @@ def private_links() -> Site:
     return {**good, **via, **{link: page("") for link in links}}
 
 
-SCHEMES = ("file:///etc/passwd", "ftp://a.example/x", "s3://bucket/x", "data:text/html,x", "javascript:x()", "gopher://x")
+SCHEMES = (
+    "file:///etc/passwd",
+    "ftp://a.example/x",
+    "s3://bucket/x",
+    "data:text/html,x",
+    "javascript:x()",
+    "gopher://x",
+)
 
 
 def other_schemes() -> Site:

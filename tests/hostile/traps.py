@@ -14,7 +14,20 @@ from hostile.building import Answer, Site, page, site, text
 from hostile.copies import BAD, GOOD, top
 from hostile.scenario import Crawled, Scenario
 
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 SMALL = 30
 """Pages of an endless trap that a crawl may fetch, beyond those that hold something."""
 
@@ -81,7 +94,7 @@ def facets(request: Request) -> Answer | None:
     """Five filters that may be combined: lists of the same forty goods."""
     if "/filter" not in request.url:
         return None
-    base, _, query = request.url.partition("?")
+    query = request.url.partition("?")[2]
     chosen = dict(one.split("=") for one in query.split("&") if one)
     names = ("colour", "size", "brand", "price", "sort")
     links = []
