@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from random import Random
 from typing import Any
 
 from scrapy import Request
@@ -232,6 +233,17 @@ def short_pages() -> Site:
     return pages
 
 
+def without_spaces() -> Site:
+    """A site in Chinese: whole sentences, of which a program that looks for spaces sees a word or two."""
+    signs = [chr(0x4E00 + k) for k in range(3_000)]
+    random = Random("signs")
+
+    def says(k: int) -> str:
+        return "\u3002".join("".join(random.choices(signs, k=18)) for _ in range(12)) + "\u3002"
+
+    return site(GOOD, 300, says=says, title="\u9875")
+
+
 SCENARIOS = [
     Scenario(
         name="odd characters",
@@ -305,9 +317,18 @@ SCENARIOS = [
     ),
     Scenario(
         name="short pages",
-        tried="Four hundred pages with one title and six words each: too little to tell them apart.",
+        tried="Four hundred pages with one title and six words each: too little to tell.",
         pages=short_pages,
         seeds=top(GOOD),
+        settings={"REPLICA_TRAP_CREDIT": 3},
+        modes=("demote", "drop"),
+    ),
+    Scenario(
+        name="text without spaces",
+        tried="A site in Chinese, with one title, of whose pages a look for spaces sees one word.",
+        pages=without_spaces,
+        seeds=top(GOOD),
+        settings={"REPLICA_TRAP_CREDIT": 5},
         modes=("demote", "drop"),
     ),
 ]

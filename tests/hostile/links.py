@@ -20,6 +20,12 @@ def mirror() -> Site:
     return {**site(GOOD, 150), **site("mirror.example", 150, of=GOOD)}
 
 
+def circle() -> Site:
+    """Two mirrors; the one met second is the canonical one."""
+    copy = site("mirror.example", 150, of=GOOD, head=lambda k: f'<link rel="canonical" href="http://{GOOD}{path(k)}">')
+    return {**copy, **site(GOOD, 150)}
+
+
 def partial_mirror() -> Site:
     """An old mirror, met first, with a third of the pages."""
     return {**site(GOOD, 150), **first(site("mirror.example", 150, of=GOOD), 0.33)}
@@ -226,6 +232,14 @@ SCENARIOS = [
         pages=mirror,
         seeds=top("mirror.example", GOOD),
         copies=("mirror.example", GOOD),
+    ),
+    Scenario(
+        name="saved in a circle",
+        tried="A mirror met first names the other host as canonical: each could be saved for the other.",
+        pages=circle,
+        seeds=top("mirror.example", GOOD),
+        copies=("mirror.example", GOOD),
+        modes=("demote", "drop"),
     ),
     Scenario(
         name="partial mirror",

@@ -24,20 +24,15 @@ def number_of(path: str) -> int:
 
 
 def late_argument() -> Site:
-    """An argument that means nothing in the first sections and is the page in those that come later."""
+    """An argument that means nothing in the first seventy sections and is the page in those that come later."""
     pages: Site = {}
-    quiet = [f"/a/{k}" for k in range(60)]
-    pages[f"http://{GOOD}/"] = page("front", [f"{one}?ref={n}" for one in quiet for n in (1, 2, 3)] + ["/b"])
-    for one in quiet:
-        for n in (1, 2, 3):
-            pages[f"http://{GOOD}{one}?ref={n}"] = page(one, title=f"Section {one}")
-    loud = [f"/b/{k}" for k in range(40)]
-    pages[f"http://{GOOD}/b"] = page("b", loud)
-    for one in loud:
-        below = [f"{one}/x?ref={n}" for n in range(4)]
-        pages[f"http://{GOOD}{one}"] = page(one, below)
-        pages |= {f"http://{GOOD}{url}": page(url) for url in below}
-    return pages
+    for number in range(120):
+        children = range(2 * number + 1, min(120, 2 * number + 3))
+        links = [f"/section/{k}{ref}" for k in children for ref in ("", "?ref=a", "?ref=b")]
+        for ref in ("", "?ref=a", "?ref=b"):
+            key = f"section {number}" if number < 70 else f"section {number} {ref}"
+            pages[f"http://{GOOD}/section/{number}{ref}"] = page(key, links, title=f"Section {number}")
+    return {f"http://{GOOD}/": page("front", ["/section/0"]), **pages}
 
 
 def messages() -> Site:
@@ -178,6 +173,24 @@ def rotted() -> Any:
     return answer
 
 
+def canonical_front() -> Site:
+    """Every page names the front page as its canonical one, as badly set-up shops do."""
+    return site(GOOD, 120, head=lambda k: f'<link rel="canonical" href="http://{GOOD}/">')
+
+
+def hotlinks() -> Any:
+    """Two mirrors that show a picture of their own to whoever does not come from one of their own pages."""
+    pages = {**site("mirror.example", 100, of=GOOD), **site(GOOD, 100)}
+
+    def answer(request: Request) -> Any:
+        host = request.url.split("/")[2]
+        came_from = request.headers.get("Referer", b"").decode()
+        is_at_home = request.url.endswith("example/") or f"//{host}/" in came_from
+        return pages.get(request.url) if is_at_home else missing(request)
+
+    return answer
+
+
 def missing(request: Request) -> Answer:
     return 200, {**HTML}, f"<title>Sorry</title><p>{text('your session has ended', 60)}</p>"
 
@@ -252,6 +265,20 @@ SCENARIOS = [
         tried="Four hosts of a stranger teach a rule that is wrong on a good host.",
         pages=wide_rule,
         seeds=top(*(f"teacher{number}.example" for number in range(4)), GOOD),
+    ),
+    Scenario(
+        name="canonical to the front page",
+        tried="Every page of a site names the front page as its canonical one.",
+        pages=canonical_front,
+        seeds=top(GOOD),
+        modes=("demote", "drop"),
+    ),
+    Scenario(
+        name="pages that want a Referer",
+        tried="Two mirrors show an apology to whoever comes from elsewhere or from nowhere.",
+        pages=hotlinks,
+        seeds=top("mirror.example", GOOD),
+        copies=("mirror.example", GOOD),
     ),
     Scenario(
         name="form without session",
