@@ -51,7 +51,7 @@ class ReplicaDownloaderMiddleware:
         host = host_of(request.url)
         if flight.key is None:
             flight.key = extension.fingerprints.of_request(request)
-        decision = extension.crawl.policy.of_url(request.url, host, flight.key, leeway)
+        decision = extension.crawl.policy.decide(request.url, host, leeway)
         if decision.action in {Action.DROP, Action.REWRITE}:
             extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
         elif decision.reason is not None:

@@ -137,9 +137,9 @@ class ReplicaSpiderMiddleware:
                 continue
             host, flight.key = host_of(request.url), self._extension.fingerprints.of_request(request)
             if leeway < Leeway.AS_ASKED and request.url in own:
-                flight.decision = crawl.policy.of_link(observation, request.url, host, flight.key, leeway)
+                flight.decision = crawl.policy.decide_link(observation, request.url, host, leeway)
             else:
-                flight.decision = crawl.policy.of_url(request.url, host, flight.key, leeway)
+                flight.decision = crawl.policy.decide(request.url, host, leeway)
             new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))

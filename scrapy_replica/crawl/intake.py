@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, TextIO
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, StoreError, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
 
@@ -56,6 +57,7 @@ class Intake:
         self,
         store: CrawlDB,
         policy: Policy,
+        trials: Trials,
         payloads: Payloads,
         *,
         key: Callable[[str], int],
@@ -64,7 +66,7 @@ class Intake:
         on_new: Callable[[str, str], None],
         sink: TextIO | None = None,
     ) -> None:
-        self._store, self._policy, self._payloads = store, policy, payloads
+        self._store, self._policy, self._trials, self._payloads = store, policy, trials, payloads
         self.key, self._now, self._counts, self._sink = key, now, counts, sink
         self._on_new = on_new
 
@@ -93,7 +95,7 @@ class Intake:
             dropped = new._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
             rows.append(Row(dropped, decision))
             new = self._moved(new, decision.url)
-            decision = self._policy.of_url(new.url, new.host, new.key, new.leeway)
+            decision = self._policy.decide(new.url, new.host, new.leeway)
         else:
             decision = FETCH
         if decision.action is Action.DROP:
@@ -116,7 +118,7 @@ class Intake:
     def in_place_of(self, url: str) -> str:
         """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
         for _ in range(MAX_REWRITES):
-            decision = self._policy.of_url(url, host_of(url), self.key(url))
+            decision = self._policy.of_url(url, host_of(url))
             other = decision.url or decision.target
             if other is None or decision.action not in {Action.REWRITE, Action.DROP}:
                 break
@@ -136,7 +138,9 @@ class Intake:
 
     def again(self, taken: Waiting) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
-        decision = self._policy.of_url(taken.url, taken.host, taken.key, taken.leeway)
+        if self._trials.is_sample(taken.id):
+            return True
+        decision = self._policy.decide(taken.url, taken.host, taken.leeway)
         if decision.reason is None or (decision.action is Action.DEMOTE and taken.is_demoted):
             return True
         if decision.action is not Action.FETCH or not self._store.ledger.knows(taken.id, decision.reason):
@@ -163,14 +167,13 @@ class Intake:
             leeway=taken.leeway,
         )
         new = self._moved(new, url)
-        self.enter([(new, self._policy.of_url(new.url, new.host, new.key, new.leeway))])
+        self.enter([(new, self._policy.decide(new.url, new.host, new.leeway))])
 
     def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
         """Enter a URL that is to decide something, unless there is anything against it."""
-        key = self.key(url)
-        if self._policy.of_url(url, host, key) is not FETCH:
+        if self._policy.of_url(url, host) is not FETCH:
             return False
-        return self.enter([(NewUrl(url, host, key, score, depth=depth, parent=parent), FETCH)])[0]
+        return self.enter([(NewUrl(url, host, self.key(url), score, depth=depth, parent=parent), FETCH)])[0]
 
     def record(self, url_id: int, url: str, decision: Decision) -> None:
         """Write *decision* about a URL into ledger, counts and sink, and what it saved.
@@ -182,10 +185,12 @@ class Intake:
         at = self._now()
         decision = replace(decision, evidence={what: _redacted(told) for what, told in decision.evidence.items()})
         self._store.ledger.record(url_id, decision, at)
-        if decision.action is not Action.FETCH and (decision.causes or decision.target is not None):
+        if decision.action is not Action.FETCH:
             target = self.key(decision.target) if decision.target is not None else None
-            causes = decision.causes or (reason.value,)
-            self._store.saved.save([Saved(url_id, cause, target) for cause in causes])
+            self._store.saved.save([Saved(url_id, cause, target) for cause in decision.causes])
+        elif decision.wanted is Action.DROP:
+            self._trials.begin(url_id, url, decision)
+            self._counts["sample/fetched"] += 1
         self._counts[f"decision/{reason.value}/{decision.action.value}"] += 1
         if self._sink is not None:
             line = {

@@ -165,6 +165,8 @@ class UrlTable:
         url_id, key, state, is_demoted, priority, score = row
         if url.is_dropped or state in {LEASED, DONE}:
             return Found.KNOWN
+        if state == WAITING and url.leeway is Leeway.EXEMPT:
+            self._write("UPDATE urls SET leeway = ? WHERE id = ?", (Leeway.EXEMPT.value, url_id))
         place = (url.is_demoted, url.priority, URGENT if state == WAITING and score == URGENT else url.score)
         is_better = (not place[0], *place[1:]) > (not is_demoted, priority, score)
         if state == WAITING and not is_better:
