@@ -6,11 +6,13 @@ from itertools import count
 from typing import Any
 
 from scrapy import Request
+from scrapy.utils.request import RequestFingerprinter
 from web import HTML, redirect
 
 from hostile.building import Answer, Site, first, page, path, site, text
 from hostile.copies import BAD, GOOD, top
 from hostile.scenario import Scenario
+from scrapy_replica.components.fingerprinter import UrlFingerprints
 
 SECURE = f"https://{BAD}/"
 
@@ -145,6 +147,26 @@ def cloak(after: int, then: Any) -> Any:
         return bad.get(request.url) if next(asked) < after else then(request)
 
     return answer
+
+
+def listed(then: Any, is_honest: Any) -> Any:
+    """A stranger has a site whose front page lists all pages; those that are not *is_honest* are junk after 30."""
+    good = site(GOOD, 250, fanout=250, words=60)
+    bad = site(BAD, 250, of=GOOD, scheme="https", fanout=250, words=60)
+    asked = count()
+
+    def answer(request: Request) -> Any:
+        if BAD not in request.url:
+            return good.get(request.url)
+        return bad.get(request.url) if next(asked) < 30 or is_honest(request.url) else then(request)
+
+    return answer
+
+
+def is_sampled(url: str) -> bool:
+    """Tell what everybody can who has read how samples are drawn, and knows that nobody sets ``REPLICA_SEED``."""
+    key = UrlFingerprints(RequestFingerprinter()).of_url(url)
+    return key * 0x9E3779B97F4A7C15 % (1 << 64) < 0.5 * (1 << 64)
 
 
 def junk(request: Request) -> Answer:
@@ -331,6 +353,20 @@ SCENARIOS = [
             copies=(BAD,),
         )
         for name, then in (("junk", junk), ("error", unreachable), ("silence", lambda request: None))
+    ),
+    Scenario(
+        name="bait and junk, listed",
+        tried="The same for a site whose front page lists all its pages.",
+        pages=lambda: listed(junk, lambda url: False),
+        seeds=[SECURE, *top(GOOD)],
+        copies=(BAD,),
+    ),
+    Scenario(
+        name="honest where it is sampled",
+        tried="The same; where the samples will be drawn the stranger is honest.",
+        pages=lambda: listed(junk, is_sampled),
+        seeds=[SECURE, *top(GOOD)],
+        copies=(BAD,),
     ),
     Scenario(
         name="cloak at probe time",
