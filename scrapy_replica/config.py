@@ -109,6 +109,11 @@ class Config:
         "0 switches the guard against traps off.",
         low=0,
     )
+    private_addresses: bool = _setting(
+        True,
+        "``False`` fetches http and https only, and nothing from loopback, private and link-local addresses but the "
+        "hosts of the seeds: :ref:`private-addresses`.",
+    )
     ledger: Path | None = _setting(None, "File to which every decision is appended as a line of JSON.")
     seed: int = _setting(0, "Seed of everything random.")
 

@@ -132,6 +132,7 @@ def use_urls(urls, saved):
     keys = [urls.key_of(one) for one in ids]
     urls.find(keys)
     urls.url_of(ids[0])
+    urls.row(ids[0])
     urls.waiting_urls("a", 5)
     urls.set_host_ip("a", "10.0.0.1")
     urls.heads(3)
@@ -147,6 +148,9 @@ def use_urls(urls, saved):
     saved.restore_for(5, 10)
     saved.restore_of("rule 2", 10)
     saved.causes_of(5)
+    saved.save([Saved(ids[5], "host a", 5)])
+    saved.some_of("host a", 3)
+    saved.restore(ids[5])
     saved.begin_work("rule 1")
     saved.end_work("rule 1")
     saved.unfinished_work()

@@ -18,6 +18,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
 from scrapy_replica.address import host_of
+from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
@@ -77,6 +78,8 @@ class ReplicaExtension:
         """Our scheduler is in use; it says so itself."""
         self.error: StoreError | None = None
         """Why the crawl database cannot be used any more."""
+        self.borders = None if self.config.private_addresses else Borders()
+        """What may not be fetched for where it lies."""
         self._sink: TextIO | None = None
         self._long_lived = LongLived()
         self._orders = create_looping_call(self._obey)
@@ -121,6 +124,10 @@ class ReplicaExtension:
         self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
         self._orders.start(ORDERS_SECONDS, now=False)
         self._long_lived.spare()
+        if self.borders is not None:
+            # A crawl that goes on may take links before the seeds come by once more.
+            examples = self._examples.topic.urls if self._examples is not None else ()
+            self.borders.open([*getattr(self._crawler.spider, "start_urls", ()), *examples])
         relevance = self.crawl.guide.relevance
         # A crawl that was stopped in its warm-up needs the examples at the end of it.
         if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_warming_up):
@@ -146,6 +153,8 @@ class ReplicaExtension:
     def spider_closed(self) -> None:
         if self._orders.running:
             self._orders.stop()
+        if self.borders is not None:
+            self.borders.close()
         try:
             if self.error is None:
                 self.flush()

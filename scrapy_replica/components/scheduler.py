@@ -88,7 +88,7 @@ class ReplicaScheduler(BaseScheduler):
             self._extension.stop(error)
 
     def has_pending_requests(self) -> bool:
-        return self._extension.error is None and self._crawl.is_pending
+        return self._extension.error is None and self._crawl.has_more()
 
     # In
 

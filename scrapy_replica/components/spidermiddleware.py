@@ -60,6 +60,8 @@ class ReplicaSpiderMiddleware:
         async for output in start:
             if isinstance(output, Request):
                 self._extension.flights.of(output).is_start = True
+                if self._extension.borders is not None:
+                    self._extension.borders.add_seed(output.url)
             yield output
 
     # Pages

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scrapy_replica.address import host_of
+from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
@@ -54,11 +55,12 @@ class Consequences:
         dust: Dust,
         trials: Trials,
         samples: Samples,
+        fallback: Fallback,
         counts: Counter[str],
     ) -> None:
         self._store, self._intake, self._counts = store, intake, counts
         self._replicas, self._dust = replicas, dust
-        self._trials, self._samples = trials, samples
+        self._trials, self._samples, self._fallback = trials, samples, fallback
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._work = {work: _Work(Reason.REPLICA_HOST, {}) for work in store.saved.unfinished_work()}
@@ -67,6 +69,7 @@ class Consequences:
         """Carry out what the page brought to light, and settle what it is a sample of."""
         self._of_hosts(observation)
         self._of_rules(observation)
+        self._end(self._fallback.fetched(observation))
         self._end(self._samples.fetched(observation.page, observation.url_id))
         self._of_target(observation)
 
@@ -87,18 +90,20 @@ class Consequences:
     def _of_target(self, observation: Observation) -> None:
         """Look whether the page can stand for what was saved in its favour.
 
-        A page that says what another one of its host says is no page but an answer to whatever is asked, until the copy
-        shows the same.
+        A page of a kept host that says nothing, or what another one of its host says, may be an answer to whatever is
+        asked: its copies are asked for it.
         """
-        page, url_id = observation.page, observation.url_id
-        key = self._store.urls.key_of(url_id)
+        key = self._store.urls.key_of(observation.url_id)
         causes = self._store.saved.causes_of(key) if key is not None else []
-        if not any(cause.startswith(HOST) for cause in causes):
-            return
         self._tried(causes, is_kept=True)
         twin = observation.twin
-        if observation.novelty is Novelty.EXACT_DUPLICATE and twin is not None and twin.host == page.host:
-            self._bring_back(f"for {key}", Reason.REPLICA_HOST, {"repeats": twin.url})
+        is_own = twin is None or twin.host == observation.page.host
+        if observation.novelty not in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} or not is_own:
+            return
+        if any(cause.startswith(HOST) for cause in causes):
+            self._bring_back(f"for {key}", Reason.REPLICA_HOST, {"repeats": twin.url if twin is not None else None})
+        else:
+            self._fallback.ask(observation.url_id)
 
     def _tried(self, causes: Sequence[str], *, is_kept: bool) -> None:
         for cause in causes:
@@ -127,6 +132,7 @@ class Consequences:
             return
         causes = self._store.saved.causes_of(key) if key is not None else []
         self._tried(causes, is_kept=False)
+        self._fallback.failed(url_id)
         if status is None or status >= MISSING:
             self._end(self._samples.failed(url_id))
             self._dust.gone(url, [int(cause.removeprefix(RULE)) for cause in causes if cause.startswith(RULE)])
@@ -134,6 +140,8 @@ class Consequences:
             is_host = any(cause.startswith(HOST) for cause in causes)
             reason = Reason.REPLICA_HOST if is_host else Reason.DUST_RULE
             self._bring_back(f"for {key}", reason, {"gone": url})
+        else:
+            self._fallback.ask(url_id)
 
     # What comes back
 
@@ -143,7 +151,7 @@ class Consequences:
             if cause.startswith(HOST):
                 self._take_back(self._replicas.withdraw(cause))
             elif not cause.startswith(RULE):
-                reason = Reason(cause.partition(" ")[0])
+                reason = Reason.REPLICA_HOST if cause.startswith(ONLY) else Reason(cause.partition(" ")[0])
                 self._counts[f"sample/ended/{reason.value}"] += 1
                 self._bring_back(f"of {cause}", reason, {"ended": cause})
 
@@ -166,6 +174,13 @@ class Consequences:
     def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
         self._store.saved.begin_work(work)
         self._work[work] = _Work(reason, evidence)
+
+    def audit(self) -> bool:
+        """Ask for some of what every verdict saved, when there is nothing else to fetch; tell whether any was found.
+
+        A kept host may have stopped being the same site after the last sample was drawn.
+        """
+        return sum(self._samples.audit(verdict) for verdict in self._replicas.holding()) > 0
 
     @property
     def has_work(self) -> bool:

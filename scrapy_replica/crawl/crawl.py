@@ -10,6 +10,7 @@ from typing import TextIO
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.consequences import Consequences
+from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.guide import Guide
@@ -89,8 +90,9 @@ class Crawl:
             sink=sink,
         )
         samples = Samples(self.trials, self.replicas, store, key)
+        fallback = Fallback(store, self.intake, self.replicas, self.trials)
         self.consequences = Consequences(
-            store, self.intake, self.replicas, self.dust, self.trials, samples, self.counts
+            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.counts
         )
         self._seen = Seen()
         self._heads = Heads(store, self.guide, self._seen)
@@ -122,7 +124,8 @@ class Crawl:
             self._end_warmup()
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
-        is_new, is_news = not self.store.pages.has_page(url_id), self._duplicates.is_news(page, novelty)
+        is_new = not self.store.pages.has_page(url_id)
+        is_news = self._guard.is_news(page, novelty, self._duplicates.is_news(page, novelty))
         self.store.pages.enter(
             Fetched(
                 url_id,
@@ -274,7 +277,6 @@ class Crawl:
         self.is_behind = True
         return None
 
-    @property
-    def is_pending(self) -> bool:
-        """Whether there is anything to fetch, now or later."""
-        return self.store.urls.waiting > 0 or self.consequences.has_work
+    def has_more(self) -> bool:
+        """Tell whether there is anything to fetch, now or later; to be asked when nothing is on its way any more."""
+        return self.store.urls.waiting > 0 or self.consequences.has_work or self.consequences.audit()

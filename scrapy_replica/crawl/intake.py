@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, TextIO
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.trials import Trials
-from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, StoreError, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Saved, StoreError, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
 
 MAX_REWRITES = 5
@@ -174,6 +174,22 @@ class Intake:
         if self._policy.of_url(url, host) is not FETCH:
             return False
         return self.enter([(NewUrl(url, host, self.key(url), score, depth=depth, parent=parent), FETCH)])[0]
+
+    def ask_elsewhere(self, failed: Waiting, url: str) -> int | None:
+        """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
+        new = NewUrl(
+            failed.url,
+            failed.host,
+            failed.key,
+            failed.score,
+            failed.priority,
+            depth=failed.depth,
+            parent=failed.parent,
+            payload=self._payloads.again(failed.payload),
+            leeway=Leeway.EXEMPT,
+        )
+        url_id, found = self._store.urls.discover([self._moved(new, url)])[0]
+        return url_id if found in {Found.NEW, Found.RESTORED} else None
 
     def record(self, url_id: int, url: str, decision: Decision) -> None:
         """Write *decision* about a URL into ledger, counts and sink, and what it saved.

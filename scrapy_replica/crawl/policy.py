@@ -69,18 +69,18 @@ class Policy:
             return self._ordered(block)
         if leeway is Leeway.AS_ASKED:
             return FETCH
-        if leeway is Leeway.MOVE:
-            target = self._aliases.canonical_url(url, host) if self._aliases else url
-            if target != url:
-                return self._aliased(target, host)
-            if block is not None:
-                return self._blocked(block, host)
-            if (saved := self._fetched_on_copy(url, host)) is not None:
-                return saved
-        if (hit := self._dust.hit(url, host)) is not None:
-            return self._saved(host, hit)
+        target = self._aliases.canonical_url(url, host) if self._aliases and leeway is Leeway.MOVE else url
+        if target != url:
+            return self._aliased(target, host)
+        # Rules before verdicts: without its session id a page is found on the kept host.
+        if (hit := self._dust.hit(url, host)) is not None and (decision := self._saved(host, hit)) is not FETCH:
+            return decision
+        if leeway is Leeway.MOVE and block is not None:
+            return self._blocked(block, host)
+        if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host)) is not None:
+            return saved
         if (barred := self._guard.bars(url, host)) is not None:
-            return self._resolve(Action.DROP, barred[0], host, barred[1], is_certain=barred[2])
+            return self._resolve(barred.wanted, barred.reason, host, barred.evidence, is_certain=barred.is_certain)
         return FETCH
 
     def _of_link(self, observation: Observation, url: str, host: str, leeway: Leeway) -> Decision:
@@ -127,12 +127,13 @@ class Policy:
             decision = replace(self._replica(verdict, host), target=target, n_agreed=verdict.n_aligned)
             return self._rewritten(decision, target)
         # Nobody but the copy leads to it: what the two have in common says less about it.
-        if self._replicas.has_own_pages(host):
+        only = f"{ONLY}{host}"
+        if self._replicas.has_own_pages(host) or self._trials.has_refuted(only):
             return FETCH
         if not self._config.rewrite:
             return self._replica(verdict, host, wanted=Action.DEMOTE)
         decision = self._replica(verdict, host)
-        causes = (*decision.causes, f"{ONLY}{host}")
+        causes = (*decision.causes, only)
         return self._rewritten(replace(decision, causes=causes, target=target, n_agreed=verdict.n_aligned // 2), target)
 
     def _rewritten(self, decision: Decision, url: str | None) -> Decision:

@@ -9,8 +9,11 @@ from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Sample, State
 from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
-from scrapy_replica.records import Novelty, Page
+from scrapy_replica.records import Novelty, Page, Verdict
 from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_same_page
+
+AUDITED = 3
+"""URLs of each copy fetched at the end: where half of its pages are others by then, that is seen in 7 of 8 cases."""
 
 _OF_NOVELTY = {
     Novelty.NOVEL.value: Outcome.OTHER,
@@ -43,6 +46,8 @@ class Samples:
 
     def __init__(self, trials: Trials, replicas: Replicas, db: CrawlDB, fingerprint: Callable[[str], int]) -> None:
         self._trials, self._replicas, self._db, self._fingerprint = trials, replicas, db, fingerprint
+        self._audited: dict[str, int] = {}
+        """Copy -> samples that were other pages when what it saved was looked at last."""
 
     def fetched(self, page: Page, url_id: int) -> list[str]:
         """Take note of a page; return the causes that it ended."""
@@ -57,6 +62,23 @@ class Samples:
             for sample in self._open(waiting):
                 ended += self._settle(sample, waiting, url_id)
         return ended
+
+    def audit(self, verdict: Verdict) -> bool:
+        """Let some of what *verdict* saved be fetched after all; tell whether there was any.
+
+        Once for each verdict, and again as long as a sample that it saw was another page.
+        """
+        if not self._trials.are_drawn:
+            return False
+        n_other = self._trials.n_other(verdict.cause)
+        if self._audited.get(verdict.copy) == n_other:
+            return False
+        self._audited[verdict.copy] = n_other
+        chosen = self._db.saved.some_of(verdict.cause, AUDITED)
+        for saved in chosen:
+            self._trials.audit(saved, self._db.urls.url_of(saved.id))
+            self._db.saved.restore(saved.id)
+        return bool(chosen)
 
     def failed(self, url_id: int) -> list[str]:
         """Take note that a URL brought no page; return the causes that this ended."""

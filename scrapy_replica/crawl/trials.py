@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from scrapy_replica.crawldb.contract import Sample, SampleStore
+from scrapy_replica.crawldb.contract import Sample, SampleStore, Saved
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
 from scrapy_replica.numeric import is_above, wilson_interval
 from scrapy_replica.urls.traps import path_pattern
@@ -107,12 +107,21 @@ class Trials:
         """Tell whether its samples ended *cause*."""
         return self._record(cause).is_refuted
 
+    @property
+    def are_drawn(self) -> bool:
+        """Whether there are samples at all."""
+        return self._explore > 0
+
+    def n_other(self, cause: str) -> int:
+        """Return how many samples of *cause* were pages of their own."""
+        return self._record(cause).outcomes[Outcome.OTHER]
+
     # Drawing
 
     def draw(self, decision: Decision, url: str) -> Decision:
         """Return *decision* about *url*, or that it is fetched all the same as a sample."""
         is_tested = decision.action in {Action.DROP, Action.REWRITE} and decision.reason in TESTED
-        if not is_tested or not self._explore:
+        if not is_tested or not self.are_drawn:
             return decision
         records = [self._record(cause) for cause in decision.causes]
         target, corner = self._key(decision.target or url), path_pattern(url)
@@ -146,6 +155,12 @@ class Trials:
         if not decision.is_sampled:
             for sample in samples:
                 self._take(self._record(sample.cause), sample)
+
+    def audit(self, saved: Saved, url: str) -> None:
+        """Write down that *url*, which was *saved*, is fetched after all as a sample that stands for itself."""
+        sample = Sample(saved.id, saved.cause, Reason.REPLICA_HOST, saved.target, path_pattern(url), 1.0)
+        self._samples.enter([sample])
+        self._take(self._record(saved.cause), sample)
 
     # What they showed
 

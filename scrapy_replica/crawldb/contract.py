@@ -314,6 +314,9 @@ class UrlStore(Protocol):
     def url_of(self, url_id: int) -> str:
         """Return the URL of that id."""
 
+    def row(self, url_id: int) -> Waiting:
+        """Return the URL of that id as it was entered; its payload is kept until it is done."""
+
     def key_of(self, url_id: int) -> int | None:
         """Return the key of the URL of that id."""
 
@@ -375,6 +378,12 @@ class SavedStore(Protocol):
 
         They come in the order of their ids, from the one after *after* on.
         """
+
+    def some_of(self, cause: str, most: int) -> list[Saved]:
+        """Return at most *most* URLs that *cause* saved and that are dropped, spread over all of them."""
+
+    def restore(self, url_id: int) -> None:
+        """Let one URL that was saved wait again, exempt."""
 
     def causes_of(self, target: int) -> list[str]:
         """Return what saved URLs in favour of the one with key *target*."""

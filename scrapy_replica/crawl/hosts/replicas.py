@@ -27,6 +27,8 @@ RECALIBRATE_AT = 500
 many, and so on."""
 MIN_MISSING = 3
 """Pages of a copy that the kept host lacks before its other own pages are fetched as they stand."""
+MAX_VAIN = 20
+"""Pages asked of a copy in vain for each that it had: what is dead on the kept host is dead on an alias, too."""
 LAST_ORDER = "last order"
 DAY_SECONDS = 86_400.0
 
@@ -57,6 +59,18 @@ class _Own:
     missing: int = 0
 
 
+@dataclass(slots=True)
+class _Asked:
+    """What came of asking a copy for pages that its kept host did not bring."""
+
+    news: int = 0
+    vain: int = 0
+
+    @property
+    def is_in_vain(self) -> bool:
+        return self.vain > MAX_VAIN * (1 + self.news)
+
+
 class Replicas:
     """Verdicts on hosts.
 
@@ -74,6 +88,7 @@ class Replicas:
         self._lesson: Iterator[None] | None = None
         self._own: dict[str, _Own] = {}
         """Copy -> what of its own pages the kept host turned out to have, in this run."""
+        self._asked: dict[str, _Asked] = {}
         self._fetched: dict[str, dict[str, str]] = {}
         """Copy -> relative path -> URL of each page that was fetched before the verdict."""
         for verdict, is_manual in db.verdicts.holding():
@@ -126,6 +141,26 @@ class Replicas:
             pages = {rest: f"{copy.origin}{path}" for rest, path in raw.items() if path is not None}
             self._fetched[verdict.copy] = pages
         return pages
+
+    def on_copies(self, url: str, host: str) -> list[str]:
+        """Return the URLs on the copies of the kept *host* that stand where *url* does, which brought no page.
+
+        Not those of copies that were asked often and in vain.
+        """
+        found = []
+        for verdict in self._detector.copies_of(host):
+            copy = self._detector.candidates.host(verdict.copy)
+            path = moved(path_of(url), verdict.keeper_prefix, verdict.copy_prefix)
+            asked = self._asked.get(verdict.copy, _Asked())
+            if path and copy.origin and verdict.copy not in self._detector.by_hand and not asked.is_in_vain:
+                found.append(copy.origin + copy.paths.get(normal_path(path), path))
+        return found
+
+    def asked(self, copy: str, *, is_news: bool) -> None:
+        """Take note whether a *copy* had a page that its kept host did not bring."""
+        asked = self._asked.setdefault(copy, _Asked())
+        asked.news += is_news
+        asked.vain += not is_news
 
     def has_own_pages(self, copy: str) -> bool:
         """Tell whether most of what nothing but the *copy* leads to is missing on the kept host."""
@@ -192,6 +227,11 @@ class Replicas:
     def verdict_of(self, copy: str) -> Verdict | None:
         """Return the verdict on *copy*, unless a person gave it."""
         return self._detector.verdicts.get(copy) if copy not in self._detector.by_hand else None
+
+    def holding(self) -> list[Verdict]:
+        """Return the verdicts that hold and that no person gave."""
+        by_hand = self._detector.by_hand
+        return [verdict for copy, verdict in self._detector.verdicts.items() if copy not in by_hand]
 
     def withdraw(self, cause: str) -> Verdict | None:
         """Take back the verdict that is called *cause*, and return it; ``None`` if there is none any more."""

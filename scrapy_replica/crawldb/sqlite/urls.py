@@ -325,6 +325,9 @@ class UrlTable:
         url: str = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return url
 
+    def row(self, url_id: int) -> Waiting:
+        return self._waiting(self._read(f"SELECT id, host, {COLUMNS} FROM urls WHERE id = ?", (url_id,)).fetchone())
+
     def key_of(self, url_id: int) -> int | None:
         key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return key
