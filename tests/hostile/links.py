@@ -297,8 +297,8 @@ SCENARIOS = [
     ),
     Scenario(
         name="junk links",
-        tried="The imitator's pages have twenty links each to pages that it does not have.",
-        pages=lambda: imitator(0.3, 20),
+        tried="The imitator's pages have ten links each to pages that it does not have.",
+        pages=lambda: imitator(0.3, 10),
         seeds=[SECURE, *top(GOOD)],
         copies=(BAD,),
     ),

@@ -208,7 +208,6 @@ SCENARIOS = [
         tried="What looks like a session id is the number of a message.",
         pages=messages,
         seeds=top(GOOD),
-        modes=("demote", "drop"),
     ),
     Scenario(
         name="Clean-param that hides pages",
@@ -216,7 +215,6 @@ SCENARIOS = [
         pages=clean_param,
         seeds=top(GOOD),
         settings=ROBOTS,
-        modes=("demote", "drop"),
     ),
     Scenario(
         name="printed pages",
@@ -231,14 +229,12 @@ SCENARIOS = [
         tried="Half of the goods of a shop, addressed by an argument, show the same regret.",
         pages=sold_out,
         seeds=top(GOOD),
-        modes=("demote", "drop"),
     ),
     Scenario(
         name="translated in part",
         tried="An argument for the language shows the original but in the last section.",
         pages=translated,
         seeds=top(GOOD),
-        modes=("demote", "drop"),
     ),
     Scenario(
         name="slashes that matter later",
@@ -258,7 +254,6 @@ SCENARIOS = [
         tried="A server shows one of three texts, whatever it is asked for.",
         pages=random_pages,
         seeds=top(GOOD),
-        modes=("demote", "drop"),
     ),
     Scenario(
         name="rule taught elsewhere",
@@ -271,7 +266,6 @@ SCENARIOS = [
         tried="Every page of a site names the front page as its canonical one.",
         pages=canonical_front,
         seeds=top(GOOD),
-        modes=("demote", "drop"),
     ),
     Scenario(
         name="pages that want a Referer",
@@ -285,6 +279,5 @@ SCENARIOS = [
         tried="Pages need some session id; without one the site shows one apology and 200.",
         pages=rotted,
         seeds=top(GOOD),
-        modes=("demote", "drop"),
     ),
 ]
