@@ -268,7 +268,7 @@ class CrawlDBContract:
         states = [State.DONE, State.LEASED, State.WAITING, State.DROPPED]
         keys = [key_of(one) for one in ("a/done", "a/leased", "a/waiting", "a/dropped")]
         assert second.id == ids[1]
-        wanted = {key: Known(*pair) for key, *pair in zip(keys, ids, states, strict=True)}
+        wanted = {key: Known(*pair, None) for key, *pair in zip(keys, ids, states, strict=True)}
         assert db.urls.find([*keys, key_of("unknown")]) == wanted
 
     # What becomes of a URL
@@ -308,7 +308,7 @@ class CrawlDBContract:
         db.urls.drop(url_id)
         assert db.urls.waiting == 0
         assert db.urls.take() is None
-        assert db.urls.find([key_of("a/1")]) == {key_of("a/1"): Known(url_id, State.DROPPED)}
+        assert db.urls.find([key_of("a/1")]) == {key_of("a/1"): Known(url_id, State.DROPPED, None)}
 
     def test_what_is_done_stays_so(self, db):
         url_id = enter(db, "a/1")[0]
@@ -781,7 +781,7 @@ class CrawlDBMachine(RuleBasedStateMachine):
     @invariant()
     def states_are_those_of_the_reference(self):
         keys = self.reference.ids
-        wanted = {key: Known(url_id, self.reference.rows[url_id].state) for key, url_id in keys.items()}
+        wanted = {key: Known(url_id, self.reference.rows[url_id].state, None) for key, url_id in keys.items()}
         assert self.db.urls.find([key_of(one) for one in NAMES]) == wanted
 
     def teardown(self):

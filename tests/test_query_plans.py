@@ -34,6 +34,10 @@ ONCE = {
         " WHERE reason IS NOT NULL AND outcome IS NOT NULL GROUP BY reason, outcome"
     ),
     (
+        "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images, proofs FROM rules"
+        " WHERE state = 'withdrawn' ORDER BY id"
+    ),
+    (
         "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL FROM verdicts"
         " WHERE ended IS NULL ORDER BY id"
     ),
@@ -110,7 +114,7 @@ def use(db, folder):
     rules.disabled()
     assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == len(list(rules.acting())) == 1
     assert rules.row(rules.last_id()).id == number
-    assert list(rules.wide()) == []
+    assert list(rules.wide()) == list(rules.withdrawn()) == []
     forms.enter("a", Form("http://a/f", "get", (), is_login=False))
     forms.of_host("a")
     forms.add_terms("a", ["x"])

@@ -14,7 +14,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy_replica.address import host_of, hostname_of
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
-from scrapy_replica.components.payloads import LIVE
+from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
 
@@ -111,7 +111,7 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.fingerprints.is_told_by_more(request, flight.key):
             # What is fetched in place of a URL is known by its URL alone: several requests would become one.
             leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
-        decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway)
+        decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway, callback_of(request))
         # Not needed any more: where the request itself is kept, so would be the page.
         found_on, flight.found_on = flight.found_on, None
         new = NewUrl(

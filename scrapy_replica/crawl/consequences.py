@@ -68,7 +68,6 @@ class Consequences:
     def of_page(self, observation: Observation) -> None:
         """Carry out what the page brought to light, and settle what it is a sample of."""
         self._of_hosts(observation)
-        self._of_rules(observation)
         self._end(self._fallback.fetched(observation))
         self._end(self._samples.fetched(observation.page, observation.url_id))
         self._of_target(observation)
@@ -110,10 +109,16 @@ class Consequences:
             if cause.startswith(ONLY):
                 self._replicas.tried(cause.removeprefix(ONLY), is_kept=is_kept)
 
-    def _of_rules(self, observation: Observation) -> None:
-        findings = self._dust.observe(observation.page, observation.url_id, observation.twin)
-        for url_id, is_same in findings.settled:
-            self._end(self._trials.settle(url_id, Outcome.SAME if is_same else Outcome.OTHER))
+    def of_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
+        """Carry out what the page says of rules, now that it is known what *callback* asked for because of it."""
+        findings = self._dust.observe(
+            observation.page, observation.url_id, observation.twin, callback, asks_more=asks_more
+        )
+        for settled in findings.settled:
+            self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
+        for watched in findings.doubted:
+            # What it saved is asked about anew: where it was wrong the rule does not act any more.
+            self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("doubted", watched))
         for watched in findings.ended:
             self._withdraw(watched)
         self._counts["dust/begun"] += len(set(findings.begun))
@@ -162,14 +167,7 @@ class Consequences:
 
     def _withdraw(self, watched: WatchedRule) -> None:
         self._counts["dust/withdrawn"] += 1
-        record = watched.watch
-        evidence = {
-            "withdrawn": watched.id,
-            "pairs": record.right + record.wrong,
-            "wrong": record.wrong,
-            "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
-        }
-        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, evidence)
+        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("withdrawn", watched))
 
     def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
         self._store.saved.begin_work(work)
@@ -218,3 +216,13 @@ class Consequences:
         for watched in self._dust.obey():
             self._withdraw(watched)
         self._store.commit()
+
+
+def _evidence(what: str, watched: WatchedRule) -> dict[str, object]:
+    record = watched.watch
+    return {
+        what: watched.id,
+        "pairs": record.right + record.wrong,
+        "wrong": record.wrong,
+        "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
+    }

@@ -227,10 +227,16 @@ class Crawl:
             self.store.urls.rescore({self.intake.key(url): score for url, score in scores.items()})
             self._seen.update(scores)
 
-    def end(self, observation: Observation) -> None:
-        """Take note that no more links of the page will come; one that had none is shown to the strategy now."""
+    def end(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
+        """Take note that the spider's *callback* is through with the page.
+
+        A page that had no links is shown to the strategy now. *asks_more*: the callback asked for a URL that is new and
+        does not stand on the page.
+        """
         if observation.url_id in self._unshown:
             self.scores(observation, ())
+        with self.store.page():
+            self.consequences.of_callback(observation, callback, asks_more=asks_more)
 
     def follow(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter the *links* of the page just observed into the frontier."""
@@ -245,7 +251,7 @@ class Crawl:
     def _link(self, observation: Observation, url: str, score: float) -> tuple[NewUrl, Decision]:
         host, key = host_of(url), self.intake.key(url)
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
-        return new, self.policy.decide_link(observation, url, host, Leeway.MOVE)
+        return new, self.policy.decide_link(observation, url, host, Leeway.MOVE, callback="")
 
     def is_seen(self, url: str, score: float) -> bool:
         """Tell whether *url* was entered a short while ago with as good a score, so that nothing would come of it."""

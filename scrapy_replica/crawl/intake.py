@@ -27,6 +27,9 @@ class Payloads(Protocol):
     def elsewhere(self, payload: bytes | None) -> bytes | None:
         """Return *payload* without what another host must not hear: the page that the URL was found on."""
 
+    def callback(self, payload: bytes | None) -> str:
+        """Return the name of the callback that is to get the page, empty for the spider's ``parse``."""
+
     def forget(self, payload: bytes | None) -> None:
         """Take note that no row holds *payload*."""
 
@@ -95,7 +98,7 @@ class Intake:
             dropped = new._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
             rows.append(Row(dropped, decision))
             new = self._moved(new, decision.url)
-            decision = self._policy.decide(new.url, new.host, new.leeway)
+            decision = self._again_of(new)
         else:
             decision = FETCH
         if decision.action is Action.DROP:
@@ -103,6 +106,10 @@ class Intake:
         elif decision.action is Action.DEMOTE:
             new = new._replace(is_demoted=True)
         return [*rows, Row(new, decision)]
+
+    def _again_of(self, url: NewUrl | Waiting) -> Decision:
+        callback = self._payloads.callback(url.payload)
+        return self._policy.decide(url.url, url.host, url.leeway, callback)
 
     def _moved(self, new: NewUrl, url: str) -> NewUrl:
         host = host_of(url)
@@ -140,7 +147,7 @@ class Intake:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
         if self._trials.is_sample(taken.id):
             return True
-        decision = self._policy.decide(taken.url, taken.host, taken.leeway)
+        decision = self._again_of(taken)
         if decision.reason is None or (decision.action is Action.DEMOTE and taken.is_demoted):
             return True
         if decision.action is not Action.FETCH or not self._store.ledger.knows(taken.id, decision.reason):
@@ -167,7 +174,7 @@ class Intake:
             leeway=taken.leeway,
         )
         new = self._moved(new, url)
-        self.enter([(new, self._policy.decide(new.url, new.host, new.leeway))])
+        self.enter([(new, self._again_of(new))])
 
     def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
         """Enter a URL that is to decide something, unless there is anything against it."""

@@ -50,15 +50,15 @@ class Policy:
         self._replicas, self._dust, self._guard, self._trials = replicas, dust, guard, trials
         self._is_known, self._is_missing = is_known, is_missing
 
-    def decide(self, url: str, host: str, leeway: Leeway) -> Decision:
-        """Decide what is done with *url* on *host* now, from what is known of hosts and paths; samples are drawn."""
-        return self._trials.draw(self.of_url(url, host, leeway), url)
+    def decide(self, url: str, host: str, leeway: Leeway, callback: str) -> Decision:
+        """Decide what is done with *url* on *host*, which *callback* is to get; samples are drawn."""
+        return self._trials.draw(self.of_url(url, host, leeway, callback), url)
 
-    def decide_link(self, observation: Observation, url: str, host: str, leeway: Leeway) -> Decision:
+    def decide_link(self, observation: Observation, url: str, host: str, leeway: Leeway, callback: str) -> Decision:
         """Decide what is done with a link to *url* on the page of *observation*; samples are drawn."""
-        return self._trials.draw(self._of_link(observation, url, host, leeway), url)
+        return self._trials.draw(self._of_link(observation, url, host, leeway, callback), url)
 
-    def of_url(self, url: str, host: str, leeway: Leeway = Leeway.MOVE) -> Decision:
+    def of_url(self, url: str, host: str, leeway: Leeway = Leeway.MOVE, callback: str = "") -> Decision:
         """Return what the evidence asks for about *url* on *host*, as the mode has it."""
         if leeway is Leeway.EXEMPT:
             return FETCH
@@ -73,7 +73,8 @@ class Policy:
         if target != url:
             return self._aliased(target, host)
         # Rules before verdicts: without its session id a page is found on the kept host.
-        if (hit := self._dust.hit(url, host)) is not None and (decision := self._saved(host, hit)) is not FETCH:
+        hit = self._dust.hit(url, host, callback)
+        if hit is not None and (decision := self._saved(host, hit)) is not FETCH:
             return decision
         if leeway is Leeway.MOVE and block is not None:
             return self._blocked(block, host)
@@ -83,8 +84,8 @@ class Policy:
             return self._resolve(barred.wanted, barred.reason, host, barred.evidence, is_certain=barred.is_certain)
         return FETCH
 
-    def _of_link(self, observation: Observation, url: str, host: str, leeway: Leeway) -> Decision:
-        decision = self.of_url(url, host, leeway)
+    def _of_link(self, observation: Observation, url: str, host: str, leeway: Leeway, callback: str) -> Decision:
+        decision = self.of_url(url, host, leeway, callback)
         twin = observation.twin
         if decision is not FETCH or twin is None or leeway > Leeway.STAY:
             return decision
@@ -163,15 +164,16 @@ class Policy:
         if decision.reason is None:
             return FETCH
         causes = (*decision.causes, *(f"rule {rule}" for rule in hit.rules))
-        decision = replace(decision, causes=causes, target=hit.url, n_agreed=CONFIRMED if hit.is_certain else PROVED)
+        n_agreed = CONFIRMED if hit.is_certain else PROVED
+        decision = replace(decision, causes=causes, target=hit.target, n_agreed=n_agreed)
         if hit.is_fetched or self._config.mode is Mode.OBSERVE:
             return decision
         action = Action.REWRITE if decision.action is Action.DROP else decision.action
         return replace(decision, action=action, url=hit.url)
 
-    def rewritten(self, url: str, host: str) -> str:
+    def rewritten(self, url: str, host: str, callback: str) -> str:
         """Return the URL that is fetched in place of *url* as the rules in force stand; *url* itself if none is."""
-        hit = self._dust.hit(url, host)
+        hit = self._dust.hit(url, host, callback)
         decision = self._saved(host, hit) if hit is not None else FETCH
         return decision.url if decision.action is Action.REWRITE and decision.url is not None else url
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,6 @@ from functools import partial
 from scrapy_replica.crawldb.contract import Sample, SampleStore, Saved
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
 from scrapy_replica.numeric import is_above, wilson_interval
-from scrapy_replica.urls.traps import path_pattern
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +27,9 @@ UNTOLD = 5
 """Samples that nothing can be told of, and twice as many as of the others, after which what they test ends as well."""
 MAX_RECORDS = 10_000
 """Causes whose record is in memory, about 1 kB each; others are read again."""
+
+
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(slots=True)
@@ -124,7 +127,7 @@ class Trials:
         if not is_tested or not self.are_drawn:
             return decision
         records = [self._record(cause) for cause in decision.causes]
-        target, corner = self._key(decision.target or url), path_pattern(url)
+        target, corner = self._key(decision.target or url), corner_of(url)
         if any(target in record.targets for record in records):
             return decision
         probability = max(self._probability(record, decision.n_agreed, corner) for record in records)
@@ -145,7 +148,7 @@ class Trials:
     def begin(self, url_id: int, url: str, decision: Decision) -> None:
         """Write down that the URL of that id is fetched although *decision* was to drop it."""
         target = self._key(decision.target) if decision.target is not None else None
-        corner = path_pattern(url)
+        corner = corner_of(url)
         reasons: list[Reason | None] = [decision.reason, *[None] * len(decision.causes)]
         samples = [
             Sample(url_id, cause, reason, target, corner, decision.weight)
@@ -158,7 +161,7 @@ class Trials:
 
     def audit(self, saved: Saved, url: str) -> None:
         """Write down that *url*, which was *saved*, is fetched after all as a sample that stands for itself."""
-        sample = Sample(saved.id, saved.cause, Reason.REPLICA_HOST, saved.target, path_pattern(url), 1.0)
+        sample = Sample(saved.id, saved.cause, Reason.REPLICA_HOST, saved.target, corner_of(url), 1.0)
         self._samples.enter([sample])
         self._take(self._record(saved.cause), sample)
 
@@ -217,6 +220,13 @@ class Trials:
     def reasons(self) -> list[Reason]:
         """The reasons that were sampled."""
         return list(self._sums)
+
+
+def corner_of(url: str) -> str:
+    """Return the part of its site that *url* lies in: two components of its path, digits folded, and its arguments."""
+    base, _, query = url.partition("?")
+    names = "&".join(sorted({argument.partition("=")[0] for argument in query.split("&")}))
+    return f"{_DIGITS.sub('0', '/'.join(base.split('/', 5)[3:5]))}?{names}"
 
 
 def _in_words(outcomes: Counter[Outcome]) -> str:

@@ -117,6 +117,8 @@ class Known(NamedTuple):
 
     id: int
     state: State
+    parent: int | None
+    """Id of the page that it was found on."""
 
 
 class Saved(NamedTuple):
@@ -259,6 +261,9 @@ class RuleStore(Protocol):
 
     def acting(self) -> Iterator[RuleRow]:
         """Yield the rules in force."""
+
+    def withdrawn(self) -> Iterator[RuleRow]:
+        """Yield the rules that were found wrong."""
 
     def row(self, rule_id: int) -> RuleRow:
         """Return the rule of that id."""

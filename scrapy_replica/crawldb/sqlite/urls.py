@@ -98,7 +98,8 @@ class UrlTable:
     # Entering
 
     def find(self, keys: Collection[int]) -> dict[int, Known]:
-        return {row[1]: Known(row[0], STATES[row[2]]) for row in self._rows_of(keys, "id, key, state")}
+        rows = self._rows_of(keys, "id, key, state, parent")
+        return {row[1]: Known(row[0], STATES[row[2]], row[3]) for row in rows}
 
     def _rows_of(self, keys: Collection[int], columns: str) -> list[Any]:
         wanted = list(keys)
