@@ -197,6 +197,7 @@ def use_pages(pages, visits, ledger, samples):
     samples.enter([Sample(1, "rule 1", Reason.DUST_RULE, 5, "a", 1.0)])
     assert len(samples.of_url(1)) == len(samples.of_cause("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
+    samples.reconsider(1)
     assert len(list(samples.settled())) == 1
 
 
