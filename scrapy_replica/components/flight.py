@@ -40,6 +40,8 @@ class Flight:
     """When the delay of that slot ends, until the request comes to the downloader: a cached one never does."""
     status: int | None = None
     """HTTP status of its response."""
+    location: str | None = None
+    """URL that its response redirects to."""
     error: str | None = None
     """Name of the exception that it ended with."""
     asks_more: bool = False

@@ -62,6 +62,8 @@ class ReplicaSpiderMiddleware:
         async for output in start:
             if isinstance(output, Request):
                 self._extension.flights.of(output).is_start = True
+                if self._extension.borders is not None:
+                    self._extension.borders.add_seed(output.url)
             yield output
 
     # Pages
@@ -143,9 +145,9 @@ class ReplicaSpiderMiddleware:
             host, flight.key = host_of(request.url), self._extension.fingerprints.of_request(request)
             callback = callback_of(request)
             if leeway < Leeway.AS_ASKED and request.url in own:
-                flight.decision = crawl.policy.of_link(observation, request.url, host, flight.key, leeway, callback)
+                flight.decision = crawl.policy.decide_link(observation, request.url, host, leeway, callback)
             else:
-                flight.decision = crawl.policy.of_url(request.url, host, flight.key, leeway, callback)
+                flight.decision = crawl.policy.decide(request.url, host, leeway, callback)
             new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))
