@@ -7,8 +7,9 @@ waits again unless what stands for it is there. That costs fetches; the other wa
 from __future__ import annotations
 
 import json
+import pickletools
 import sqlite3
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -136,6 +137,8 @@ def _is_sound(value: Any, column: Column) -> bool:
         return False
     if column.name == "url" and isinstance(value, str):
         return value.isprintable() and ":" in value
+    if column.name == "payload" and isinstance(value, bytes):
+        return _is_request(value)
     if column.name == "state" and isinstance(value, int):
         return 0 <= value < len(STATES)
     try:
@@ -148,16 +151,28 @@ def _is_sound(value: Any, column: Column) -> bool:
     return True
 
 
+def _is_request(payload: bytes) -> bool:
+    """Tell whether *payload* can be read; what is pickled is looked through, not carried out."""
+    try:
+        if payload.startswith(b"{"):
+            json.loads(payload)
+        else:
+            deque(pickletools.genops(payload), maxlen=0)
+    except Exception:  # noqa: BLE001 - whatever a damaged pickle raises
+        return False
+    return True
+
+
 # Mending
 
 
 def _mend(connection: Connection, read: Counter[str], *, is_cut: bool, n_unreadable: int) -> Salvaged:
     """Make one whole of what was read; nothing that was lost may keep anything from being fetched."""
     last = _last_id(connection)
-    _forget_what_hangs(connection)
-    _number_hosts(connection)
     n_lost = last - read["urls"]
     n_again = _fetch_again(connection, last, is_cut=is_cut) if n_lost or is_cut or n_unreadable else 0
+    _forget_what_hangs(connection)
+    _number_hosts(connection)
     n_restored = _restore(connection)
     connection.write(f"UPDATE urls SET state = {WAITING} WHERE state = {LEASED}")
     states = dict(connection.read("SELECT state, COUNT(*) FROM urls GROUP BY state").fetchall())
@@ -191,6 +206,7 @@ def _forget_what_hangs(connection: Connection) -> None:
     """Delete what belongs to URLs that were lost, and what was saved by what was lost."""
     for table, column in _referring():
         connection.write(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT id FROM urls)")
+    connection.write("UPDATE urls SET parent = NULL WHERE parent NOT IN (SELECT id FROM urls)")
     connection.write("UPDATE pages SET twin = NULL WHERE twin NOT IN (SELECT id FROM urls)")
     connection.write(
         "DELETE FROM saved WHERE target IS NOT NULL AND target NOT IN (SELECT key FROM urls WHERE key != 0)"
