@@ -63,7 +63,7 @@ def overwritten(whole, seed):
 
 
 DAMAGE = {
-    **{f"overwritten-{seed}": lambda whole, seed=seed: overwritten(whole, seed) for seed in range(8)},
+    **{f"overwritten-{seed}": lambda whole, seed=seed: overwritten(whole, seed) for seed in range(10)},
     **{
         f"cut-{percent}": lambda whole, percent=percent: whole[: len(whole) * percent // 100]
         for percent in (80, 90, 99)
@@ -256,6 +256,14 @@ class TestCrawlOnADamagedJob:
         assert len(told) == 1, told
         assert "\n" not in told[0]
         assert not [record for record in caplog.records if record.exc_info and "coroutine" not in record.getMessage()]
+
+    def test_a_file_that_may_not_be_written(self, tmp_path):
+        db = SqliteCrawlDB(tmp_path)
+        db._connection.read("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match="let it be written to; the same command goes on"):
+            db.urls.discover([NewUrl(SITE, "a.example", 1)])
+        with pytest.raises(StoreError, match="let it be written to"):
+            db.close()
 
     @pytest.mark.asyncio
     async def test_a_file_that_another_program_holds(self, interrupted, tmp_path, caplog, monkeypatch):

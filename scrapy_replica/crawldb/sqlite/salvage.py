@@ -10,7 +10,7 @@ import json
 import pickletools
 import sqlite3
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,9 @@ LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks"})
 """What the crawl makes anew: half of a model or of a checkpoint is none."""
 
 BATCH = 1_000
+NEAR = 50
+"""URLs beside a gap whose pages tell when it was filled; a page gives a few of them."""
+
 SLACK = 1.0
 """Seconds that links of a page may be entered later than those of a page fetched after it: callbacks that wait."""
 
@@ -168,9 +171,8 @@ def _is_request(payload: bytes) -> bool:
 
 def _mend(connection: Connection, read: Counter[str], *, is_cut: bool, n_unreadable: int) -> Salvaged:
     """Make one whole of what was read; nothing that was lost may keep anything from being fetched."""
-    last = _last_id(connection)
-    n_lost = last - read["urls"]
-    n_again = _fetch_again(connection, last, is_cut=is_cut) if n_lost or is_cut or n_unreadable else 0
+    n_lost = _last_id(connection) - read["urls"]
+    n_again = _fetch_again(connection) if n_lost or is_cut or n_unreadable else 0
     _forget_what_hangs(connection)
     _number_hosts(connection)
     n_restored = _restore(connection)
@@ -243,14 +245,14 @@ def _number_hosts(connection: Connection) -> None:
     connection.write("UPDATE pages SET host = (SELECT host FROM urls WHERE id = pages.url)")
 
 
-def _fetch_again(connection: Connection, last: int, *, is_cut: bool) -> int:
+def _fetch_again(connection: Connection) -> int:
     """Let the pages wait whose links may have been lost; return how many.
 
     Ids are given in the order of discovery, so the pages that filled a gap were fetched between those that gave the
     URLs before it and those that gave the URLs after it.
     """
     pages = set[int]()
-    for begin, end in _gaps(connection, last, is_cut=is_cut):
+    for begin, end in _gaps(connection):
         rows = connection.read("SELECT url FROM pages WHERE fetched_at BETWEEN ? AND ?", (begin, end))
         pages |= {url for (url,) in rows}
     # Of what is done and has no page nobody can tell which links it gave.
@@ -261,22 +263,31 @@ def _fetch_again(connection: Connection, last: int, *, is_cut: bool) -> int:
     return len(pages)
 
 
-def _gaps(connection: Connection, last: int, *, is_cut: bool) -> Iterator[tuple[float, float]]:
-    """Yield between which times, in seconds since the epoch, the pages were fetched that filled each gap."""
+def _gaps(connection: Connection) -> Iterator[tuple[float, float]]:
+    """Yield between which times, in seconds since the epoch, the pages were fetched that filled each gap.
+
+    One gap is the end: the last URLs may be lost without a trace. Rather too much than too little is fetched again:
+    some times were damaged, and a URL in place of another has a parent that was fetched long before.
+    """
     sql = "SELECT urls.id, fetched_at FROM urls LEFT JOIN pages ON pages.url = parent ORDER BY urls.id"
-    expected, latest, begin = 1, 0.0, None
+    before, expected, begin = deque[float](maxlen=NEAR), 1, None
+    after: list[float] = []
     for url_id, at in connection.read(sql):
-        if url_id != expected and begin is None:
-            begin = latest
+        if url_id != expected:
+            begin, after = _begin(before) if begin is None else begin, []
         expected = url_id + 1
-        # What was entered for an older page says nothing: a URL in place of another, say.
-        if at is not None and at >= latest:
-            latest = at
-            if begin is not None:
-                yield begin - SLACK, at + SLACK
-                begin = None
-    if begin is not None or expected <= last or is_cut:
-        yield (latest if begin is None else begin) - SLACK, float("inf")
+        if at is not None:
+            before.append(at)
+            after.append(at)
+        if begin is not None and len(after) == NEAR:
+            yield begin - SLACK, max(after) + SLACK
+            begin = None
+    yield (_begin(before) if begin is None else begin) - SLACK, float("inf")
+
+
+def _begin(before: Iterable[float]) -> float:
+    """Return by when the page was fetched that gave the last of some URLs, if two of the times may be damaged."""
+    return ([0.0] * 3 + sorted(before))[-3]
 
 
 def _restore(connection: Connection) -> int:
