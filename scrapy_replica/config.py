@@ -84,7 +84,7 @@ class Config:
     rewrite: bool = _setting(
         True,
         "Fetch from the kept host what a blocked copy was to be asked for, where the alignment of the two tells the "
-        "URL; ``False`` drops it.",
+        "URL. With ``False`` it is dropped where that URL is known, and waits behind everything else where it is not.",
     )
     probes: int = _setting(
         12, "Most pages to ask of one host only to tell whether it is a copy of another; 0 asks for none.", low=0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.address import host_of, hostname_of, name_of, origin_of, redacted
+from scrapy_replica.address import host_of, hostname_of, name_of, origin_of, redacted, registered_domain
 from scrapy_replica.urls.pattern import parse
 
 PIECES = ["http", "https", "HTTP", "ftp", "://", "//", ":", "/", "@", "?", "#", "[", "]", "::1", "80", "443", "0080"]
@@ -99,3 +99,22 @@ class TestRedacted:
     )
     def test_of_urls_in_a_text(self, text, shown):
         assert redacted(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("www.example.org", "example.org"),
+        ("a.b.example.co.uk:8080", "example.co.uk"),
+        ("example.org", "example.org"),
+        ("x.github.io", "github.io"),
+        ("y.github.io", "github.io"),
+        ("www.site.invalid", "site.invalid"),
+        ("localhost", "localhost"),
+        ("127.0.0.1:8000", "127.0.0.1"),
+        ("[2001:db8::1]", "2001:db8::1"),
+        ("", ""),
+    ],
+)
+def test_registered_domain(host, domain):
+    assert registered_domain(host) == domain

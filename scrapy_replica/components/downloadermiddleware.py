@@ -11,6 +11,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders, PrivateAddressError
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import Action
 
@@ -53,7 +54,7 @@ class ReplicaDownloaderMiddleware:
         host = host_of(request.url)
         if flight.key is None:
             flight.key = extension.fingerprints.of_request(request)
-        decision = extension.crawl.policy.of_url(request.url, host, flight.key, leeway)
+        decision = extension.crawl.policy.decide(request.url, host, leeway, callback_of(request))
         if decision.action in {Action.DROP, Action.REWRITE}:
             extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
         elif decision.reason is not None:

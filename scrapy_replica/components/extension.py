@@ -29,10 +29,9 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.numeric import wilson_interval
 from scrapy_replica.pages.hidden_web import hidden_web_text
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
-from scrapy_replica.records import Noise, Novelty, Page
+from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
@@ -255,15 +254,17 @@ class ReplicaExtension:
         self._flush_false_drops()
 
     def _flush_false_drops(self) -> None:
-        outcomes = self.crawl.store.ledger.outcomes()
-        false = outcomes.get(Novelty.NOVEL.value, 0)
-        settled = sum(outcomes.get(n.value, 0) for n in Novelty if n is not Novelty.UNKNOWN)
-        if settled:
-            low, high = wilson_interval(false, settled)
-            stats: Any = self._crawler.stats
-            stats.set_value("replica/sample/settled", settled)
-            stats.set_value("replica/sample/false_drops", false)
-            stats.set_value("replica/sample/false_drop_rate", round(false / settled, 5))
+        stats: Any = self._crawler.stats
+        trials = self.crawl.trials
+        for reason in trials.reasons:
+            if (found := trials.rate(reason)) is not None:
+                stats.set_value(f"replica/sample/false_drop_rate/{reason.value}", round(found[0], 5))
+        found = trials.rate()
+        if found is not None:
+            rate, low, high = found
+            stats.set_value("replica/sample/settled", trials.n_settled)
+            stats.set_value("replica/sample/false_drops", trials.n_false)
+            stats.set_value("replica/sample/false_drop_rate", round(rate, 5))
             stats.set_value("replica/sample/false_drop_rate_low", round(low, 5))
             stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
 

@@ -60,11 +60,26 @@ class Fetched(NamedTuple):
     is_news: bool | None = None
 
 
+class Trace(NamedTuple):
+    """What a page is held against another by."""
+
+    signature: bytes | None
+    simhash: int | None
+    words: int
+    novelty: str
+    mark: bytes | None
+
+
 GONE = (404, 410)
 """Statuses that say that there is no page."""
 
 MISSING = 400
 """From this status on there is no page to stand for another."""
+
+
+def is_absent(status: int | None) -> bool:
+    """Tell whether a *status* says that there is no page of its own at a URL: it is gone, or leads elsewhere."""
+    return status is not None and (status in GONE or 300 <= status < MISSING)
 
 
 class Pages(Protocol):
@@ -85,6 +100,9 @@ class Pages(Protocol):
     def of_host(self, host: str) -> list[HostPage]:
         """Return every fetch on *host*, in their order."""
 
+    def found_on(self, host: str, most: int) -> list[str]:
+        """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""
+
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
 
@@ -93,6 +111,9 @@ class Pages(Protocol):
 
     def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
+
+    def trace(self, url_id: int) -> Trace | None:
+        """Return the traces of the page of that URL; ``None`` if it brought none."""
 
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
         """Return pages with that signature, first fetched first."""

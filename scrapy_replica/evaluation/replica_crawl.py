@@ -82,7 +82,7 @@ class Rehearsal:
             return
         self._told.add(url)
         if source != target:
-            self._detector.linked(target)
+            self._detector.linked(target, source)
         self._detector.known(target, path_of(url))
         if url in self._by_url[target] and url not in self._queued:
             self._queued.add(url)

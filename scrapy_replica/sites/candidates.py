@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
+from scrapy_replica.address import registered_domain
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import Election, normal_path, suffixes, unshared
@@ -31,6 +32,8 @@ MAX_MET = 100_000
 """Hosts met; beyond, those that came first are, unless they are in a pair."""
 MAX_EVIDENCE_BYTES = 40_000_000
 """Evidence of hosts in memory. What is evicted is read again when its host is compared."""
+MAX_READERS = 20
+"""Registered domains kept that link to a host."""
 _LOOKED_AT = 64  # pairs or hosts that are looked at when one too many has come; half of them go
 
 
@@ -82,7 +85,8 @@ class Met:
     """Path suffixes of them that went into the lists."""
     n_pages: int = 0
     n_probes: int = 0
-    in_links: int = 0
+    readers: tuple[str, ...] = ()
+    """Registered domains of hosts that link to it, the first of them."""
     pending: set[str] | None = None
     """Normalised paths that probes were sent to."""
 
@@ -137,6 +141,8 @@ class Candidates:
             found.is_read = True
             evidence = self._store.read(name)
             found.n_pages, found.n_known = evidence.n_pages, 0
+            for linking in self._store.linking_hosts(name):
+                self.add_link(name, linking)
             for path in evidence.paths:
                 self._list_path(name, found, path)
         return found
@@ -151,6 +157,18 @@ class Candidates:
         """Take note of a known URL of *host*, fetched or not: *path* with its query, as it stands in the URL."""
         self._add_path(host, normal_path(path), path)
 
+    def add_link(self, host: str, source: str) -> None:
+        """Take note of a link to *host* from the host *source*."""
+        met, domain = self.record(host), registered_domain(source)
+        if len(met.readers) < MAX_READERS and domain not in met.readers:
+            met.readers += (domain,)
+
+    def add_missing(self, host: str, path: str) -> None:
+        """Take note that *host* has no page at *path* (with its query)."""
+        evidence = self._held(host)
+        if evidence is not None:
+            evidence.add_missing(normal_path(path))
+
     def add_page(
         self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
     ) -> None:
@@ -162,7 +180,7 @@ class Candidates:
         evidence = self._held(page.host)
         if evidence is not None:
             (neighbours or Neighbours.of(page)).tell(evidence)
-            evidence.first_seen = min(evidence.first_seen, self._n_pages if at is None else at)
+            evidence.add_fetch(self._n_pages if at is None else at)
         self.add_mark(page.host, path_of(page.url), mark or mark_of(page))
 
     def add_mark(self, host: str, path: str, mark: PageMark) -> None:
@@ -176,6 +194,12 @@ class Candidates:
         met.n_pages += 1
         if mark.simhash is not None and mark.words >= MIN_WORDS:
             self._add_text(host, normal, mark.simhash)
+
+    def add_to_copy(self, host: str, normal: str, mark: PageMark) -> None:
+        """Take note of the page at the path *normal* of a forgotten *host*: it is evidence, and in no list."""
+        evidence = self._held(host)
+        if evidence is not None:
+            evidence.add_page(normal, mark)
 
     def _add_path(self, host: str, normal: str, raw: str) -> None:
         met = self.record(host)

@@ -6,15 +6,17 @@ It decides when to judge, never what to fetch: the crawl takes its findings and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from scrapy_replica.address import host_of, registered_domain
 from scrapy_replica.records import Page, Verdict
-from scrapy_replica.sites.alignment import normal_path, relative
+from scrapy_replica.sites.alignment import normal_path
+from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
-from scrapy_replica.sites.evidence import HostEvidence, PageMark, is_same_page, mark_of, path_of
+from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.groups import Conflict, keeper
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
@@ -22,6 +24,9 @@ from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, choose, moved
 
+_MIN_SHARED = 0.6
+"""Share of one host's known pages that the other must have: what quotes another site is no copy of it. Between .41, the
+most of hosts that quote, and .74, the least of real replicas."""
 _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
@@ -36,8 +41,6 @@ _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
 _MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 2
 """Pairs of the crawl that the judge learns from, and those compared in one turn."""
-_MIN_OTHERS = 3
-"""Pages of a blocked copy that must turn out to be other pages before its verdict is withdrawn."""
 
 
 @dataclass
@@ -45,17 +48,8 @@ class Findings:
     """What one page brought to light."""
 
     verdicts: list[Verdict] = field(default_factory=list)
-    withdrawn: list[Verdict] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Review:
-    """What the pages fetched from a copy since its verdict say."""
-
-    same: int = 0
-    other: int = 0
 
 
 class Detector:
@@ -90,16 +84,22 @@ class Detector:
         self._max_probes_of_host = max_probes_of_host
         self._allowed: set[frozenset[str]] = set()
         self._own: set[str] = set()
-        self._reviews: dict[str, _Review] = {}
+        self._idle: dict[str, tuple[int, frozenset[str]]] = {}
+        """Copy -> pages of the two hosts by then, and arguments of the copy that change nothing."""
 
     def known(self, host: str, path: str) -> None:
         """Take note of a URL that is known for the first time: *path* with its query."""
         if host not in self.verdicts:
             self.candidates.add_url(host, path)
 
-    def linked(self, host: str) -> None:
-        """Take note of a link to *host* from another host."""
-        self.candidates.record(host).in_links += 1
+    def linked(self, host: str, source: str) -> None:
+        """Take note of a link to *host* from the host *source*."""
+        self.candidates.add_link(host, source)
+
+    def missing(self, host: str, path: str) -> None:
+        """Take note that *host* has no page at *path* (with its query): it is gone, or leads elsewhere."""
+        if host not in self.verdicts:
+            self.candidates.add_missing(host, path)
 
     def observe(
         self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
@@ -108,6 +108,8 @@ class Detector:
 
         *mark*, *neighbours* and the time *at* that it was fetched are those of :meth:`Candidates.add_page`.
         """
+        for url in page.redirected_from:
+            self.missing(host_of(url), path_of(url))
         mark = mark or mark_of(page)
         path = normal_path(path_of(page.url))
         pending = self.candidates.record(page.host).pending
@@ -115,7 +117,7 @@ class Detector:
             pending.discard(path)
         findings = Findings()
         if page.host in self.verdicts:
-            self._review(self.verdicts[page.host], path, mark, findings)
+            self.candidates.add_to_copy(page.host, path, mark)
             return findings
         self.candidates.add_page(page, mark, neighbours, at)
         for pair in self._due(page.host):
@@ -159,15 +161,26 @@ class Detector:
         met = self.candidates.met.get(host)
         return met.n_pages if met is not None else 0
 
-    def _n_in_links(self, host: str) -> int:
-        met = self.candidates.met.get(host)
-        return met.in_links if met is not None else 0
+    def _kept(self, comparison: Comparison) -> str:
+        """Return which of two hosts is to be kept."""
+        pair = {comparison.first.name, comparison.second.name}
+        own = {registered_domain(host) for kept in pair for host in (kept, *self._copies.get(kept, ()))}
+
+        def readers(host: str) -> int:
+            met = self.candidates.met.get(host)
+            return len({*met.readers} - own) if met is not None else 0
+
+        return keeper(comparison, readers)
 
     def restore(self, verdict: Verdict) -> None:
         """Take a verdict that holds, as stored earlier."""
         self.verdicts[verdict.copy] = verdict
         self._copies.setdefault(verdict.keeper, {})[verdict.copy] = verdict
         self.candidates.forget(verdict.copy)
+
+    def copies_of(self, keeper: str) -> Iterable[Verdict]:
+        """Return the verdicts whose copies *keeper* is kept for."""
+        return self._copies.get(keeper, {}).values()
 
     def keep_apart(self, a: str, b: str) -> None:
         """Never judge these two again."""
@@ -187,16 +200,7 @@ class Detector:
     def _end(self, copy: str) -> None:
         verdict = self.verdicts.pop(copy)
         del self._copies[verdict.keeper][copy]
-        self._reviews.pop(copy, None)
-
-    def is_copied(self, page: Page) -> bool | None:
-        """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
-        verdict = self.verdicts[page.host]
-        rest = relative(normal_path(path_of(page.url)), verdict.copy_prefix)
-        twin = (
-            self.candidates.host(verdict.keeper).view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
-        )
-        return is_same_page(mark_of(page), twin) if twin is not None else None
+        self._idle.pop(copy, None)
 
     def allow(self, host: str) -> list[Verdict]:
         """Take *host* for a site of its own from now on; returns the verdicts this takes back."""
@@ -214,11 +218,30 @@ class Detector:
         copy, target = host, path if host in self.verdicts else None
         while host in self.verdicts and target is not None:
             verdict = self.verdicts[host]
-            host, target = verdict.keeper, moved(target, verdict.copy_prefix, verdict.keeper_prefix)
+            host, target = verdict.keeper, self._counterpart(verdict, target)
         if target is None or host == copy:
             return None
         raw = self.candidates.host(host).paths.get(normal_path(target))
         return (host, raw) if raw is not None else None
+
+    def _counterpart(self, verdict: Verdict, path: str) -> str | None:
+        """Return the place on the kept host of *path* of its copy, without arguments that change nothing there."""
+        target = moved(path, verdict.copy_prefix, verdict.keeper_prefix)
+        if target is None or "?" not in target:
+            return target
+        kept = self.candidates.host(verdict.keeper)
+        bare = without_arguments(target, self._idle_arguments(verdict, kept))
+        return bare if normal_path(bare) in kept.paths and normal_path(target) not in kept.paths else target
+
+    def _idle_arguments(self, verdict: Verdict, kept: HostEvidence) -> frozenset[str]:
+        """Return what :func:`idle_arguments` does, looked at anew when the two have a quarter more pages."""
+        n_before, found = self._idle.get(verdict.copy, (0, frozenset()))
+        copy = self.candidates.host(verdict.copy)
+        n_pages = copy.n_pages + kept.n_pages
+        if n_pages > n_before + n_before // 4:
+            found = idle_arguments(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix))
+            self._idle[verdict.copy] = n_pages, found
+        return found
 
     def recalibrate(self, max_fpr: float) -> Iterator[None]:
         """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
@@ -283,6 +306,8 @@ class Detector:
         pair.score = score
         if score < self.judge.threshold_for(len(comparison.aligned), comparison.coverage):
             return False
+        if comparison.shared < _MIN_SHARED:
+            return False
         clash = self._clash(comparison)
         if clash is not None:
             findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
@@ -292,7 +317,7 @@ class Detector:
 
     def _block(self, comparison: Comparison, score: float, findings: Findings) -> None:
         first, second = comparison.first, comparison.second
-        kept = keeper((first, second), self._n_in_links)
+        kept = self._kept(comparison)
         copy, prefixes = (second, comparison.prefixes) if kept == first.name else (first, comparison.prefixes[::-1])
         values = dict(zip(RAW, features_of(comparison, RAW), strict=True))
         verdict = Verdict(
@@ -338,7 +363,7 @@ class Detector:
         """Ask the host that would be kept for pages already fetched on the other one."""
         if not self._is_likely(pair, comparison):
             return
-        kept = keeper((comparison.first, comparison.second), self._n_in_links)
+        kept = self._kept(comparison)
         target, source = comparison.first, comparison.second
         prefixes = comparison.prefixes[::-1]
         if kept == source.name:
@@ -364,28 +389,6 @@ class Detector:
         theirs = comparison.second.view(comparison.prefixes[1])[1]
         n_common = len(mine & theirs)
         return n_common >= 3 and n_common >= 0.3 * min(len(mine), len(theirs))
-
-    def _review(self, verdict: Verdict, path: str, mark: PageMark, findings: Findings) -> None:
-        """Hold a page of a blocked copy against its keeper's; withdraw the verdict when most turn out to be others."""
-        rest = relative(path, verdict.copy_prefix)
-        kept = self.candidates.host(verdict.keeper)
-        twin = kept.view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
-        if rest is not None and twin is None:
-            return  # the keeper has not been asked for it
-        findings.withdrawn += self.reviewed(verdict.copy, is_same=twin is not None and is_same_page(mark, twin))
-
-    def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
-        """Count a page of *copy* that was held against its keeper's; returns the verdict if this takes it back."""
-        verdict = self.verdicts.get(copy)
-        if verdict is None or copy in self.by_hand:
-            return []
-        review = self._reviews.setdefault(copy, _Review())
-        review.same += is_same
-        review.other += not is_same
-        if review.other < _MIN_OTHERS or review.other <= review.same:
-            return []
-        self.withdraw(copy)
-        return [verdict]
 
     def withdraw(self, copy: str) -> None:
         """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""

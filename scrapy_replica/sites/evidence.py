@@ -20,11 +20,15 @@ from scrapy_replica.sites.sketch import BINS, jaccards, sketch
 
 MIN_WORDS = 20
 """Pages of fewer words are not compared."""
+SAME_PAGE_BITS = 10
+"""Bits in which the simhashes of one page on two hosts may differ."""
 MAX_PATHS = 1000
 """Known paths kept per host, a sample by the hash of the last segment that mirrors draw alike."""
 MAX_PAGES = 2000
 """Page marks kept per host."""
 _MAX_VIEWS = 8
+ESTABLISHED = 10
+"""Pages after which a host is no newcomer."""
 _DIGITS = re.compile(r"\d+")
 _FORMAT = struct.Struct("<QQIII2s")
 
@@ -95,7 +99,7 @@ def is_same_page(a: PageMark, b: PageMark) -> bool:
         return True
     if a.simhash is None or b.simhash is None:
         return False
-    if (a.simhash ^ b.simhash).bit_count() <= 10:
+    if (a.simhash ^ b.simhash).bit_count() <= SAME_PAGE_BITS:
         return True
     return a.sketch is not None and b.sketch is not None and float(jaccards([a.sketch], [b.sketch])[0]) >= 0.5
 
@@ -130,18 +134,33 @@ class HostEvidence:
         """``scheme://host[:port]`` of its first page, of a known URL as long as there is none."""
         self.first_seen = math.inf
         """When its first page was fetched."""
-        self.redirected_from: Counter[str] = Counter()
-        """Other host -> pages that it led to."""
+        self.established = math.inf
+        """When its tenth page was fetched."""
+        self.missing: set[str] = set()
+        """Normalised paths that were asked for where no page is: it is gone, or they lead elsewhere."""
         self.canonical_to: Counter[str] = Counter()
         self.alternates_to: Counter[str] = Counter()
         self.is_https = False
         self.sample_below = 2**32
         self._views: dict[str, tuple[dict[str, PageMark], set[str]]] = {}
+        self._n_fetches = 0
 
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
         return 2000 + 600 * len(self.pages) + 250 * len(self.paths) * (1 + len(self._views))
+
+    def add_fetch(self, at: float) -> None:
+        """Take note that a page was fetched *at* some time, after those before."""
+        self.first_seen = min(self.first_seen, at)
+        self._n_fetches += 1
+        if self._n_fetches == ESTABLISHED:
+            self.established = at
+
+    def add_missing(self, path: str) -> None:
+        """Take note that there is no page at the normalised *path*, unless there was one."""
+        if path not in self.pages and len(self.missing) < MAX_PATHS:
+            self.missing.add(path)
 
     def add_path(self, path: str, raw: str | None = None) -> bool:
         """Take note of a known normalised *path*, *raw* in its URL; False if known or outside the sample."""
@@ -165,6 +184,7 @@ class HostEvidence:
     def add_page(self, path: str, mark: PageMark) -> None:
         """Take note of the fetched page at the normalised *path*; a second fetch replaces the first."""
         self.n_pages += path not in self.pages
+        self.missing.discard(path)
         if len(self.pages) >= MAX_PAGES and path not in self.pages:
             return
         self.pages[path] = mark
@@ -177,8 +197,9 @@ class HostEvidence:
         """Forget what was told of pages; their paths stay known."""
         self.pages.clear()
         self.n_pages = 0
-        for counter in (self.redirected_from, self.canonical_to, self.alternates_to):
-            counter.clear()
+        self.missing.clear()
+        self.canonical_to.clear()
+        self.alternates_to.clear()
         self._views.clear()
 
     def view(self, prefix: str) -> tuple[Mapping[str, PageMark], AbstractSet[str]]:

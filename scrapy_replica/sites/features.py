@@ -80,6 +80,17 @@ class Comparison:
         known = len(mine[1] & theirs[1])
         return min(len(mine[0].keys() & theirs[0].keys()) / known, 1.0) if known else 0.0
 
+    @property
+    def shared(self) -> float:
+        """Share of one host's known pages that are known on the other in the place of it, the larger of both, 0..1.
+
+        All pages of that host count, wherever they lie, but none twice for its arguments: of a host that adds a session
+        id to its links most URLs are known nowhere else.
+        """
+        mine, theirs = (_without_arguments(host.view(prefix)[1]) for host, prefix in _sides(self))
+        n_known = min(len(_without_arguments(host.paths)) for host in (self.first, self.second))
+        return len(mine & theirs) / max(n_known, 1)
+
     @cached_property
     def jaccards(self) -> list[float]:
         """Estimated shingle Jaccard coefficients of the aligned pages, ascending."""
@@ -211,6 +222,10 @@ def features_of(pair: Comparison, names: Sequence[str]) -> list[float]:
 
 def _sides(pair: Comparison) -> Iterable[tuple[HostEvidence, str]]:
     return zip((pair.first, pair.second), pair.prefixes, strict=True)
+
+
+def _without_arguments(paths: Iterable[str]) -> set[str]:
+    return {path.rpartition("?")[0].rstrip("/") if "?" in path else path for path in paths}
 
 
 def _share(answers: Iterable[bool], prior: float) -> float:

@@ -1,11 +1,20 @@
-"""Which host of a replica group is kept, and the verdicts that would join two sites."""
+"""Which of two hosts is kept, and the verdicts that would join two sites.
+
+A copy costs nothing to put up: https, a name, links from hosts of one's own, links to pages that are not there, and
+whatever stands on its own pages. So what counts first is what a host was found to have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from scrapy_replica.sites.evidence import HostEvidence
+from scrapy_replica.sites.alignment import joined
+from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
+from scrapy_replica.sites.features import Comparison
+
+MIN_READERS = 10
+"""Registered domains linking to a host without which they say nothing: what an attack would have to buy."""
 
 
 @dataclass(frozen=True)
@@ -17,25 +26,48 @@ class Conflict:
     contradicting: tuple[str, str]
 
 
-def keeper(members: Iterable[HostEvidence], in_links: Callable[[str], int]) -> str:
-    """Return the host of a group to keep.
+def keeper(pair: Comparison, readers: Callable[[str], int]) -> str:
+    """Return the host of *pair* to keep.
 
-    Redirects to it decide first, then rel=canonical, https, in-links from other hosts, pages known, age, and at last
-    the shorter name. The newest copy is often the copy, so age counts for the older one.
+    The one that has more of the other's pages, of those that were asked of both; then the one that most of the other's
+    pages call canonical, the one that was known when the other was new, the one that others link to, the one seen
+    first. Only between equals https and the shorter name decide.
+
+    :param readers: host -> registered domains that link to it and have no part in the pair.
     """
-    hosts = list(members)
+    first, second = pair.first, pair.second
 
-    def rank(host: HostEvidence) -> tuple[float, ...]:
-        others = [other for other in hosts if other is not host]
+    def rank(host: HostEvidence, other: HostEvidence) -> tuple[float | str, ...]:
         return (
-            sum(host.redirected_from[o.name] for o in others)
-            - sum(other.redirected_from[host.name] for other in others),
-            sum(other.canonical_to[host.name] for other in others) - sum(host.canonical_to[o.name] for o in others),
-            host.is_https,
-            in_links(host.name),
-            len(host.paths),
-            -host.first_seen,
-            -len(host.name),
+            -held_share(pair, host),
+            -(2 * other.canonical_to[host.name] > other.n_pages),
+            -(host.established < other.first_seen),
+            -(readers(host.name) >= max(MIN_READERS, 2 * readers(other.name))),
+            host.first_seen,
+            not host.is_https,
+            len(host.name),
+            host.name,
         )
 
-    return min(hosts, key=lambda host: (*(-value for value in rank(host)), host.name)).name
+    return min((rank(first, second), first.name), (rank(second, first), second.name))[1]
+
+
+def held_share(pair: Comparison, host: HostEvidence) -> float:
+    """Return the share of the other host's texts that *host* has, of those that both were asked for, 0..1.
+
+    It lacks a page where it has none, another one, or leads elsewhere. 1 where nothing tells.
+    """
+    other, mine, theirs = pair.second, *pair.prefixes
+    if host is other:
+        other, mine, theirs = pair.first, theirs, mine
+    pages = host.view(mine)[0]
+    texts = {mark.simhash for mark in host.pages.values()}
+    found: dict[int, bool] = {}
+    for rest, mark in other.view(theirs)[0].items():
+        if mark.simhash is None or mark.words < MIN_WORDS or found.get(mark.simhash):
+            continue
+        place, twin = joined(mine, rest), pages.get(rest)
+        if twin is not None or place in host.missing:
+            # a text that the host has elsewhere is not lacking: a session id is no other page
+            found[mark.simhash] = mark.simhash in texts or (twin is not None and is_same_page(mark, twin))
+    return sum(found.values()) / len(found) if found else 1.0

@@ -35,6 +35,8 @@ _TRANSLATION = 0.5
 _CONSENT_PRIOR = 0.7
 _MARGIN, _MARGIN_OF_FEW = 0.13, 0.6
 _INTERVALS = 10
+_OBVIOUS_OTHER = 0.17
+"""Share of near texts up to which two hosts are obviously others."""
 FORMAT = 1
 SHIPPED = Path(__file__).with_name("judge.json")
 
@@ -197,7 +199,10 @@ def obvious_labels(raw: FloatArray, n_aligned: IntArray, is_candidate: BoolArray
         enough = n_aligned >= 5
         copies = enough & (near >= 0.8) & (low >= 0.7) & (titles >= 0.85) & (same_language >= 0.93)
         copies &= other_numbers <= 0.05
-        others = ~is_candidate | ((n_aligned >= MIN_ALIGNED) & ((near <= 0.17) & (low <= 0.4) | (same_language <= 0.5)))
+        is_other = near <= _OBVIOUS_OTHER
+        # copies that share one suffix yet are no candidates: as negatives, two of them raised a threshold by .2
+        others = ~is_candidate & (is_other | np.isnan(near))
+        others |= (n_aligned >= MIN_ALIGNED) & (is_other & (low <= 0.4) | (same_language <= 0.5))
     return np.where(copies, 1, np.where(others, -1, 0))
 
 

@@ -29,6 +29,9 @@ class EvidenceStore(Protocol):
     def read(self, host: str) -> HostEvidence:
         """Return what is known of *host* by now."""
 
+    def linking_hosts(self, host: str) -> list[str]:
+        """Return other hosts on which pages of *host* were found first, in earlier runs, too."""
+
     def near_texts(self, host: str, path: str, simhash: int) -> list[NearText]:
         """Return the pages of other hosts near the page at the normalised *path* of *host*, which is known by now.
 
@@ -50,6 +53,10 @@ class MemoryStore:
     def read(self, host: str) -> HostEvidence:
         """Return no evidence."""
         return HostEvidence(host)
+
+    def linking_hosts(self, host: str) -> list[str]:  # noqa: ARG002 -- none in any earlier run
+        """Return none."""
+        return []
 
     def forget_pages(self, host: str) -> None:
         """Do nothing: the evidence is kept elsewhere."""

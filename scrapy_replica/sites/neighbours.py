@@ -16,7 +16,6 @@ MAX_NEIGHBOURS = 50
 class Neighbours(NamedTuple):
     """Hosts around one page, as kept with it."""
 
-    redirected_from: tuple[str, ...] = ()
     canonical: str | None = None
     alternates: tuple[str, ...] = ()
     is_https: bool = False
@@ -25,7 +24,6 @@ class Neighbours(NamedTuple):
     def of(cls, page: Page) -> Neighbours:
         """Return the neighbours of *page*."""
         return cls(
-            tuple(dict.fromkeys(host for url in page.redirected_from if (host := host_of(url)) != page.host)),
             host_of(page.canonical) if page.canonical else None,
             tuple(sorted({host_of(url) for _, url in page.alternates})),
             page.url.startswith("https:"),
@@ -35,7 +33,6 @@ class Neighbours(NamedTuple):
         """Add them to the evidence of the page's *host*."""
         host.is_https |= self.is_https
         for counter, names in (
-            (host.redirected_from, self.redirected_from),
             (host.canonical_to, (self.canonical,) if self.canonical is not None else ()),
             (host.alternates_to, self.alternates),
         ):
@@ -49,5 +46,5 @@ class Neighbours(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> Neighbours:
-        redirected_from, canonical, alternates, is_https = json.loads(text)
-        return cls(tuple(redirected_from), canonical, tuple(alternates), is_https)
+        canonical, alternates, is_https = json.loads(text)
+        return cls(canonical, tuple(alternates), is_https)

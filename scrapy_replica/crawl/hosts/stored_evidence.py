@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.address import origin_of
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.pages import TextPlace
+from scrapy_replica.crawldb.pages import TextPlace, is_absent
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.sites.alignment import MAX_HOSTS, normal_path
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, path_of
@@ -13,6 +13,8 @@ from scrapy_replica.sites.neighbours import Neighbours
 
 MAX_WAITING = 150
 """Waiting URLs of a host that are read, the best first."""
+MAX_LINKING = 100
+"""Hosts read that link to a host."""
 MAX_NEAR = 20
 """Near texts looked at for one page, the nearest first."""
 
@@ -38,13 +40,19 @@ class StoredEvidence:
             if page.mark is not None and page.neighbours is not None:
                 Neighbours.from_json(page.neighbours).tell(evidence)
                 evidence.add_page(normal, PageMark.unpack(page.mark))
-                evidence.first_seen = min(evidence.first_seen, page.fetched_at)
+                evidence.add_fetch(page.fetched_at)
+            elif is_absent(page.status):
+                evidence.add_missing(normal)
         for url in self._db.urls.waiting_urls(host, MAX_WAITING):
             urls.append(url)
             path = path_of(url)
             evidence.add_path(normal_path(path), path)
         evidence.origin = origin_of(urls[0]) if urls else None
         return evidence
+
+    def linking_hosts(self, host: str) -> list[str]:
+        """Return other hosts on which pages of *host* were found first."""
+        return self._db.pages.found_on(host, MAX_LINKING)
 
     def near_texts(self, host: str, path: str, simhash: int) -> list[NearText]:
         """Return the pages of other hosts near the page at the normalised *path* of *host*."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.crawldb.pages import MISSING, Fetched, HostPage, PageRow, TextPlace
+from scrapy_replica.crawldb.pages import MISSING, Fetched, HostPage, PageRow, TextPlace, Trace
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 # The fields of the record are columns; the host is that of the URL.
@@ -52,6 +52,16 @@ class PageTable:
         )
         return [HostPage(*row) for row in rows]
 
+    def found_on(self, host: str, most: int) -> list[str]:
+        """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""
+        rows = self._read(
+            "SELECT DISTINCT hosts.name FROM pages JOIN urls ON urls.id = pages.url"
+            " JOIN urls AS finder ON finder.id = urls.parent JOIN hosts ON hosts.id = finder.host"
+            " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?1) AND hosts.name <> ?1 LIMIT ?2",
+            (host, most),
+        )
+        return [name for (name,) in rows]
+
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
         return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None
@@ -67,6 +77,17 @@ class PageTable:
             "SELECT signature, novelty, twin FROM pages WHERE url = ? AND status = 200", (url_id,)
         ).fetchone()
         return None if row is None else (row[0], row[1], next(iter(self._select("url", row[2], 1)), None))
+
+    def trace(self, url_id: int) -> Trace | None:
+        """Return the traces of the page of that URL; ``None`` if it brought none."""
+        row = self._read(
+            "SELECT signature, simhash, words, novelty, mark FROM pages WHERE url = ? AND novelty IS NOT NULL",
+            (url_id,),
+        ).fetchone()
+        if row is None:
+            return None
+        trace = Trace(*row)
+        return trace._replace(simhash=None if trace.simhash is None else trace.simhash % (1 << 64))
 
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
         """Return pages with that signature, first fetched first."""

@@ -139,7 +139,9 @@ class SqliteReader:
 
     def _decisions(self, url_id: int) -> list[DecisionView]:
         rows = self._read(
-            "SELECT at, action, wanted, reason, evidence, is_sampled, outcome FROM decisions WHERE url = ? ORDER BY id",
+            "SELECT at, action, wanted, reason, evidence, is_sampled, (SELECT outcome FROM samples"
+            " WHERE samples.url = decisions.url AND samples.reason = decisions.reason) FROM decisions"
+            " WHERE url = ? ORDER BY id",
             (url_id,),
         )
         return [
