@@ -47,7 +47,7 @@ class ReplicaScheduler(BaseScheduler):
         self._crawler, self._extension = crawler, extension
         self._crawl, self._payloads = extension.crawl, extension.payloads
         self._urls = extension.crawl.store.urls
-        extension.has_frontier = True
+        extension.serve_frontier()
         self._leases: list[Request] = []
         self._begun: set[int] = set()
         """Keys of the start requests that no earlier run knew."""
