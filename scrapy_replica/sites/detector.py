@@ -39,6 +39,8 @@ _PROMISE = 0.1
 """Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
 _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
+_PROBES_AT_ONCE = 2
+"""Pages asked of one host at a time."""
 _MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 2
 """Pairs of the crawl that the judge learns from, and those compared in one turn."""
 _MIN_OTHERS = 3
@@ -72,7 +74,7 @@ class Detector:
         judge: Scores pairs.
         store: Where evidence is read from; without one all of it stays in memory.
         max_probes_of_pair: Pages asked for to decide one pair.
-        max_probes_of_host: Pages asked for on one host, whatever the pairs.
+        max_probes_of_host: Pages asked for on one host that no link led to, whatever the pairs.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class Detector:
         judge: Judge,
         store: EvidenceStore | None = None,
         *,
-        max_probes_of_pair: int = 6,
+        max_probes_of_pair: int = 12,
         max_probes_of_host: int = 12,
     ) -> None:
         self.judge = judge
@@ -110,6 +112,9 @@ class Detector:
 
     def missing(self, host: str, path: str) -> None:
         """Take note that *host* has no page at *path* (with its query): it is gone, or leads elsewhere."""
+        pending = self.candidates.record(host).pending
+        if pending is not None:
+            pending.discard(normal_path(path))
         if host not in self.verdicts:
             self.candidates.add_missing(host, path)
 
@@ -379,21 +384,37 @@ class Detector:
         return len(pair.aligned) >= _WELL_KNOWN and self.judge.score(pair) < _CONTRADICTION * self.judge.threshold
 
     def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
-        """Ask the host that would be kept for pages already fetched on the other one."""
+        """Ask the host that would be kept for pages already fetched on the other one, and then the other way round.
+
+        The first cost nothing where they are there; the others make a page that is fetched next one to compare.
+        """
         if not self._is_likely(pair, comparison):
             return
-        kept = self._kept(comparison)
-        target, source = comparison.first, comparison.second
-        prefixes = comparison.prefixes[::-1]
-        if kept == source.name:
-            target, source, prefixes = source, target, prefixes[::-1]
+        first, second, prefixes = comparison.first, comparison.second, comparison.prefixes
+        if self._kept(comparison) == first.name:
+            first, second, prefixes = second, first, prefixes[::-1]
+        self._ask(pair, (first, second), prefixes, findings, may_guess=True)
+        self._ask(pair, (second, first), prefixes[::-1], findings, may_guess=False)
+
+    def _ask(
+        self,
+        pair: Pair,
+        hosts: tuple[HostEvidence, HostEvidence],
+        prefixes: tuple[str, str],
+        findings: Findings,
+        *,
+        may_guess: bool,
+    ) -> None:
+        """Ask the second of *hosts* for pages of the first."""
+        source, target = hosts
         met = self.candidates.record(target.name)
         pending = met.pending or set()
-        room = min(self._max_probes_of_pair - pair.n_probes, self._max_probes_of_host - met.n_probes, 2)
-        for probe in choose(source, target, prefixes, max(0, room), pending):
+        may_guess = may_guess and met.n_probes < self._max_probes_of_host
+        n = min(_PROBES_AT_ONCE - len(pending), self._max_probes_of_pair - pair.n_probes)
+        for probe in choose(source, target, prefixes, max(n, 0), pending, may_guess=may_guess):
             pair.n_probes += 1
             pair.next_look = (0, 0)
-            met.n_probes += 1
+            met.n_probes += not probe.is_known
             pending.add(probe.normal)
             met.pending = pending
             findings.probes.append(probe)

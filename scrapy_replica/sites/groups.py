@@ -30,8 +30,8 @@ def keeper(pair: Comparison, readers: Callable[[str], int]) -> str:
     """Return the host of *pair* to keep.
 
     The one that has more of the other's pages, of those that were asked of both; then the one that most of the other's
-    pages call canonical, the one that was known when the other was new, the one that others link to, the one seen
-    first. Only between equals https and the shorter name decide.
+    pages call canonical, the one that had ten pages first, the one that others link to, the one seen first. Https and
+    the shorter name decide between equals only.
 
     :param readers: host -> registered domains that link to it and have no part in the pair.
     """
@@ -41,7 +41,7 @@ def keeper(pair: Comparison, readers: Callable[[str], int]) -> str:
         return (
             -held_share(pair, host),
             -(2 * other.canonical_to[host.name] > other.n_pages),
-            -(host.established < other.first_seen),
+            host.established,
             -(readers(host.name) >= max(MIN_READERS, 2 * readers(other.name))),
             host.first_seen,
             not host.is_https,
