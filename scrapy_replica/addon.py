@@ -10,7 +10,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
-from scrapy_replica.components.downloadermiddleware import ReplicaDownloaderMiddleware
+from scrapy_replica.components.downloadermiddleware import BorderMiddleware, ReplicaDownloaderMiddleware
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
 from scrapy_replica.components.refused import refusing
@@ -31,6 +31,9 @@ ADDON_PRIORITY = SETTINGS_PRIORITIES["addon"]
 
 GATE_ORDER = 60
 """Before robots.txt (100), so that a URL that is not fetched asks for none; after the off-site filter (50)."""
+
+BORDER_ORDER = 760
+"""After proxies (750) are chosen, and nearer to the downloader than retries (550)."""
 
 OBSERVER_ORDER = 10
 """Nearest to the engine: it sees every response, error pages too, and requests as the other middlewares left them."""
@@ -75,6 +78,9 @@ class Addon:
             _wrap(settings, "ROBOTSTXT_PARSER", CleanParamParser, "REPLICA_FALLBACK_ROBOTSTXT_PARSER")
             _set_scheduler(settings, config)
             _add_components(settings)
+            if not config.private_addresses:
+                middlewares = "DOWNLOADER_MIDDLEWARES"
+                settings.setdefault_in_component_priority_dict(middlewares, BorderMiddleware, BORDER_ORDER)
 
 
 def is_crawl(crawler: Crawler) -> bool:

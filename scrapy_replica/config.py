@@ -84,7 +84,7 @@ class Config:
     rewrite: bool = _setting(
         True,
         "Fetch from the kept host what a blocked copy was to be asked for, where the alignment of the two tells the "
-        "URL; ``False`` drops it.",
+        "URL. With ``False`` it is dropped where that URL is known, and waits behind everything else where it is not.",
     )
     probes: int = _setting(
         12, "Most pages to ask of one host only to tell whether it is a copy of another; 0 asks for none.", low=0
@@ -108,6 +108,11 @@ class Config:
         "Fetches that a path prefix may spend before it must bring novel pages; each novel page earns four more. "
         "0 switches the guard against traps off.",
         low=0,
+    )
+    private_addresses: bool = _setting(
+        True,
+        "``False`` fetches http and https only, and nothing from loopback, private and link-local addresses but the "
+        "hosts of the seeds: :ref:`private-addresses`.",
     )
     ledger: Path | None = _setting(None, "File to which every decision is appended as a line of JSON.")
     seed: int = _setting(0, "Seed of everything random.")

@@ -41,6 +41,31 @@ class Reason(str, Enum):
     TRAP_BUDGET = "trap-budget"
 
 
+TESTED = frozenset(
+    {
+        Reason.REPLICA_HOST,
+        Reason.DUST_RULE,
+        Reason.EXACT_DUPLICATE_LINKS,
+        Reason.NEAR_DUPLICATE_LINKS,
+        Reason.TRAP_BUDGET,
+    }
+)
+"""Reasons that rest on evidence and not on a person's word: what they drop is sampled."""
+
+
+class Outcome(str, Enum):
+    """What fetching a sample showed."""
+
+    SAME = "same"
+    """It was rightly to be dropped: it is what stands in its place, or nothing new."""
+    OTHER = "other"
+    """It is a page of its own."""
+    UNKNOWN = "unknown"
+    """Too little text to tell."""
+    FAILED = "failed"
+    """It brought no page."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One decision about one URL.
@@ -60,9 +85,13 @@ class Decision:
     target: str | None = None
     """The URL that stands in the place of one that is dropped or demoted: it was fetched or waits."""
     causes: tuple[str, ...] = ()
-    """What brings the URL back when it ends: ``rule 12``, ``host a.example``."""
+    """What brings the URL back when it ends: ``rule 12``, ``host a.example``, ``trap-budget on a.example``."""
+    n_agreed: int = 0
+    """Comparisons that agreed before what decided came into force."""
     is_sampled: bool = False
-    """Fetched all the same to measure the false-drop rate."""
+    """Fetched all the same to test what decided."""
+    weight: float = 1.0
+    """URLs that a sample stands for: one over the probability that it was drawn with."""
 
 
 FETCH = Decision(Action.FETCH, Action.FETCH)

@@ -18,10 +18,11 @@ def sigmoid(logit: float) -> float:
     return 1.0 / (1.0 + math.exp(-logit)) if logit > -700.0 else 0.0
 
 
-def wilson_interval(hits: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
+def wilson_interval(hits: float, trials: float, z: float = 1.959964) -> tuple[float, float]:
     """Return the interval of the rate behind *hits* of *trials* (Wilson 1927); (0, 1) without trials.
 
-    *z* is the normal quantile of the confidence asked for, 95 % unless told.
+    *z* is the normal quantile of the confidence asked for, 95 % unless told. Samples that were drawn with different
+    probabilities count with their effective number (Kish 1965), which need not be whole.
     """
     if not trials:
         return 0.0, 1.0
@@ -29,3 +30,12 @@ def wilson_interval(hits: int, trials: int, z: float = 1.959964) -> tuple[float,
     centre = rate + correction / 2
     spread = z * math.sqrt(rate * (1 - rate) / trials + correction / (4 * trials))
     return max(0.0, (centre - spread) / (1 + correction)), min(1.0, (centre + spread) / (1 + correction))
+
+
+def is_above(rate: float, hits: int, trials: int) -> bool:
+    """Tell whether the rate behind *hits* of *trials* is above *rate*, 97.5 % sure (Clopper and Pearson 1934).
+
+    Exact, so that it holds for a handful: of 5 %, two of five are above, two of six are not, three of twelve are.
+    """
+    below = sum(math.comb(trials, n) * rate**n * (1 - rate) ** (trials - n) for n in range(hits))
+    return below >= 0.975

@@ -56,6 +56,11 @@ class Verdict:
     evidence: Mapping[str, float] = field(default_factory=dict)
     """Feature -> value, unknown ones left out."""
 
+    @property
+    def cause(self) -> str:
+        """What it is called where something is saved by it."""
+        return f"host {self.copy} of {self.keeper}"
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

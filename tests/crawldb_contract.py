@@ -206,6 +206,12 @@ class CrawlDBContract:
         assert db.urls.discover([url("a/1", 1.0, is_dropped=True)]) == [(url_id, Found.KNOWN)]
         assert db.urls.take().score == 0.0
 
+    def test_what_waits_and_is_asked_for_exempt_is_exempt(self, db):
+        enter(db, "a/1", score=0.9, payload=b"first")
+        db.urls.discover([url("a/1", 0.3, leeway=Leeway.EXEMPT)])
+        row = db.urls.take()
+        assert (row.score, row.payload, row.leeway) == (0.9, b"first", Leeway.EXEMPT)
+
     def test_without_a_key_it_is_entered_again(self, db):
         found = db.urls.discover([url("a/1", key=None)] * 2 + [url("a/1")])
         assert [what for _, what in found] == [Found.NEW] * 3
@@ -262,7 +268,7 @@ class CrawlDBContract:
         states = [State.DONE, State.LEASED, State.WAITING, State.DROPPED]
         keys = [key_of(one) for one in ("a/done", "a/leased", "a/waiting", "a/dropped")]
         assert second.id == ids[1]
-        wanted = {key: Known(*pair) for key, *pair in zip(keys, ids, states, strict=True)}
+        wanted = {key: Known(*pair, None) for key, *pair in zip(keys, ids, states, strict=True)}
         assert db.urls.find([*keys, key_of("unknown")]) == wanted
 
     # What becomes of a URL
@@ -302,7 +308,7 @@ class CrawlDBContract:
         db.urls.drop(url_id)
         assert db.urls.waiting == 0
         assert db.urls.take() is None
-        assert db.urls.find([key_of("a/1")]) == {key_of("a/1"): Known(url_id, State.DROPPED)}
+        assert db.urls.find([key_of("a/1")]) == {key_of("a/1"): Known(url_id, State.DROPPED, None)}
 
     def test_what_is_done_stays_so(self, db):
         url_id = enter(db, "a/1")[0]
@@ -566,6 +572,8 @@ class Reference:
         if new.is_dropped or row.state in {State.LEASED, State.DONE}:
             return Found.KNOWN
         score = URGENT if row.is_urgent else new.score
+        if row.state is State.WAITING and new.leeway is Leeway.EXEMPT:
+            row.leeway = Leeway.EXEMPT
         if row.state is State.WAITING and (not new.is_demoted, new.priority, score) <= (
             not row.is_demoted, row.priority, row.score
         ):  # fmt: skip
@@ -604,7 +612,7 @@ NEW = st.builds(
     priority=st.sampled_from([-1, 0, 0, 0, 1]),
     is_demoted=st.booleans(),
     is_dropped=st.sampled_from([False, False, True]),
-    leeway=st.sampled_from([Leeway.MOVE, Leeway.STAY]),
+    leeway=st.sampled_from([Leeway.MOVE, Leeway.STAY, Leeway.EXEMPT]),
     slot=st.sampled_from([None, None, "a", "mine"]),
 )
 SLOTS = ["a", "b", "c", "mine"]
@@ -773,7 +781,7 @@ class CrawlDBMachine(RuleBasedStateMachine):
     @invariant()
     def states_are_those_of_the_reference(self):
         keys = self.reference.ids
-        wanted = {key: Known(url_id, self.reference.rows[url_id].state) for key, url_id in keys.items()}
+        wanted = {key: Known(url_id, self.reference.rows[url_id].state, None) for key, url_id in keys.items()}
         assert self.db.urls.find([key_of(one) for one in NAMES]) == wanted
 
     def teardown(self):

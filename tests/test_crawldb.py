@@ -11,11 +11,11 @@ import pytest
 from crawldb_contract import CrawlDBContract, CrawlDBMachine, StoredContract, StoredMachine, enter, taken
 from hypothesis import HealthCheck, settings
 
-from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.contract import Sample, StoreError
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.lock import LOCK_NAME
-from scrapy_replica.decision import Action, Decision, Reason
+from scrapy_replica.decision import Outcome, Reason
 
 SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -270,11 +270,38 @@ class TestPages:
         assert db.pages.by_simhash(5) == []
         assert db.pages.count(9) == 1
 
-    def test_an_outcome_settles_only_what_was_to_be_dropped(self, db):
-        sampled = Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET, is_sampled=True)
-        demoted = Decision(Action.DEMOTE, Action.DEMOTE, Reason.NEAR_DUPLICATE_LINKS)
-        db.ledger.record(1, sampled, 1.0)
-        db.ledger.record(2, demoted, 1.0)
-        assert db.ledger.settle(1, "novel")
-        assert not db.ledger.settle(2, "novel")
-        assert db.ledger.outcomes() == {"novel": 1}
+
+class TestSamples:
+    SAMPLES = (
+        Sample(1, "dust-rule on a", Reason.DUST_RULE, 7, "a/x", 2.0),
+        Sample(1, "rule 5", None, 7, "a/x", 2.0),
+        Sample(2, "rule 5", Reason.DUST_RULE, None, "a/y", 4.0),
+    )
+
+    @pytest.fixture
+    def samples(self):
+        db = SqliteCrawlDB(None)
+        db.samples.enter(self.SAMPLES)
+        yield db.samples
+        db.close()
+
+    def test_they_are_found_by_url_and_by_cause(self, samples):
+        first, second, third = self.SAMPLES
+        assert samples.of_url(1) == [first, second]
+        assert samples.of_cause("rule 5") == [second, third]
+
+    def test_what_is_known_stays_what_it_is(self, samples):
+        samples.settle(1, Outcome.SAME)
+        samples.enter(self.SAMPLES)
+        assert {one.outcome for one in samples.of_url(1)} == {Outcome.SAME}
+
+    def test_one_waits_for_its_target_until_it_is_settled(self, samples):
+        assert samples.awaiting(7) == [1]
+        assert [one.cause for one in samples.settle(1, Outcome.OTHER)] == ["dust-rule on a", "rule 5"]
+        assert samples.awaiting(7) == []
+        assert samples.settle(1, Outcome.SAME) == []
+
+    def test_they_are_summed_by_reason_and_outcome(self, samples):
+        samples.settle(1, Outcome.OTHER)
+        samples.settle(2, Outcome.OTHER)
+        assert list(samples.settled()) == [(Reason.DUST_RULE, Outcome.OTHER, 6.0, 20.0, 2)]

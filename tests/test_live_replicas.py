@@ -28,6 +28,7 @@ from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.decision import FETCH
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.pages.page import page_from_tree
+from scrapy_replica.records import Verdict
 from scrapy_replica.sites.aliases import Aliases
 
 pytestmark = pytest.mark.asyncio
@@ -127,9 +128,10 @@ class TestCopies:
 
         settings = no_probes | {"REPLICA_REWRITE": False, "JOBDIR": str(tmp_path)}
         result = await crawl_sites(kept, copied, served={**kept, **copied, **hidden}, settings=settings)
-        assert not any("extra" in url for url in result.urls)
+        # Nothing leads to them on the kept host, so nothing stands for them.
+        assert {url for url in copied if "extra" in url} <= set(result.urls)
         assert result.stats["replica/decision/replica-host/drop"] >= 28
-        assert job_states(tmp_path)["http://b.example/m/extra-0.html"] == ["dropped"]
+        assert job_states(tmp_path)["http://b.example/m/chapter-39.html"] == ["dropped"]
 
     async def test_observe_mode_changes_nothing(self, tmp_path):
         sites = site("http://a.example", "w"), site("http://b.example", "w")
@@ -148,14 +150,31 @@ class TestCopies:
         assert result.stats["replica/sample/settled"] >= 15
         assert result.stats["replica/sample/false_drops"] == 0
 
-    async def test_the_sample_of_a_wrong_block_is_all_false_drops(self, tmp_path):
-        order(tmp_path, "b.example", "a.example")
-        settings = ONE | {"REPLICA_EXPLORE": 0.3, "JOBDIR": str(tmp_path)}
+    async def test_a_wrong_verdict_is_found_out_and_costs_no_page(self, tmp_path):
+        """Whatever led to it: the first things that it would save are fetched, and bring the others back."""
+        judged(tmp_path, "b.example", "a.example")
         kept, other = site("http://a.example", "w", 80), site("http://b.example", "v", 80)
         portal = {"http://portal.example/": html(text_of("portal"), other)}
+        settings = REPLICA | {"JOBDIR": str(tmp_path)}
         result = await crawl_sites(kept, portal, served={**kept, **other, **portal}, settings=settings)
-        assert result.stats["replica/sample/settled"] >= 10
-        assert result.stats["replica/sample/false_drop_rate"] == 1
+        assert result.stats["replica/host/withdrawn"] == 1
+        assert sorted(result.urls) == sorted({**kept, **other, **portal})
+        assert 3 <= result.stats["replica/sample/false_drops"] == result.stats["replica/sample/settled"]
+
+    async def test_what_a_person_blocked_is_not_asked_for(self, tmp_path):
+        order(tmp_path, "b.example", "a.example")
+        kept, other = site("http://a.example", "w", 80), site("http://b.example", "v", 80)
+        portal = {"http://portal.example/": html(text_of("portal"), other)}
+        settings = REPLICA | {"JOBDIR": str(tmp_path), "REPLICA_EXPLORE": 0.5}
+        result = await crawl_sites(kept, portal, served={**kept, **other, **portal}, settings=settings)
+        assert per_host(result)["b.example"] == 0
+
+
+def judged(job, copy, keeper):
+    """A job in which *copy* was found to be a copy of *keeper*."""
+    db = SqliteCrawlDB(Path(job), "topic")
+    db.verdicts.enter(Verdict(copy, keeper, "", "", 0.9, 8), 0.0, 4e9)
+    db.close()
 
 
 def order(job, host, keeper):
@@ -284,7 +303,7 @@ class TestPorts:
         replicas = Replicas(Config(), db, lambda: 0.0, NearDuplicates())
         for url in ("http://a.example:8080/x", "https://a.example/x", "http://b.example/x", "http://b.example:8080/x"):
             db.urls.discover([NewUrl(url, host_of(url), hash(url))])
-            replicas.known(url, host_of(url))
+            replicas.known(url, host_of(url), "")
         replicas.obey()
         block = replicas.block_of("http://b.example/x", "b.example")
         assert block is not None

@@ -25,6 +25,7 @@ from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
+from scrapy_replica.records import Verdict
 
 pytestmark = pytest.mark.asyncio
 
@@ -243,8 +244,11 @@ class TestPayloads:
                 yield {"url": response.url}
 
         Shares.seen = []
-        settings = ordered(tmp_path, "b.example", "a.example", "shares")
-        result = await crawl(Shares, lambda request: page(seed=request.url), {**settings, "REPLICA_EXPLORE": 0.5})
+        db = SqliteCrawlDB(tmp_path, "shares")
+        db.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 30), 0.0, 4e9)
+        db.close()
+        settings = {**REPLICA, "JOBDIR": str(tmp_path), "REPLICA_EXPLORE": 0.3}
+        result = await crawl(Shares, lambda request: page(seed=request.url[-1]), settings)
         asked = [item["url"] for item in result.items]
         sampled = {url for url in asked if "b.example" in url}
         assert 0 < len(sampled) < 20

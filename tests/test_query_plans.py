@@ -9,15 +9,15 @@ from functools import partial
 import pytest
 from crawldb_contract import url
 
-from scrapy_replica.crawldb.contract import Saved
+from scrapy_replica.crawldb.contract import Sample, Saved
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
 from scrapy_replica.crawldb.sqlite.visits import Visit
-from scrapy_replica.decision import Action, Decision, Reason
+from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Form, Link, Verdict
 
-SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "switched_off", "settled"}
+SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "switched_off"}
 """Partial indexes that hold little by what they are: a scan of one is a look-up."""
 
 ONCE = {
@@ -29,6 +29,14 @@ ONCE = {
     "SELECT work FROM work ORDER BY id",
     "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
     "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)",
+    (
+        "SELECT reason, outcome, SUM(weight), SUM(weight * weight), COUNT(*) FROM samples"
+        " WHERE reason IS NOT NULL AND outcome IS NOT NULL GROUP BY reason, outcome"
+    ),
+    (
+        "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images, proofs FROM rules"
+        " WHERE state = 'withdrawn' ORDER BY id"
+    ),
     (
         "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL FROM verdicts"
         " WHERE ended IS NULL ORDER BY id"
@@ -92,13 +100,13 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    urls, saved, pages, visits, ledger, verdicts, rules, forms, blocks = tables = [
+    urls, saved, pages, visits, ledger, samples, verdicts, rules, forms, blocks = tables = [
         Calls(getattr(db, name))
-        for name in ("urls", "saved", "pages", "visits", "ledger", "verdicts", "rules", "forms", "blocks")
+        for name in ("urls", "saved", "pages", "visits", "ledger", "samples", "verdicts", "rules", "forms", "blocks")
     ]
     with db.page():
         use_urls(urls, saved)
-    use_pages(pages, visits, ledger)
+    use_pages(pages, visits, ledger, samples)
     verdict = Verdict("a", "b", "", "", 0.9, 20)
     verdicts.enter(verdict, 1.0, 2.0)
     verdicts.end("c", "allowed")
@@ -111,7 +119,7 @@ def use(db, folder):
     rules.disabled()
     assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == len(list(rules.acting())) == 1
     assert rules.row(rules.last_id()).id == number
-    assert list(rules.wide()) == []
+    assert list(rules.wide()) == list(rules.withdrawn()) == []
     forms.enter("a", Form("http://a/f", "get", (), is_login=False))
     forms.of_host("a")
     forms.add_terms("a", ["x"])
@@ -133,6 +141,7 @@ def use_urls(urls, saved):
     keys = [urls.key_of(one) for one in ids]
     urls.find(keys)
     urls.url_of(ids[0])
+    urls.row(ids[0])
     urls.waiting_urls("a", 5)
     urls.set_host_ip("a", "10.0.0.1")
     urls.heads(3)
@@ -148,13 +157,16 @@ def use_urls(urls, saved):
     saved.restore_for(5, 10)
     saved.restore_of("rule 2", 10)
     saved.causes_of(5)
+    saved.save([Saved(ids[5], "host a", 5)])
+    saved.some_of("host a", 3)
+    saved.restore(ids[5])
     saved.begin_work("rule 1")
     saved.end_work("rule 1")
     saved.unfinished_work()
     urls.forget_waiting(b"live")
 
 
-def use_pages(pages, visits, ledger):
+def use_pages(pages, visits, ledger, samples):
     for url_id in (1, 2):
         pages.enter(Fetched(url_id, 1.0, 200, signature=b"s", simhash=5, words=9, novelty="novel", twin=1))
     pages.set_mark(1, b"mark", "{}")
@@ -170,6 +182,7 @@ def use_pages(pages, visits, ledger):
     pages.text_urls(5, pages.text_places(5, 3)[0].host_id, 3)
     pages.simhashes()
     pages.count(9)
+    pages.trace(1)
     visits.add(Visit("http://a/1", 0.5, {"x": 1}, [Link("http://a/2")]))
     assert len(list(visits.tail())) == 1
     assert not visits._wrapped.is_due
@@ -181,8 +194,10 @@ def use_pages(pages, visits, ledger):
     visits.clear()
     ledger.record(1, Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET), 1.0)
     ledger.knows(1, Reason.TRAP_BUDGET)
-    ledger.settle(1, "novel")
-    ledger.outcomes()
+    samples.enter([Sample(1, "rule 1", Reason.DUST_RULE, 5, "a", 1.0)])
+    assert len(samples.of_url(1)) == len(samples.of_cause("rule 1")) == len(samples.awaiting(5)) == 1
+    samples.settle(1, Outcome.SAME)
+    assert len(list(samples.settled())) == 1
 
 
 def plan(sqlite, sql, values):

@@ -1,85 +1,214 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_replica.urls.traps import TrapKind, Traps, path_pattern, shape
+from scrapy_replica.records import Link, Novelty, Page
+from scrapy_replica.urls.folding import Folding
+from scrapy_replica.urls.shapes import TrapKind, shape
+from scrapy_replica.urls.traps import Traps
 
 
-def fed(urls, was_novel=False, **options):
+def fed(urls, is_news=False, **options):
     traps = Traps(**options)
     for url in urls:
-        traps.observe(url, was_novel)
+        traps.observe(url, is_news)
     return traps
+
+
+def kind(traps, url):
+    trap = traps.trap(url)
+    return trap.kind if trap is not None else None
+
+
+MONTHS = [f"http://h/events/{year}-{month:02}" for year in (2024, 2025) for month in range(1, 13)]
+
+
+class TestShape:
+    @pytest.mark.parametrize(
+        ("url", "expected", "values"),
+        [
+            ("http://h/cal/2024/05/", TrapKind.CALENDAR, []),
+            ("http://h/cal/2024/5/17", TrapKind.CALENDAR, []),
+            ("http://h/cal/202405?view=list", TrapKind.CALENDAR, ["view=list"]),
+            ("http://h/cal/17.05.2024", TrapKind.CALENDAR, []),
+            ("http://h/cal/2024-W20", TrapKind.CALENDAR, []),
+            ("http://h/cal/2024/may", TrapKind.CALENDAR, ["may"]),
+            ("http://h/cal?year=2024&month=5&room=7", TrapKind.CALENDAR, ["room=7"]),
+            ("http://h/cal?y=2024&m=5", TrapKind.CALENDAR, []),
+            ("http://h/2024/05/12/what-came-of-it", TrapKind.CALENDAR, ["what-came-of-it"]),
+            ("http://h/list?colour=red&size=s", TrapKind.FACETS, ["colour=red", "size=s"]),
+            ("http://h/a/x/a/x", TrapKind.REPEATING_SEGMENTS, ["a", "x"]),
+            ("http://h/" + "/".join("abcdefghijkl"), TrapKind.GROWING_PATH, []),
+            ("http://h/wiki/a?rev=7", TrapKind.REVISIONS, []),
+        ],
+    )
+    def test_what_a_machine_makes(self, url, expected, values):
+        found = shape(url)
+        assert (found.kind, sorted(found.values)) == (expected, values)
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://h/wiki/Ada_Lovelace?section=7",
+            "http://h/album/2024/may.html",
+            "http://h/item/123456789",
+            "http://2024-05.h/x",
+            "http://h/list?m=5",
+            *("", "h", "http://", "http://h?", "http://h/?&&=", "http://h/#/a/a/a"),
+        ],
+    )
+    def test_what_has_none(self, url):
+        assert shape(url) is None
+
+    def test_one_calendar_is_one_place(self):
+        assert len({shape(url).place for url in MONTHS}) == 1
+        assert shape("http://h/rooms/7/2024-05").place != shape("http://h/rooms/8/2024-05").place
+
+    @given(st.text("ab12/-.?&=", max_size=30))
+    def test_any_url(self, rest):
+        found = shape(f"http://h/{rest}")
+        assert found is None or (found == shape(f"http://h/{rest}#top") and found.place)
 
 
 class TestTraps:
     @pytest.mark.parametrize(
-        ("urls", "kind"),
+        ("urls", "expected"),
         [
-            ([f"http://h/events/{y}-{m:02}" for y in range(2020, 2024) for m in range(1, 13)], TrapKind.CALENDAR),
-            ([f"http://h/a/b{'/x' + '/yz'.join(map(str, range(n)))}" for n in range(12, 40)], TrapKind.GROWING_PATH),
+            (MONTHS, TrapKind.CALENDAR),
+            ([f"http://h/a/b{'/x' + '/yz'.join(map(str, range(n)))}" for n in range(14, 40)], TrapKind.GROWING_PATH),
             ([f"http://h/a/b{'/a/b' * n}" for n in range(2, 30)], TrapKind.REPEATING_SEGMENTS),
-            ([f"http://h/shop?a={i}&b=1&c={i}&d=2" for i in range(20)], TrapKind.FACETS),
+            ([f"http://h/shop?a={i % 3}&b={i % 5}&c={i % 7}" for i in range(20)], TrapKind.FACETS),
         ],
     )
-    def test_no_news_and_the_shape_of_a_trap(self, urls, kind):
-        assert fed(urls).is_trap(urls[-1]) is kind
+    def test_no_news_and_the_shape_of_a_trap(self, urls, expected):
+        assert kind(fed(urls), urls[-1]) is expected
+
+    def test_what_is_new_in_the_url_is_fetched(self):
+        traps = fed([*MONTHS, *(f"http://h/list?a={i % 3}&b={i % 5}" for i in range(30))])
+        assert kind(traps, "http://h/events/2030-01") is TrapKind.CALENDAR
+        assert kind(traps, "http://h/events/2030-01/the-feast") is None
+        assert kind(traps, "http://h/list?a=2&b=2") is TrapKind.FACETS
+        assert kind(traps, "http://h/list?a=2&b=7") is None
+
+    def test_certain_after_twice_as_many(self):
+        assert fed(MONTHS[:9]).trap(MONTHS[0]) is None
+        assert not fed(MONTHS[:10]).trap(MONTHS[0]).is_certain
+        assert fed(MONTHS[:20]).trap(MONTHS[0]).is_certain
 
     def test_old_versions_are_no_news_and_counted_by_host(self):
         pages = [f"http://h/wiki/{page}?{view}" for page in "abc" for view in ("rev=7", "action=diff&version=2")]
-        traps = fed(pages, was_novel=True, patience=6)
-        assert traps.is_trap("http://h/wiki/d?do=revisions") is TrapKind.REVISIONS
-        assert traps.is_trap("http://h/wiki/d") is None
-        assert traps.is_trap("http://other/wiki/d?rev=3") is None
-        assert traps.is_trap("http://h/wiki/d?version=latest") is None
+        traps = fed(pages, is_news=True, patience=12)
+        assert traps.trap("http://h/wiki/d?do=revisions") == (TrapKind.REVISIONS, True)
+        assert traps.trap("http://h/wiki/d") is None
+        assert traps.trap("http://other/wiki/d?rev=3") is None
+        assert traps.trap("http://h/wiki/d?version=latest") is None
 
-    def test_a_calendar_with_news_is_none(self):
-        urls = [f"http://h/events/2024-{m:02}" for m in range(1, 13)]
-        assert fed(urls, was_novel=True).is_trap(urls[-1]) is None
+    @pytest.mark.parametrize("is_news", [True, None])
+    def test_a_calendar_with_news_is_none(self, is_news):
+        assert fed(MONTHS, is_news).trap(MONTHS[-1]) is None
 
-    def test_news_ends_the_wait(self):
-        urls = [f"http://h/list?o={i}" for i in range(100)]
-        traps = fed(urls)
-        assert traps.is_trap("http://h/list?o=7") is TrapKind.NO_NEWS
-        traps.observe("http://h/list?o=100", True)
-        assert traps.is_trap("http://h/list?o=7") is None
+    def test_news_ends_the_wait_and_makes_it_longer(self):
+        traps = fed(MONTHS[:15], True)
+        for url in MONTHS[:14]:
+            traps.observe(url, False)
+        assert traps.trap(MONTHS[-1]) is None
+        traps.observe(MONTHS[0], False)
+        assert traps.trap(MONTHS[-1]) is not None
+        traps.observe(MONTHS[0], True)
+        assert traps.trap(MONTHS[-1]) is None
 
-    def test_other_patterns_are_not_touched(self):
-        traps = fed([f"http://h/events/2024-{m:02}" for m in range(1, 13)] * 2)
-        assert traps.is_trap("http://h/news/2024-01") is None
-        assert traps.is_trap("http://other/events/2024-01") is None
+    def test_other_places_are_not_touched(self):
+        traps = fed(MONTHS)
+        assert traps.trap("http://h/news/2024-01") is None
+        assert traps.trap("http://other/events/2024-01") is None
 
     def test_memory_is_bounded(self):
-        assert len(fed((f"http://h{i}/a/b" for i in range(500)), max_patterns=100)) == 100
-
-    @pytest.mark.parametrize("url", ["", "h", "http://", "http://h?", "http://h/?&&=", "http://h/#/a/a/a"])
-    def test_odd_urls_are_no_traps(self, url):
-        assert fed([url]).is_trap(url) is None
-
-    def test_ordinary_url_has_no_shape(self):
-        assert shape("http://h/wiki/Ada_Lovelace?section=7") is None
+        assert len(fed((f"http://h/a{i}/2024-05" for i in range(500)), max_places=100)) == 100
 
     def test_patience_must_be_positive(self):
         with pytest.raises(ValueError, match="patience"):
             Traps(patience=0)
 
 
-def obvious_pattern(url):
-    base, _, query = url.partition("?")
-    _, _, host, *components = base.split("/")
-    parts = [host, *(re.sub(r"\d+", "0", component) for component in components[:2])]
-    if query:
-        arguments = query.partition("#")[0].split("&")
-        parts.append("?" + "&".join(sorted({argument.partition("=")[0] for argument in arguments})))
-    return "/".join(parts)
+LONG = "we are sorry that there is nothing to be found here any more " * 3
 
 
-class TestPattern:
-    @given(st.text("ab12/-.", max_size=12), st.text("ab1&=#?", max_size=12))
-    def test_says_what_the_obvious_one_says(self, path, query):
-        for url in (f"http://h1.org/{path}", f"http://h1.org/{path}?{query}"):
-            assert path_pattern(url) == obvious_pattern(url)
+def judged(traps, url, title="", text="", links=(), novelty=Novelty.NOVEL, is_news=True):
+    page = Page(url, "h", title, text=text, words=len(text.split()), links=tuple(Link(link) for link in links))
+    found = traps.is_news(page, novelty, is_news, 20)
+    traps.observe(url, found)
+    return found
+
+
+class TestNews:
+    def test_an_empty_calendar_has_none_after_its_first_page(self):
+        traps = Traps()
+        said = [("May 2024", "No events\n29 30 1 2 3 4 5 6 7 8 9"), ("June 2024", "No events\n1 2 3 4 5 6 7 8 9")]
+        found = [judged(traps, f"http://h/cal/2024/{n + 5}", *both, is_news=None) for n, both in enumerate(said)]
+        assert found == [None, False]
+
+    @pytest.mark.parametrize(
+        ("text", "links", "expected"),
+        [
+            ("No events", ["http://h/event/1"], True),
+            ("There will be a feast", [], True),
+            ("Feast", [], None),
+            ("No events\n17.5 degrees", [], None),
+            ("No events", ["http://h/cal/2024/07", "http://h/cal/2025/06"], False),
+        ],
+    )
+    def test_what_is_news_of_a_calendar(self, text, links, expected):
+        traps = Traps()
+        judged(traps, "http://h/cal/2024/05", "May", "No events", ["http://h/cal/2024/06"])
+        assert judged(traps, "http://h/cal/2024/06", "June 2024", text, links) is expected
+
+    def test_a_page_that_a_script_fills_tells_nothing(self):
+        traps = Traps()
+        found = [
+            judged(traps, f"http://h/cal/2024/{n:02}", "", "Switch on scripts", is_news=False) for n in range(1, 9)
+        ]
+        assert found == [True] + [None] * 7
+
+    def test_a_page_without_a_shape_is_what_it_was(self):
+        assert [judged(Traps(), "http://h/x", text="a", is_news=news) for news in (True, False, None)] == [
+            True,
+            False,
+            None,
+        ]
+
+    @pytest.mark.parametrize(
+        ("text", "is_trap"),
+        [
+            (lambda number: LONG, True),
+            (lambda number: f"{LONG} page {number}", True),
+            (lambda number: f"{LONG} {number * 7}", False),
+            (lambda number: "too short to tell", False),
+        ],
+    )
+    def test_without_a_shape_only_exact_repetition_is_a_trap(self, text, is_trap):
+        traps = Traps()
+        for number in range(100):
+            judged(traps, f"http://h/x/{number}", text=text(number), novelty=Novelty.NEAR_DUPLICATE, is_news=False)
+        assert kind(traps, "http://h/x/100") is (TrapKind.REPETITION if is_trap else None)
+        assert kind(traps, "http://h/y/100") is None
+        judged(traps, "http://h/x/100", text="something else", is_news=True)
+        assert kind(traps, "http://h/x/101") is None
+
+
+class TestFolding:
+    @given(st.text(max_size=40), st.text(max_size=60), st.booleans())
+    def test_any_page(self, path, text, is_date):
+        folding = Folding(f"http://h/{path}", text, text, is_date=is_date)
+        assert folding.signature() == Folding(f"http://h/{path}", text, text, is_date=is_date).signature()
+        assert len(list(folding.lines())) <= 2 * len(text) + 2
+
+    def test_what_is_left(self):
+        folding = Folding(
+            "http://h/cal/2024/12",
+            "December 2024",
+            "1 2 3 4 5\n12:30 Feast for 80\n11.12.2024\nJanuary 2025",
+            is_date=True,
+        )
+        assert list(folding.lines()) == [(("feast", "for"), ("80",))]

@@ -71,3 +71,14 @@ class TestRuleWatch:
     def test_limits_are_checked(self):
         with pytest.raises(ValueError, match="needed"):
             RuleWatch(DROP, needed=0)
+
+    def test_three_wrong_of_the_latest_ten_withdraw_however_often_it_was_right_before(self):
+        watch = RuleWatch(DROP)
+        for _ in range(500):
+            watch.record(PAIR, True)
+        for _ in range(2):
+            watch.record(PAIR, False)
+            watch.record(PAIR, True)
+        assert watch.may_act
+        watch.record(PAIR, False)
+        assert watch.is_withdrawn

@@ -27,6 +27,7 @@ COMMANDS = (
     ("hosts", "AllowCommand"),
     ("rules", "RulesCommand"),
     ("list_forms", "FormsCommand"),
+    ("salvage", "SalvageCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""

@@ -32,6 +32,7 @@ class CrawlCommand(Command):
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
         settings.setdict(POLITE, "command")
+        settings.set("REPLICA_PRIVATE_ADDRESSES", False, "command")
         apply_arguments(opts, settings)
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         run = Run(opts, settings)

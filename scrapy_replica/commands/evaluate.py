@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.commands import eval_crawl
 from scrapy_replica.commands.command import Command, print_figures
 from scrapy_replica.config import Config
 from scrapy_replica.records import Noise
@@ -34,6 +35,9 @@ class EvalCommand(Command):
             "--noise", choices=[n.value for n in Noise], default=Config.noise.value, help="see REPLICA_NOISE"
         )
         replicas.set_defaults(evaluate=replica_figures)
+        crawl = questions.add_parser("crawl", help="a whole crawl: WARC files of a closed web, and which pages are one")
+        eval_crawl.add_crawl_arguments(crawl)
+        crawl.set_defaults(evaluate=lambda opts: eval_crawl.crawl_figures(opts, opts.settings))
         dust = questions.add_parser("dust", help="DUST rules: a table like dust_urls.csv.gz")
         dust.add_argument("file", metavar="FILE")
         dust.add_argument("--combined", metavar="DIR", help="with the replica hosts of this folder as one collection")
@@ -52,10 +56,11 @@ class EvalCommand(Command):
         forms = questions.add_parser("forms", help="pages that forms returned: a folder with councils/<vendor>-<site>")
         forms.add_argument("folder", metavar="DIR")
         forms.set_defaults(evaluate=form_figures)
-        for question in (replicas, dust, visits, text, noise, forms):
+        for question in (replicas, crawl, dust, visits, text, noise, forms):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
-    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        opts.settings = settings
         try:
             figures: Mapping[str, Any] | str = opts.evaluate(opts)
         except ModuleNotFoundError as error:
@@ -67,7 +72,7 @@ class EvalCommand(Command):
             sys.stdout.write(figures + "\n")
             return 0
         numbers = {name: value for name, value in figures.items() if value == value}  # noqa: PLR0124 - NaN is no number
-        hidden = {"evaluate", "run", "command", "question", "json", "set", "loglevel", "logfile"}
+        hidden = {"evaluate", "run", "command", "question", "json", "set", "settings", "loglevel", "logfile"}
         inputs = {k: v for k, v in vars(opts).items() if k not in hidden and v is not None and v is not False}
         print_figures(numbers, inputs, as_json=opts.json)
         return 0

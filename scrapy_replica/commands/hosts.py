@@ -107,10 +107,11 @@ def verdicts_of(job: Reader) -> list[dict[str, Any]]:
             "score": round(verdict.score, 4),
             "by": "hand" if is_manual else "judge",
             "aligned_pages": verdict.n_aligned,
+            "pages": pages,
             "saved": saved,
             "evidence": dict(verdict.evidence),
         }
-        for verdict, _, is_manual, _, saved in job.verdicts()
+        for verdict, _, is_manual, _, saved, pages in job.verdicts()
     ]
 
 

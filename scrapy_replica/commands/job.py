@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from scrapy_replica.crawldb.reader import Orders, Reader
+from scrapy_replica.crawldb.reader import Orders, Reader, Salvaged
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.crawldb.sqlite.reader import open_orders, open_reader
+from scrapy_replica.crawldb.sqlite.salvage import salvage
 
 
 def database_path(job: str) -> Path:
@@ -35,3 +36,12 @@ def ordering(job: str) -> AbstractContextManager[Orders]:
     :raises ValueError: there is none, or it cannot be written.
     """
     return open_orders(database_path(job))
+
+
+def salvaging(job: str, folder: str) -> Salvaged:
+    """Read what can be read of the damaged job in the folder *job* into a new one in *folder*.
+
+    :raises ValueError: there is none, nothing can be read of it, or *folder* has a job.
+    :raises OSError: a file cannot be read or written.
+    """
+    return salvage(database_path(job), Path(folder))

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.http import Response
+from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.request import RequestFingerprinter
 
@@ -20,6 +22,7 @@ from scrapy_replica.components.extension import page_from_response
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.handler import rehearsal_settings, response_of
 from scrapy_replica.components.payloads import RequestPayloads
+from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -31,8 +34,11 @@ from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Sequence
 
     from scrapy.settings import Settings
+
+    from scrapy_replica.crawl import Observation
 
 
 class RehearseCommand(Command):
@@ -65,17 +71,46 @@ class RehearseCommand(Command):
 
 
 def novelty_figures(run: Run, settings: Settings, truth: Truth) -> dict[str, int | float]:
-    """Judge the pages of *run* in their order, as a crawl in ``observe`` mode does.
+    """Judge the pages of *run* in their order, outside of its measured time."""
+    counts, n_distinct = Counter[Novelty](), 0
+    for url, observation in judged(run.meter.urls, settings):
+        counts[observation.novelty] += 1
+        n_distinct += url in truth.relevant and observation.novelty is not Novelty.EXACT_DUPLICATE
+    return {
+        "relevant_distinct": n_distinct,
+        "novel": counts[Novelty.NOVEL],
+        "near_duplicates": counts[Novelty.NEAR_DUPLICATE],
+        "exact_duplicates": counts[Novelty.EXACT_DUPLICATE],
+    }
 
-    The same judgement for every crawl, whatever it knew while it ran, and outside of its measured time.
+
+def judged(urls: Sequence[str], settings: Settings) -> Iterator[tuple[str, Observation]]:
+    """Yield the archived pages of *urls* with what a crawl in ``observe`` mode learns from them, in this order.
+
+    The same judgement for every crawl, whatever it knew while it ran. It shows progress.
     """
     from tqdm import tqdm  # noqa: PLC0415 - part of the extra warc
 
     config = Config.from_settings(settings)
     archive = open_archive(settings.getlist("REPLICA_ARCHIVE"))
-    decompression = build_from_crawler(HttpCompressionMiddleware, run.crawler)
+    crawler = Crawler(TopicSpider, settings)
+    crawler.stats = MemoryStatsCollector(crawler)
+    decompression = build_from_crawler(HttpCompressionMiddleware, crawler)
+    crawl = observing_crawl(config)
+    for url in tqdm(urls, "judging", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False):
+        record = archive.get(url)
+        if record is not None:
+            request = Request(url)
+            response = decompression.process_response(request, response_of(record, request))
+            assert isinstance(response, Response)
+            yield url, crawl.observe(page_from_response(response, config), crawl.fetched(url), 0)
+    crawl.store.close()
+
+
+def observing_crawl(config: Config) -> Crawl:
+    """Return a crawl that looks at texts as *config* says, and does nothing else."""
     store, counts = SqliteCrawlDB(None), Counter[str]()
-    crawl = Crawl(
+    return Crawl(
         Config(
             mode=Mode.OBSERVE,
             strategy="breadth-first",
@@ -91,19 +126,3 @@ def novelty_figures(run: Run, settings: Settings, truth: Truth) -> dict[str, int
         payloads=RequestPayloads(is_stored=False, url_of=store.urls.url_of, counts=counts),
         counts=counts,
     )
-    n_distinct = 0
-    for url in tqdm(run.meter.urls, "judging", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False):
-        record = archive.get(url)
-        if record is not None:
-            request = Request(url)
-            response = decompression.process_response(request, response_of(record, request))
-            assert isinstance(response, Response)
-            observation = crawl.observe(page_from_response(response, config), crawl.fetched(url), 0)
-            n_distinct += url in truth.relevant and observation.novelty is not Novelty.EXACT_DUPLICATE
-    store.close()
-    return {
-        "relevant_distinct": n_distinct,
-        "novel": counts["page/novel"],
-        "near_duplicates": counts["page/near-duplicate"],
-        "exact_duplicates": counts["page/exact-duplicate"],
-    }

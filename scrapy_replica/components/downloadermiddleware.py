@@ -1,4 +1,4 @@
-"""The gate: what must not be fetched is stopped here, before it costs a robots.txt."""
+"""The gate, where what must not be fetched is stopped before it costs a robots.txt, and the border."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_replica.address import host_of
+from scrapy_replica.components.borders import Borders, PrivateAddressError
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import Action
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from typing_extensions import Self
 
 
@@ -51,7 +54,7 @@ class ReplicaDownloaderMiddleware:
         host = host_of(request.url)
         if flight.key is None:
             flight.key = extension.fingerprints.of_request(request)
-        decision = extension.crawl.policy.of_url(request.url, host, flight.key, leeway)
+        decision = extension.crawl.policy.decide(request.url, host, leeway, callback_of(request))
         if decision.action in {Action.DROP, Action.REWRITE}:
             extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
         elif decision.reason is not None:
@@ -70,3 +73,55 @@ class ReplicaDownloaderMiddleware:
         extension = self._crawler.get_extension(ReplicaExtension)
         if extension is not None:
             extension.flights.of(request).error = type(exception).__name__
+
+
+class BorderMiddleware:
+    """Refuses requests that leave the web: links, redirects and what is asked for on the way.
+
+    Nearer to the downloader than Scrapy's retries, so that what is refused is not tried again, and than its proxies.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    @property
+    def _extension(self) -> ReplicaExtension | None:
+        return self._crawler.get_extension(ReplicaExtension)
+
+    @property
+    def _borders(self) -> Borders | None:
+        return self._extension.borders if self._extension is not None else None
+
+    def process_request(self, request: Request) -> None:
+        borders = self._borders
+        if borders is None:
+            return
+        if (proxy := request.meta.get("proxy")) is not None:
+            borders.add_proxy(proxy)
+        if borders.refuses(request.url):
+            raise self._refusal(request)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        borders, ip = self._borders, response.ip_address
+        # The last line, for download handlers that resolve names in some other way. A proxy answers for all.
+        if borders is None or ip is None or request.meta.get("proxy"):
+            return response
+        if borders.is_refused_answer(request.url, ip):
+            raise self._refusal(request)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        borders = self._borders
+        if borders is not None and borders.was_refused(request.url):
+            raise self._refusal(request) from exception
+
+    def _refusal(self, request: Request) -> PrivateAddressError:
+        extension = self._extension
+        assert extension is not None
+        extension.flights.of(request).error = PrivateAddressError.__name__
+        extension.crawl.counts["border/refused"] += 1
+        return PrivateAddressError(f"{request.url} leaves the web; REPLICA_PRIVATE_ADDRESSES=True lets it be fetched")

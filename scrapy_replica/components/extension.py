@@ -18,6 +18,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
 from scrapy_replica.address import host_of
+from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
@@ -28,10 +29,9 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.numeric import wilson_interval
 from scrapy_replica.pages.hidden_web import hidden_web_text
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
-from scrapy_replica.records import Noise, Novelty, Page
+from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class ReplicaExtension:
         """Our scheduler is in use; it says so itself."""
         self.error: StoreError | None = None
         """Why the crawl database cannot be used any more."""
+        self.borders = None if self.config.private_addresses else Borders()
+        """What may not be fetched for where it lies."""
         self._sink: TextIO | None = None
         self._long_lived = LongLived()
         self._orders = create_looping_call(self._obey)
@@ -122,6 +124,10 @@ class ReplicaExtension:
         self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
         self._orders.start(ORDERS_SECONDS, now=False)
         self._long_lived.spare()
+        if self.borders is not None:
+            # A crawl that goes on may take links before the seeds come by once more.
+            examples = self._examples.topic.urls if self._examples is not None else ()
+            self.borders.open([*getattr(self._crawler.spider, "start_urls", ()), *examples])
         relevance = self.crawl.guide.relevance
         # A crawl that was stopped in its warm-up needs the examples at the end of it.
         if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_warming_up):
@@ -147,6 +153,8 @@ class ReplicaExtension:
     def spider_closed(self) -> None:
         if self._orders.running:
             self._orders.stop()
+        if self.borders is not None:
+            self.borders.close()
         try:
             if self.error is None:
                 self.flush()
@@ -246,15 +254,17 @@ class ReplicaExtension:
         self._flush_false_drops()
 
     def _flush_false_drops(self) -> None:
-        outcomes = self.crawl.store.ledger.outcomes()
-        false = outcomes.get(Novelty.NOVEL.value, 0)
-        settled = sum(outcomes.get(n.value, 0) for n in Novelty if n is not Novelty.UNKNOWN)
-        if settled:
-            low, high = wilson_interval(false, settled)
-            stats: Any = self._crawler.stats
-            stats.set_value("replica/sample/settled", settled)
-            stats.set_value("replica/sample/false_drops", false)
-            stats.set_value("replica/sample/false_drop_rate", round(false / settled, 5))
+        stats: Any = self._crawler.stats
+        trials = self.crawl.trials
+        for reason in trials.reasons:
+            if (found := trials.rate(reason)) is not None:
+                stats.set_value(f"replica/sample/false_drop_rate/{reason.value}", round(found[0], 5))
+        found = trials.rate()
+        if found is not None:
+            rate, low, high = found
+            stats.set_value("replica/sample/settled", trials.n_settled)
+            stats.set_value("replica/sample/false_drops", trials.n_false)
+            stats.set_value("replica/sample/false_drop_rate", round(rate, 5))
             stats.set_value("replica/sample/false_drop_rate_low", round(low, 5))
             stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
 

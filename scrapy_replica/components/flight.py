@@ -40,8 +40,12 @@ class Flight:
     """When the delay of that slot ends, until the request comes to the downloader: a cached one never does."""
     status: int | None = None
     """HTTP status of its response."""
+    location: str | None = None
+    """URL that its response redirects to."""
     error: str | None = None
     """Name of the exception that it ended with."""
+    asks_more: bool = False
+    """The callback that got its page asked for a URL that is new and does not stand on the page."""
     is_observed: bool = False
     """Its response became a page, or was found to be none."""
 

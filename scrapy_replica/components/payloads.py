@@ -14,7 +14,7 @@ from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from scrapy import Spider
 
@@ -143,8 +143,7 @@ class RequestPayloads:
         if payload.startswith(LIVE):
             request = self._live.pop(payload)
             return request if request.url == taken.url else request.replace(url=taken.url)
-        # Pickled by this crawl, as in Scrapy's own queues.
-        fields = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
+        fields = _fields_in(payload)
         fields["meta"] = {**fields.get("meta", {}), **meta}
         fields["headers"] = {name: _bytes(texts) for name, texts in fields.get("headers", {}).items()}
         if fields.pop(REFERER, None) and taken.parent is not None:
@@ -163,15 +162,44 @@ class RequestPayloads:
             request = self._live[payload] = self._live[payload].copy()
             request.headers.pop("Referer", None)
             return payload
-        is_json = payload.startswith(b"{")
-        fields = json.loads(payload) if is_json else pickle.loads(payload)  # noqa: S301 - as in load
+        fields = _fields_in(payload)
         fields.pop(REFERER, None)
         fields.get("headers", {}).pop("Referer", None)
-        return json.dumps(fields, separators=(",", ":")).encode() if is_json else pickle.dumps(fields, protocol=4)
+        return (
+            json.dumps(fields, separators=(",", ":")).encode()
+            if payload.startswith(b"{")
+            else pickle.dumps(fields, protocol=4)
+        )
+
+    def callback(self, payload: bytes | None) -> str:
+        if payload is None:
+            return ""
+        if payload.startswith(LIVE):
+            return callback_of(self._live[payload])
+        fields = _fields_in(payload)
+        return _callback_name(fields.get("callback", ""), fields.get("meta", {}))
 
     def forget(self, payload: bytes | None) -> None:
         if payload is not None:
             self._live.pop(payload, None)
+
+
+def _fields_in(payload: bytes) -> dict[str, Any]:
+    # Pickled by this crawl, as in Scrapy's own queues.
+    fields: dict[str, Any] = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
+    return fields
+
+
+def callback_of(request: Request) -> str:
+    """Return the name of the callback of *request*, empty for the spider's ``parse``; of a ``CrawlSpider`` its rule."""
+    callback = request.callback
+    name = "" if callback is None else getattr(callback, "__name__", type(callback).__name__)
+    return _callback_name(name, request.meta)
+
+
+def _callback_name(name: str, meta: Mapping[str, Any]) -> str:
+    rule = meta.get("rule")
+    return f"{'' if name == 'parse' else name}{'' if rule is None else f' {rule}'}"
 
 
 def is_json(value: object) -> bool:

@@ -14,7 +14,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy_replica.address import host_of, hostname_of
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
-from scrapy_replica.components.payloads import LIVE
+from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
 
@@ -88,7 +88,7 @@ class ReplicaScheduler(BaseScheduler):
             self._extension.stop(error)
 
     def has_pending_requests(self) -> bool:
-        return self._extension.error is None and self._crawl.is_pending
+        return self._extension.error is None and self._crawl.has_more()
 
     # In
 
@@ -111,7 +111,7 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.fingerprints.is_told_by_more(request, flight.key):
             # What is fetched in place of a URL is known by its URL alone: several requests would become one.
             leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
-        decision = flight.decision or self._crawl.policy.of_url(request.url, host, flight.key, leeway)
+        decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway, callback_of(request))
         # Not needed any more: where the request itself is kept, so would be the page.
         found_on, flight.found_on = flight.found_on, None
         new = NewUrl(
@@ -217,7 +217,9 @@ class ReplicaScheduler(BaseScheduler):
             self._schedule()
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
-        self._extension.flights.of(request).status = response.status
+        flight = self._extension.flights.of(request)
+        flight.status = response.status
+        flight.location = _location_of(response)
 
     def _acknowledge(self) -> None:
         """Finish the leases that the engine is through with."""
@@ -232,9 +234,21 @@ class ReplicaScheduler(BaseScheduler):
             flight = self._extension.flights.of(request)
             assert flight.url_id is not None
             if not flight.is_observed:
-                self._crawl.failed(flight.url_id, flight.status, flight.error, request.meta.get("redirect_urls", ()))
+                via = request.meta.get("redirect_urls", ())
+                self._crawl.failed(flight.url_id, flight.status, flight.error, via, flight.location)
             self._urls.finish([flight.url_id])
         self._crawl.store.commit()
+
+
+def _location_of(response: Response) -> str | None:
+    """Return the URL that *response* redirects to; ``None`` if to none."""
+    location = response.headers.get("Location")
+    if location is None or not 300 <= response.status < 400:
+        return None
+    try:
+        return response.urljoin(location.decode("latin-1"))
+    except ValueError:
+        return None
 
 
 def _slot_of(request: Request) -> str | None:

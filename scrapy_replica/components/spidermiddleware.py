@@ -12,6 +12,8 @@ from scrapy import Request
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension, page_of
 from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.payloads import callback_of
+from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import FETCH, Action
 from scrapy_replica.records import Link
@@ -60,6 +62,8 @@ class ReplicaSpiderMiddleware:
         async for output in start:
             if isinstance(output, Request):
                 self._extension.flights.of(output).is_start = True
+                if self._extension.borders is not None:
+                    self._extension.borders.add_seed(output.url)
             yield output
 
     # Pages
@@ -96,23 +100,26 @@ class ReplicaSpiderMiddleware:
                 yield output
             return
         outputs = _Outputs(result)
+        assert response.request is not None
         try:
             while not outputs.is_at_end:
-                for output in self._judged(observation, outputs.ready()):
+                for output in self._judged(observation, response.request, outputs.ready()):
                     yield output
                 await outputs.more()
         finally:
-            self._end(observation)
+            self._end(observation, response.request)
 
-    def _judged(self, observation: Observation, outputs: list[Any]) -> Iterator[Any]:
+    def _judged(self, observation: Observation, asked_by: Request, outputs: list[Any]) -> Iterator[Any]:
         requests = [output for output in outputs if isinstance(output, Request)]
-        left_out = self._judge(observation, requests) if requests else ()
+        left_out = self._judge(observation, asked_by, requests) if requests else ()
         return (output for output in outputs if id(output) not in left_out)
 
-    def _judge(self, observation: Observation, requests: list[Request]) -> set[int]:
+    def _judge(self, observation: Observation, asked_by: Request, requests: list[Request]) -> set[int]:
         """Score and decide about *requests*; return the ids of those that nothing would come of."""
         extension = self._extension
         try:
+            flight = extension.flights.of(asked_by)
+            flight.asks_more = flight.asks_more or self._asks_more(observation, requests)
             return self._weigh(observation, requests)
         except StoreError as error:
             extension.stop(error)
@@ -136,14 +143,30 @@ class ReplicaSpiderMiddleware:
             if leeway is Leeway.EXEMPT:
                 continue
             host, flight.key = host_of(request.url), self._extension.fingerprints.of_request(request)
+            callback = callback_of(request)
             if leeway < Leeway.AS_ASKED and request.url in own:
-                flight.decision = crawl.policy.of_link(observation, request.url, host, flight.key, leeway)
+                flight.decision = crawl.policy.decide_link(observation, request.url, host, leeway, callback)
             else:
-                flight.decision = crawl.policy.of_url(request.url, host, flight.key, leeway)
+                flight.decision = crawl.policy.decide(request.url, host, leeway, callback)
             new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))
         return left_out
+
+    def _asks_more(self, observation: Observation, requests: list[Request]) -> bool:
+        """Tell whether one of *requests* is new, and for a URL that does not stand on the page.
+
+        What was found on the page itself is new: it may be here for the second time, because the crawl was killed.
+        """
+        page, fingerprints = observation.page, self._extension.fingerprints
+        links = {link.url for link in page.links}
+        made_up = [request for request in requests if request.url not in links]
+        if not made_up:
+            return False
+        forms = {page.url, *map(form_of, links), form_of(page.url)}
+        keys = {fingerprints.of_request(request) for request in made_up if form_of(request.url) not in forms}
+        known = self._extension.crawl.store.urls.find(keys) if keys else {}
+        return any(key not in known or known[key].parent == observation.url_id for key in keys)
 
     def _is_seen(self, request: Request, score: float) -> bool:
         extension = self._extension
@@ -167,11 +190,20 @@ class ReplicaSpiderMiddleware:
             crawl.decided(request.url, decision)
         return True
 
-    def _end(self, observation: Observation) -> None:
+    def _end(self, observation: Observation, request: Request) -> None:
+        extension = self._extension
+        if extension.error is not None:
+            return
         try:
-            self._extension.crawl.end(observation)
+            extension.crawl.end(observation, callback_of(request), asks_more=extension.flights.of(request).asks_more)
+            # The next page may be under way already, and whoever wants to give an order waits for this.
+            extension.crawl.store.commit()
         except StoreError as error:
-            self._extension.stop(error)
+            extension.stop(error)
+        except Exception:
+            logger.exception("Cannot learn from what was asked for because of %s", observation.page.url)
+            extension.crawl.counts["page/error"] += 1
+            extension.crawl.forget(observation.page.host)
 
 
 class _Outputs:

@@ -7,16 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scrapy_replica.address import host_of
+from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
-from scrapy_replica.crawl.hosts.samples import Samples
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.policy import ONLY
+from scrapy_replica.crawl.samples import Samples
+from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
 from scrapy_replica.crawldb.pages import MISSING
-from scrapy_replica.decision import Action, Decision, Reason
+from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty, Verdict
+from scrapy_replica.sites.alignment import normal_path
+from scrapy_replica.sites.evidence import path_of
+
+HOST, RULE = "host ", "rule "
+"""Begin the causes that are verdicts and rules."""
 
 SLICE = 100
 """URLs that come back in one turn: 3 ms."""
@@ -45,11 +53,14 @@ class Consequences:
         intake: Intake,
         replicas: Replicas,
         dust: Dust,
+        trials: Trials,
         samples: Samples,
+        fallback: Fallback,
         counts: Counter[str],
     ) -> None:
         self._store, self._intake, self._counts = store, intake, counts
-        self._replicas, self._dust, self._samples = replicas, dust, samples
+        self._replicas, self._dust = replicas, dust
+        self._trials, self._samples, self._fallback = trials, samples, fallback
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._work = {work: _Work(Reason.REPLICA_HOST, {}) for work in store.saved.unfinished_work()}
@@ -57,16 +68,13 @@ class Consequences:
     def of_page(self, observation: Observation) -> None:
         """Carry out what the page brought to light, and settle what it is a sample of."""
         self._of_hosts(observation)
-        if self._of_rules(observation):
-            return  # the pair tells, not the page alone
-        settled, withdrawn = self._samples.fetched(observation.page, observation.url_id, observation.novelty)
-        self._counts["sample/fetched"] += settled
-        self._take_back(withdrawn)
+        self._end(self._fallback.fetched(observation))
+        self._end(self._samples.fetched(observation.page, observation.url_id))
+        self._of_target(observation)
 
     def _of_hosts(self, observation: Observation) -> None:
         findings, probes = self._replicas.observe(observation.page, observation.url_id)
         self._counts["host/blocked"] += len(findings.verdicts)
-        self._take_back(findings.withdrawn)
         self._counts["host/conflicts"] += len(findings.conflicts)
         for probe in probes:
             self._counts["host/probes"] += self._ask(probe, observation)
@@ -78,12 +86,39 @@ class Consequences:
             probe.url, probe.host, URGENT, depth=observation.depth + 1, parent=observation.url_id
         )
 
-    def _of_rules(self, observation: Observation) -> bool:
-        """Return whether the page is one that a DUST rule would have saved."""
-        findings = self._dust.observe(observation.page, observation.url_id, observation.twin)
-        for url_id, is_same in findings.settled:
-            outcome = Novelty.EXACT_DUPLICATE if is_same else Novelty.NOVEL
-            self._counts["sample/fetched"] += self._store.ledger.settle(url_id, outcome.value)
+    def _of_target(self, observation: Observation) -> None:
+        """Look whether the page can stand for what was saved in its favour.
+
+        A page of a kept host that says nothing, or what another one of its host says, may be an answer to whatever is
+        asked: its copies are asked for it.
+        """
+        key = self._store.urls.key_of(observation.url_id)
+        causes = self._store.saved.causes_of(key) if key is not None else []
+        self._tried(causes, is_kept=True)
+        twin = observation.twin
+        is_own = twin is None or twin.host == observation.page.host
+        if observation.novelty not in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} or not is_own:
+            return
+        if any(cause.startswith(HOST) for cause in causes):
+            self._bring_back(f"for {key}", Reason.REPLICA_HOST, {"repeats": twin.url if twin is not None else None})
+        else:
+            self._fallback.ask(observation.url_id)
+
+    def _tried(self, causes: Sequence[str], *, is_kept: bool) -> None:
+        for cause in causes:
+            if cause.startswith(ONLY):
+                self._replicas.tried(cause.removeprefix(ONLY), is_kept=is_kept)
+
+    def of_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
+        """Carry out what the page says of rules, now that it is known what *callback* asked for because of it."""
+        findings = self._dust.observe(
+            observation.page, observation.url_id, observation.twin, callback, asks_more=asks_more
+        )
+        for settled in findings.settled:
+            self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
+        for watched in findings.doubted:
+            # What it saved is asked about anew: where it was wrong the rule does not act any more.
+            self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("doubted", watched))
         for watched in findings.ended:
             self._withdraw(watched)
         self._counts["dust/begun"] += len(set(findings.begun))
@@ -91,41 +126,59 @@ class Consequences:
             probe = ProbeUrl(form, host_of(form), is_known=True)
             is_asked = self._ask(probe, observation) or self._ask(probe._replace(is_known=False), observation)
             self._counts["dust/probes"] += is_asked
-        return findings.is_saved
 
-    def of_failure(self, url_id: int, status: int | None) -> None:
-        """Take note that a URL brought no page: what was saved in its favour comes back if there is none."""
-        self._take_back(self._samples.failed(url_id))
-        if status is not None and status < MISSING:
+    def of_failure(self, url_id: int, status: int | None, location: str | None = None) -> None:
+        """Take note that a URL brought no page: what was saved in its favour comes back.
+
+        A redirect to another path is no page either: sites lead whatever they do not have to their front page.
+        """
+        url, key = self._store.urls.url_of(url_id), self._store.urls.key_of(url_id)
+        if location is not None and normal_path(path_of(location)) == normal_path(path_of(url)):
             return
-        key = self._store.urls.key_of(url_id)
         causes = self._store.saved.causes_of(key) if key is not None else []
-        url = self._store.urls.url_of(url_id)
-        self._dust.gone(url, [int(cause.removeprefix("rule ")) for cause in causes if cause.startswith("rule ")])
+        self._tried(causes, is_kept=False)
+        self._fallback.failed(url_id)
+        if status is None or status >= MISSING:
+            self._end(self._samples.failed(url_id))
+            self._dust.gone(url, [int(cause.removeprefix(RULE)) for cause in causes if cause.startswith(RULE)])
         if causes:
-            self._bring_back(f"for {key}", Reason.DUST_RULE, {"gone": url})
+            is_host = any(cause.startswith(HOST) for cause in causes)
+            reason = Reason.REPLICA_HOST if is_host else Reason.DUST_RULE
+            self._bring_back(f"for {key}", reason, {"gone": url})
+        else:
+            self._fallback.ask(url_id)
 
     # What comes back
 
-    def _take_back(self, verdicts: Sequence[Verdict]) -> None:
-        for verdict in verdicts:
+    def _end(self, causes: Sequence[str]) -> None:
+        """Carry out that samples ended *causes*; rules end by their own record."""
+        for cause in causes:
+            if cause.startswith(HOST):
+                self._take_back(self._replicas.withdraw(cause))
+            elif not cause.startswith(RULE):
+                reason = Reason.REPLICA_HOST if cause.startswith(ONLY) else Reason(cause.partition(" ")[0])
+                self._counts[f"sample/ended/{reason.value}"] += 1
+                self._bring_back(f"of {cause}", reason, {"ended": cause})
+
+    def _take_back(self, verdict: Verdict | None) -> None:
+        if verdict is not None:
             self._counts["host/withdrawn"] += 1
-            self._bring_back(f"of host {verdict.copy}", Reason.REPLICA_HOST, {"withdrawn": verdict.copy})
+            self._bring_back(f"of {verdict.cause}", Reason.REPLICA_HOST, {"withdrawn": verdict.copy})
 
     def _withdraw(self, watched: WatchedRule) -> None:
         self._counts["dust/withdrawn"] += 1
-        record = watched.watch
-        evidence = {
-            "withdrawn": watched.id,
-            "pairs": record.right + record.wrong,
-            "wrong": record.wrong,
-            "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
-        }
-        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, evidence)
+        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("withdrawn", watched))
 
     def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
         self._store.saved.begin_work(work)
         self._work[work] = _Work(reason, evidence)
+
+    def audit(self) -> bool:
+        """Ask for some of what every verdict saved, when there is nothing else to fetch; tell whether any was found.
+
+        A kept host may have stopped being the same site after the last sample was drawn.
+        """
+        return sum(self._samples.audit(verdict) for verdict in self._replicas.holding()) > 0
 
     @property
     def has_work(self) -> bool:
@@ -158,8 +211,18 @@ class Consequences:
 
     def obey(self) -> None:
         """Carry out what a person told the crawl through its database, and let old verdicts end."""
-        for host in self._replicas.obey():
-            self._bring_back(f"of host {host}", Reason.REPLICA_HOST, {"freed": host})
+        for verdict in self._replicas.obey():
+            self._bring_back(f"of {verdict.cause}", Reason.REPLICA_HOST, {"freed": verdict.copy})
         for watched in self._dust.obey():
             self._withdraw(watched)
         self._store.commit()
+
+
+def _evidence(what: str, watched: WatchedRule) -> dict[str, object]:
+    record = watched.watch
+    return {
+        what: watched.id,
+        "pairs": record.right + record.wrong,
+        "wrong": record.wrong,
+        "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
+    }

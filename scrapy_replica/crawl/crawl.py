@@ -10,8 +10,8 @@ from typing import TextIO
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.consequences import Consequences
+from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.hosts.samples import Samples
 from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.heads import Heads
@@ -21,6 +21,8 @@ from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.samples import Samples
+from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
@@ -65,10 +67,21 @@ class Crawl:
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
         self._guard = Guard(config, store.pages)
-        self.policy = Policy(config, aliases, self.replicas, self.dust, self._guard, self._is_known, self._is_missing)
+        self.trials = Trials(store.samples, config.explore, config.seed, key)
+        self.policy = Policy(
+            config,
+            aliases,
+            self.replicas,
+            self.dust,
+            self._guard,
+            self.trials,
+            is_known=self._is_known,
+            is_missing=self._is_missing,
+        )
         self.intake = Intake(
             store,
             self.policy,
+            self.trials,
             payloads,
             key=key,
             now=now,
@@ -76,8 +89,11 @@ class Crawl:
             on_new=self.replicas.known,
             sink=sink,
         )
-        samples = Samples(self.replicas, store, key)
-        self.consequences = Consequences(store, self.intake, self.replicas, self.dust, samples, self.counts)
+        samples = Samples(self.trials, self.replicas, store, key)
+        fallback = Fallback(store, self.intake, self.replicas, self.trials)
+        self.consequences = Consequences(
+            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.counts
+        )
         self._seen = Seen()
         self._heads = Heads(store, self.guide, self._seen)
         self._pages = store.pages.count(config.warmup_pages)
@@ -94,7 +110,11 @@ class Crawl:
     def _is_missing(self, url: str) -> bool:
         key = self.intake.key(url)
         known = self.store.urls.find([key]).get(key)
-        return known is not None and known.state is not State.WAITING and self.store.pages.has_failed(known.id)
+        if known is None or known.state is State.WAITING:
+            return False
+        # What is done and brought no page of its own led elsewhere.
+        is_done = known.state is State.DONE
+        return self.store.pages.has_failed(known.id) or (is_done and not self.store.pages.has_page(known.id))
 
     # Pages
 
@@ -104,7 +124,8 @@ class Crawl:
             self._end_warmup()
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
-        is_new, is_news = not self.store.pages.has_page(url_id), self._duplicates.is_news(page, novelty)
+        is_new = not self.store.pages.has_page(url_id)
+        is_news = self._guard.is_news(page, novelty, self._duplicates.is_news(page, novelty))
         self.store.pages.enter(
             Fetched(
                 url_id,
@@ -163,10 +184,17 @@ class Crawl:
         """Return the id of *url*, which is not to be given out."""
         return self.store.urls.discover([NewUrl(url, host_of(url), self.intake.key(url), is_dropped=True)])[0][0]
 
-    def failed(self, url_id: int, status: int | None, error: str | None, via: Sequence[str] = ()) -> None:
+    def failed(
+        self,
+        url_id: int,
+        status: int | None,
+        error: str | None,
+        via: Sequence[str] = (),
+        location: str | None = None,
+    ) -> None:
         """Take note that a fetch brought no page: another status, another type, or no response.
 
-        *via* are the URLs that redirected to it, at which there is no page either.
+        *via* are the URLs that redirected to it, at which there is no page either; *location* is where it redirects to.
         """
         if is_absent(status):
             self.replicas.missing(self.store.urls.url_of(url_id))
@@ -174,8 +202,7 @@ class Crawl:
         for failed_id in (url_id, *(known.id for known in found.values())):
             if not self.store.pages.has_page(failed_id):
                 self.store.pages.enter(Fetched(failed_id, self._now(), status, error))
-                self.store.ledger.settle(failed_id, "failed")
-                self.consequences.of_failure(failed_id, status)
+                self.consequences.of_failure(failed_id, status, location)
         self.counts["page/failed" if status is None else "page/other"] += 1
 
     # Links
@@ -202,10 +229,16 @@ class Crawl:
             self.store.urls.rescore({self.intake.key(url): score for url, score in scores.items()})
             self._seen.update(scores)
 
-    def end(self, observation: Observation) -> None:
-        """Take note that no more links of the page will come; one that had none is shown to the strategy now."""
+    def end(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
+        """Take note that the spider's *callback* is through with the page.
+
+        A page that had no links is shown to the strategy now. *asks_more*: the callback asked for a URL that is new and
+        does not stand on the page.
+        """
         if observation.url_id in self._unshown:
             self.scores(observation, ())
+        with self.store.page():
+            self.consequences.of_callback(observation, callback, asks_more=asks_more)
 
     def follow(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter the *links* of the page just observed into the frontier."""
@@ -220,7 +253,7 @@ class Crawl:
     def _link(self, observation: Observation, url: str, score: float) -> tuple[NewUrl, Decision]:
         host, key = host_of(url), self.intake.key(url)
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
-        return new, self.policy.of_link(observation, url, host, key, Leeway.MOVE)
+        return new, self.policy.decide_link(observation, url, host, Leeway.MOVE, callback="")
 
     def is_seen(self, url: str, score: float) -> bool:
         """Tell whether *url* was entered a short while ago with as good a score, so that nothing would come of it."""
@@ -252,7 +285,6 @@ class Crawl:
         self.is_behind = True
         return None
 
-    @property
-    def is_pending(self) -> bool:
-        """Whether there is anything to fetch, now or later."""
-        return self.store.urls.waiting > 0 or self.consequences.has_work
+    def has_more(self) -> bool:
+        """Tell whether there is anything to fetch, now or later; to be asked when nothing is on its way any more."""
+        return self.store.urls.waiting > 0 or self.consequences.has_work or self.consequences.audit()

@@ -10,7 +10,8 @@ from typing import NamedTuple, Protocol, TextIO
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.crawl.policy import Policy
-from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Saved, StoreError, Waiting
+from scrapy_replica.crawl.trials import Trials
+from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Saved, StoreError, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
 
 MAX_REWRITES = 5
@@ -26,6 +27,9 @@ class Payloads(Protocol):
     def elsewhere(self, payload: bytes | None) -> bytes | None:
         """Return *payload* without what another host must not hear: the page that the URL was found on."""
 
+    def callback(self, payload: bytes | None) -> str:
+        """Return the name of the callback that is to get the page, empty for the spider's ``parse``."""
+
     def forget(self, payload: bytes | None) -> None:
         """Take note that no row holds *payload*."""
 
@@ -35,6 +39,8 @@ class Row(NamedTuple):
 
     new: NewUrl
     decision: Decision
+    is_moved: bool = False
+    """It stands in the place of the URL that was asked for."""
 
     @property
     def needs_control(self) -> bool:
@@ -48,7 +54,8 @@ class Intake:
     :param key: URL -> 64 bits of its request fingerprint, signed.
     :param now: seconds since the epoch.
     :param counts: statistics, as ``area/what``.
-    :param on_new: told URL and host of every URL that waits and was not known.
+    :param on_new: told URL, host and callback of every URL that waits and was not known; no callback where the URL
+        stands in the place of another one, whose callback it is.
     :param sink: where decisions are written as lines of JSON, besides the ledger of the store.
     """
 
@@ -56,15 +63,16 @@ class Intake:
         self,
         store: CrawlDB,
         policy: Policy,
+        trials: Trials,
         payloads: Payloads,
         *,
         key: Callable[[str], int],
         now: Callable[[], float],
         counts: Counter[str],
-        on_new: Callable[[str, str], None],
+        on_new: Callable[[str, str, str | None], None],
         sink: TextIO | None = None,
     ) -> None:
-        self._store, self._policy, self._payloads = store, policy, payloads
+        self._store, self._policy, self._trials, self._payloads = store, policy, trials, payloads
         self.key, self._now, self._counts, self._sink = key, now, counts, sink
         self._on_new = on_new
 
@@ -93,14 +101,18 @@ class Intake:
             dropped = new._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
             rows.append(Row(dropped, decision))
             new = self._moved(new, decision.url)
-            decision = self._policy.of_url(new.url, new.host, new.key, new.leeway)
+            decision = self._again_of(new)
         else:
             decision = FETCH
         if decision.action is Action.DROP:
             new = new._replace(is_dropped=True)
         elif decision.action is Action.DEMOTE:
             new = new._replace(is_demoted=True)
-        return [*rows, Row(new, decision)]
+        return [*rows, Row(new, decision, is_moved=bool(rows))]
+
+    def _again_of(self, url: NewUrl | Waiting) -> Decision:
+        callback = self._payloads.callback(url.payload)
+        return self._policy.decide(url.url, url.host, url.leeway, callback)
 
     def _moved(self, new: NewUrl, url: str) -> NewUrl:
         host = host_of(url)
@@ -111,12 +123,12 @@ class Intake:
         """Return the row of the page that a sample is held against."""
         assert row.decision.url is not None
         new = row.new._replace(payload=self._payloads.again(row.new.payload))
-        return Row(self._moved(new, row.decision.url), FETCH)
+        return Row(self._moved(new, row.decision.url), FETCH, is_moved=True)
 
     def in_place_of(self, url: str) -> str:
         """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
         for _ in range(MAX_REWRITES):
-            decision = self._policy.of_url(url, host_of(url), self.key(url))
+            decision = self._policy.of_url(url, host_of(url))
             other = decision.url or decision.target
             if other is None or decision.action not in {Action.REWRITE, Action.DROP}:
                 break
@@ -132,11 +144,14 @@ class Intake:
             return
         self._counts[_COUNTED[what]] += 1
         if what is Found.NEW:
-            self._on_new(row.new.url, row.new.host)
+            callback = None if row.is_moved else self._payloads.callback(row.new.payload)
+            self._on_new(row.new.url, row.new.host, callback)
 
     def again(self, taken: Waiting) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
-        decision = self._policy.of_url(taken.url, taken.host, taken.key, taken.leeway)
+        if self._trials.is_sample(taken.id):
+            return True
+        decision = self._again_of(taken)
         if decision.reason is None or (decision.action is Action.DEMOTE and taken.is_demoted):
             return True
         if decision.action is not Action.FETCH or not self._store.ledger.knows(taken.id, decision.reason):
@@ -163,14 +178,29 @@ class Intake:
             leeway=taken.leeway,
         )
         new = self._moved(new, url)
-        self.enter([(new, self._policy.of_url(new.url, new.host, new.key, new.leeway))])
+        self.enter([(new, self._again_of(new))])
 
     def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
         """Enter a URL that is to decide something, unless there is anything against it."""
-        key = self.key(url)
-        if self._policy.of_url(url, host, key) is not FETCH:
+        if self._policy.of_url(url, host) is not FETCH:
             return False
-        return self.enter([(NewUrl(url, host, key, score, depth=depth, parent=parent), FETCH)])[0]
+        return self.enter([(NewUrl(url, host, self.key(url), score, depth=depth, parent=parent), FETCH)])[0]
+
+    def ask_elsewhere(self, failed: Waiting, url: str) -> int | None:
+        """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
+        new = NewUrl(
+            failed.url,
+            failed.host,
+            failed.key,
+            failed.score,
+            failed.priority,
+            depth=failed.depth,
+            parent=failed.parent,
+            payload=self._payloads.again(failed.payload),
+            leeway=Leeway.EXEMPT,
+        )
+        url_id, found = self._store.urls.discover([self._moved(new, url)])[0]
+        return url_id if found in {Found.NEW, Found.RESTORED} else None
 
     def record(self, url_id: int, url: str, decision: Decision) -> None:
         """Write *decision* about a URL into ledger, counts and sink, and what it saved.
@@ -182,10 +212,12 @@ class Intake:
         at = self._now()
         decision = replace(decision, evidence={what: _redacted(told) for what, told in decision.evidence.items()})
         self._store.ledger.record(url_id, decision, at)
-        if decision.action is not Action.FETCH and (decision.causes or decision.target is not None):
+        if decision.action is not Action.FETCH:
             target = self.key(decision.target) if decision.target is not None else None
-            causes = decision.causes or (reason.value,)
-            self._store.saved.save([Saved(url_id, cause, target) for cause in causes])
+            self._store.saved.save([Saved(url_id, cause, target) for cause in decision.causes])
+        elif decision.wanted is Action.DROP:
+            self._trials.begin(url_id, url, decision)
+            self._counts["sample/fetched"] += 1
         self._counts[f"decision/{reason.value}/{decision.action.value}"] += 1
         if self._sink is not None:
             line = {

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
     from scrapy_replica.crawldb.visits import Visits
-    from scrapy_replica.decision import Decision, Reason
+    from scrapy_replica.decision import Decision, Outcome, Reason
     from scrapy_replica.records import Form, Verdict
 
 URGENT = float("inf")
@@ -117,6 +117,8 @@ class Known(NamedTuple):
 
     id: int
     state: State
+    parent: int | None
+    """Id of the page that it was found on."""
 
 
 class Saved(NamedTuple):
@@ -124,9 +126,26 @@ class Saved(NamedTuple):
 
     id: int
     cause: str
-    """What decided: ``rule 12``, ``host a.example`` or the reason."""
+    """What decided: ``rule 12``, ``host a.example``, ``trap-budget on a.example``."""
     target: int | None
     """Key of the URL that is fetched in its place."""
+
+
+class Sample(NamedTuple):
+    """A URL that was to be dropped and is fetched all the same, as a test of what decided so."""
+
+    id: int
+    cause: str
+    """As in :class:`Saved`."""
+    reason: Reason | None
+    """Set for one of the causes of a URL, by which samples are counted."""
+    target: int | None
+    """Key of the URL that it is held against; ``None``: against everything that was fetched."""
+    corner: str
+    """Part of the site that it lies in."""
+    weight: float
+    """URLs that it stands for."""
+    outcome: Outcome | None = None
 
 
 class Order(NamedTuple):
@@ -160,7 +179,7 @@ class RuleRow(NamedTuple):
 
 
 class Ledger(Protocol):
-    """Decisions, with their evidence; the outcome is added where the URL was fetched all the same."""
+    """Decisions, with their evidence."""
 
     def record(self, url_id: int, decision: Decision, at: float) -> None:
         """Write *decision* about a URL, made at *at* (seconds since the epoch)."""
@@ -168,11 +187,27 @@ class Ledger(Protocol):
     def knows(self, url_id: int, reason: Reason) -> bool:
         """Tell whether a decision for *reason* was written about a URL."""
 
-    def settle(self, url_id: int, outcome: str) -> bool:
-        """Write what fetching a URL showed that was to be dropped; ``False`` if it was not to be dropped."""
 
-    def outcomes(self) -> Mapping[str, int]:
-        """Return outcome -> number of URLs that were to be dropped and were fetched all the same."""
+class SampleStore(Protocol):
+    """Samples of what was to be dropped, and what they showed."""
+
+    def enter(self, samples: Iterable[Sample]) -> None:
+        """Write *samples* down; one that is known stays what it is."""
+
+    def of_url(self, url_id: int) -> list[Sample]:
+        """Return the samples that the URL of that id is, one for each cause."""
+
+    def of_cause(self, cause: str) -> list[Sample]:
+        """Return the samples that test *cause*."""
+
+    def awaiting(self, target: int) -> list[int]:
+        """Return the ids of the URLs that wait to be held against the one with key *target*."""
+
+    def settle(self, url_id: int, outcome: Outcome) -> list[Sample]:
+        """Write what fetching a URL showed; return its samples that were not settled before, as they are now."""
+
+    def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
+        """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""
 
 
 class VerdictStore(Protocol):
@@ -227,6 +262,9 @@ class RuleStore(Protocol):
     def acting(self) -> Iterator[RuleRow]:
         """Yield the rules in force."""
 
+    def withdrawn(self) -> Iterator[RuleRow]:
+        """Yield the rules that were found wrong."""
+
     def row(self, rule_id: int) -> RuleRow:
         """Return the rule of that id."""
 
@@ -270,6 +308,8 @@ class UrlStore(Protocol):
     def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
         """Enter *urls*; one that waits in a worse place is moved, one that was dropped comes back.
 
+        One that waits and is entered exempt is exempt from then on.
+
         :return: for each its id and what became of it.
         """
 
@@ -278,6 +318,9 @@ class UrlStore(Protocol):
 
     def url_of(self, url_id: int) -> str:
         """Return the URL of that id."""
+
+    def row(self, url_id: int) -> Waiting:
+        """Return the URL of that id as it was entered; its payload is kept until it is done."""
 
     def key_of(self, url_id: int) -> int | None:
         """Return the key of the URL of that id."""
@@ -341,6 +384,12 @@ class SavedStore(Protocol):
         They come in the order of their ids, from the one after *after* on.
         """
 
+    def some_of(self, cause: str, most: int) -> list[Saved]:
+        """Return at most *most* URLs that *cause* saved and that are dropped, spread over all of them."""
+
+    def restore(self, url_id: int) -> None:
+        """Let one URL that was saved wait again, exempt."""
+
     def causes_of(self, target: int) -> list[str]:
         """Return what saved URLs in favour of the one with key *target*."""
 
@@ -371,6 +420,9 @@ class CrawlDB(Protocol):
 
     @property
     def ledger(self) -> Ledger: ...
+
+    @property
+    def samples(self) -> SampleStore: ...
 
     @property
     def verdicts(self) -> VerdictStore: ...

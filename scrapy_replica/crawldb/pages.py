@@ -60,6 +60,16 @@ class Fetched(NamedTuple):
     is_news: bool | None = None
 
 
+class Trace(NamedTuple):
+    """What a page is held against another by."""
+
+    signature: bytes | None
+    simhash: int | None
+    words: int
+    novelty: str
+    mark: bytes | None
+
+
 GONE = (404, 410)
 """Statuses that say that there is no page."""
 
@@ -101,6 +111,9 @@ class Pages(Protocol):
 
     def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
+
+    def trace(self, url_id: int) -> Trace | None:
+        """Return the traces of the page of that URL; ``None`` if it brought none."""
 
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
         """Return pages with that signature, first fetched first."""

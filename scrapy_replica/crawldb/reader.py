@@ -77,6 +77,8 @@ class VerdictView(NamedTuple):
     """Why it holds no more; ``None`` while it does."""
     saved: int
     """URLs of the copy that are dropped for it."""
+    pages: int
+    """Pages of the copy (status 200) that were fetched until then."""
 
 
 class HostView(NamedTuple):
@@ -109,6 +111,23 @@ class SiteView(NamedTuple):
     forms: Sequence[Form]
     query: Sequence[str]
     """Terms of its domain query."""
+
+
+class Salvaged(NamedTuple):
+    """What could be read of a damaged job, and what was lost."""
+
+    urls: Mapping[State, int]
+    """As they are in the new job."""
+    rows: Mapping[str, int]
+    """``pages``, ``decisions``, ``verdicts``, ``rules`` and ``orders`` that were read."""
+    lost: int
+    """URLs that there were and that could not be read."""
+    fetched_again: int
+    """URLs that were done and wait again, since links of theirs may be among the lost."""
+    restored: int
+    """URLs that were dropped and wait again, since what stood for them may be among the lost."""
+    unreadable: int
+    """Pages and records of the file that make no sense."""
 
 
 class Reader(Protocol):

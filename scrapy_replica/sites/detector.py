@@ -6,17 +6,17 @@ It decides when to judge, never what to fetch: the crawl takes its findings and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from scrapy_replica.address import host_of, registered_domain
 from scrapy_replica.records import Page, Verdict
-from scrapy_replica.sites.alignment import normal_path, relative
+from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
-from scrapy_replica.sites.evidence import HostEvidence, PageMark, is_same_page, mark_of, path_of
+from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.groups import Conflict, keeper
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
@@ -43,8 +43,6 @@ _PROBES_AT_ONCE = 2
 """Pages asked of one host at a time."""
 _MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 2
 """Pairs of the crawl that the judge learns from, and those compared in one turn."""
-_MIN_OTHERS = 3
-"""Pages of a blocked copy that must turn out to be other pages before its verdict is withdrawn."""
 
 
 @dataclass
@@ -52,17 +50,8 @@ class Findings:
     """What one page brought to light."""
 
     verdicts: list[Verdict] = field(default_factory=list)
-    withdrawn: list[Verdict] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Review:
-    """What the pages fetched from a copy since its verdict say."""
-
-    same: int = 0
-    other: int = 0
 
 
 class Detector:
@@ -97,7 +86,6 @@ class Detector:
         self._max_probes_of_host = max_probes_of_host
         self._allowed: set[frozenset[str]] = set()
         self._own: set[str] = set()
-        self._reviews: dict[str, _Review] = {}
         self._idle: dict[str, tuple[int, frozenset[str]]] = {}
         """Copy -> pages of the two hosts by then, and arguments of the copy that change nothing."""
 
@@ -135,7 +123,6 @@ class Detector:
         findings = Findings()
         if page.host in self.verdicts:
             self.candidates.add_to_copy(page.host, path, mark)
-            self._review(self.verdicts[page.host], path, mark, findings)
             return findings
         self.candidates.add_page(page, mark, neighbours, at)
         for pair in self._due(page.host):
@@ -196,6 +183,10 @@ class Detector:
         self._copies.setdefault(verdict.keeper, {})[verdict.copy] = verdict
         self.candidates.forget(verdict.copy)
 
+    def copies_of(self, keeper: str) -> Iterable[Verdict]:
+        """Return the verdicts whose copies *keeper* is kept for."""
+        return self._copies.get(keeper, {}).values()
+
     def keep_apart(self, a: str, b: str) -> None:
         """Never judge these two again."""
         self._allowed.add(frozenset((a, b)))
@@ -214,17 +205,7 @@ class Detector:
     def _end(self, copy: str) -> None:
         verdict = self.verdicts.pop(copy)
         del self._copies[verdict.keeper][copy]
-        self._reviews.pop(copy, None)
         self._idle.pop(copy, None)
-
-    def is_copied(self, page: Page) -> bool | None:
-        """Tell whether the keeper has the same page in the place of this one of a blocked copy; None if unknown."""
-        verdict = self.verdicts[page.host]
-        rest = relative(normal_path(path_of(page.url)), verdict.copy_prefix)
-        twin = (
-            self.candidates.host(verdict.keeper).view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
-        )
-        return is_same_page(mark_of(page), twin) if twin is not None else None
 
     def allow(self, host: str) -> list[Verdict]:
         """Take *host* for a site of its own from now on; returns the verdicts this takes back."""
@@ -429,28 +410,6 @@ class Detector:
         theirs = comparison.second.view(comparison.prefixes[1])[1]
         n_common = len(mine & theirs)
         return n_common >= 3 and n_common >= 0.3 * min(len(mine), len(theirs))
-
-    def _review(self, verdict: Verdict, path: str, mark: PageMark, findings: Findings) -> None:
-        """Hold a page of a blocked copy against its keeper's; withdraw the verdict when most turn out to be others."""
-        rest = relative(path, verdict.copy_prefix)
-        kept = self.candidates.host(verdict.keeper)
-        twin = kept.view(verdict.keeper_prefix)[0].get(rest) if rest is not None else None
-        if rest is not None and twin is None:
-            return  # the keeper has not been asked for it
-        findings.withdrawn += self.reviewed(verdict.copy, is_same=twin is not None and is_same_page(mark, twin))
-
-    def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
-        """Count a page of *copy* that was held against its keeper's; returns the verdict if this takes it back."""
-        verdict = self.verdicts.get(copy)
-        if verdict is None or copy in self.by_hand:
-            return []
-        review = self._reviews.setdefault(copy, _Review())
-        review.same += is_same
-        review.other += not is_same
-        if review.other < _MIN_OTHERS or review.other <= review.same:
-            return []
-        self.withdraw(copy)
-        return [verdict]
 
     def withdraw(self, copy: str) -> None:
         """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""

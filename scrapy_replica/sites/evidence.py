@@ -20,6 +20,8 @@ from scrapy_replica.sites.sketch import BINS, jaccards, sketch
 
 MIN_WORDS = 20
 """Pages of fewer words are not compared."""
+SAME_PAGE_BITS = 10
+"""Bits in which the simhashes of one page on two hosts may differ."""
 MAX_PATHS = 1000
 """Known paths kept per host, a sample by the hash of the last segment that mirrors draw alike."""
 MAX_PAGES = 2000
@@ -97,7 +99,7 @@ def is_same_page(a: PageMark, b: PageMark) -> bool:
         return True
     if a.simhash is None or b.simhash is None:
         return False
-    if (a.simhash ^ b.simhash).bit_count() <= 10:
+    if (a.simhash ^ b.simhash).bit_count() <= SAME_PAGE_BITS:
         return True
     return a.sketch is not None and b.sketch is not None and float(jaccards([a.sketch], [b.sketch])[0]) >= 0.5
 

@@ -1,4 +1,4 @@
-"""Budgets of novel pages per path prefix of a host: what bounds traps and facets."""
+"""Budgets of novel pages per path prefix of a host: what brings little waits, and the user's own limits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from scrapy_replica.decision import Reason
 
 EARNINGS = 4
 """Fetches that one novel page earns its prefixes: a prefix lives on while more than a fifth of its pages are new."""
-
-PATIENCE = 5
-"""A prefix that was fetched this many times what it earned is a trap beyond doubt, so that no trap is endless."""
 
 UNTOLD_COST = 0.1
 """Fetches that a page costs of which cannot be told whether it is new: short ones are no proof of a trap, but endless
@@ -94,19 +91,14 @@ class NoveltyBudgets:
             slack = min(slack, min(limits) - max(self._novel.values(), default=0))
         return max(0, slack)
 
-    def spent(self, url: str) -> tuple[Reason, str, bool] | None:
-        """Return why no more should be fetched where *url* lies, the prefix that ran dry and whether that is certain.
-
-        The user's own limits are certain; a dry prefix is once it was tried :data:`PATIENCE` times as long as it
-        earned. ``None`` if the URL may be fetched.
-        """
+    def spent(self, url: str) -> tuple[Reason, str] | None:
+        """Return why no more should be fetched where *url* lies and the prefix that is spent; ``None`` if it may be."""
         keys = path_prefixes(url)
         for place, key in enumerate(keys):
             novel = self._novel.get(key, 0)
             limit = self._path_budget if place else self._host_budget
             if limit and novel >= limit:
-                return (Reason.PATH_BUDGET if place else Reason.HOST_BUDGET), key, True
-            fetched, earned = self._fetched.get(key, 0), self._credit + EARNINGS * novel
-            if self._credit and fetched >= earned:
-                return Reason.TRAP_BUDGET, key, fetched >= PATIENCE * earned
+                return (Reason.PATH_BUDGET if place else Reason.HOST_BUDGET), key
+            if self._credit and self._fetched.get(key, 0) >= self._credit + EARNINGS * novel:
+                return Reason.TRAP_BUDGET, key
         return None

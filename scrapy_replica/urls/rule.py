@@ -111,6 +111,31 @@ class Rule:
         return replace(self, host="", examples=())
 
 
+_ARGUMENT = re.compile(r"(?:^|[?&;/])([^=&;/?]+)=")
+
+
+def share_argument(one: Rule, other: Rule) -> bool:
+    """Tell whether two rules say something about one argument, or, where neither has any, do the same."""
+    names = _argument_names(one), _argument_names(other)
+    is_shared = any(_touches(other, name) for name in names[0]) or any(_touches(one, name) for name in names[1])
+    return is_shared or one.transformation == other.transformation
+
+
+def _argument_names(rule: Rule) -> set[str]:
+    return {name for step in rule.transformation for name in _names_in(step)}
+
+
+def _names_in(step: Step) -> list[str]:
+    if step.kind in {"drop", "set"}:
+        return [step.key]
+    return _ARGUMENT.findall(step.key) if step.kind in {"replace", "template"} else []
+
+
+def _touches(rule: Rule, name: str) -> bool:
+    steps = rule.transformation
+    return any(name in _names_in(s) or (s.kind == "only" and name not in s.key.split(",")) for s in steps)
+
+
 def _step_text(step: Step) -> str:
     kind, key, value = step
     if kind in {"replace", "template"}:

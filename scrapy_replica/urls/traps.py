@@ -1,121 +1,208 @@
-"""Crawler traps, recognised by novelty: a path pattern whose URLs bring nothing new is a trap, whatever its shape.
+"""Crawler traps: places where a machine makes URL after URL, and none brings anything new.
 
-The shapes that traps usually have (calendars, paths that grow, segments that repeat, facets) only lower the number of
-pages without news that is waited for. Old versions and other views of a page are no news whatever they say: each
-difference between two versions of a wiki page is a text of its own.
+Two witnesses are wanted. The URL has the shape of one that a machine makes without end (a date, a path that grows or
+repeats itself, a combination of arguments, another view of a wiki page), and what is new in it is that shape only: a
+calendar ends, and an article under a date that nobody saw is fetched. And the pages of that machine had no line of
+text and no link that it had not shown before. Without a shape, only page after page of one and the same text is a trap.
 """
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
-from enum import Enum
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from scrapy_replica.urls.pattern import argument_name
+from scrapy_replica.records import Novelty, Page
+from scrapy_replica.urls.folding import Folding, hash_of
+from scrapy_replica.urls.shapes import Shape, TrapKind, shape, siblings, without_tokens
 
-_DATE = re.compile(r"(?:19|20)\d\d([-/])?(?:0[1-9]|1[0-2])|[?&](?:year|month|week|day|date|cal_\w+)=", re.IGNORECASE)
-_DIGITS = re.compile(r"\d+")
-_VALUE = re.compile(r"=[^&]*")
-# MediaWiki, DokuWiki, MoinMoin, Trac, WordPress and its calendar.
-_REVISION = re.compile(
-    r"[?&;](?:(?:rev|revision|version|oldid|old_version|diff)=\d"
-    r"|(?:action|do|cmd)=(?:annotate|backlink|diff|edit|history|info|media|print|raw|recent|revisions)\b"
-    r"|(?:format=(?:txt|raw|print)|ical=|outlook-ical=|printable=))",
-    re.IGNORECASE,
-)
-_LONG_PATH = 12
-_REPEATS = 3
-_FACETS = 4
+SURE = 2
+"""A place is a trap beyond doubt after so many times the pages without news that make it one."""
+
+REPETITION = 10
+"""Without a shape so many times as many pages are waited for."""
+
+MAX_VALUES = 500
+"""Values of one place that are remembered; a URL with another one leads into no trap."""
+
+MAX_LINES = 4_000
+"""Hashes of lines and links of one place that are remembered; of those forgotten, the next one is news again."""
+
+FEW_WORDS = 2
+"""Words of a line that may be a date: weekday and month."""
+
+MAX_HELD = 50_000
+"""Such hashes over all places of a host, 100 bytes each."""
 
 
-class TrapKind(str, Enum):
-    """The shape of a trap; the words stand in the ledger."""
+class Trap(NamedTuple):
+    """Where a URL leads."""
 
-    CALENDAR = "calendar"
-    GROWING_PATH = "growing-path"
-    REPEATING_SEGMENTS = "repeating-segments"
-    FACETS = "facets"
-    REVISIONS = "revisions"
-    NO_NEWS = "no-news"
+    kind: TrapKind
+    is_certain: bool
+
+
+@dataclass(slots=True)
+class _Place:
+    """What the URLs of one machine brought."""
+
+    idle: int = 0
+    """Pages since the last one with news."""
+    news: int = 0
+    untold: int = 0
+    """Pages of which it is unknown whether they brought news."""
+    values: set[str] = field(default_factory=set)
+    lines: dict[int, None] = field(default_factory=dict)
+
+    def learn(self, folding: Folding, links: set[int], *, counts_numbers: bool) -> bool | None:
+        """Take what a page says and links to, and tell whether any of it is new; ``None`` where that is little.
+
+        The name of a month and a number are little: they may be no more than the date, or what the place counts.
+        """
+        said, told = {*links}, set[int]()
+        for words, numbers in folding.lines():
+            (said if len(words) > FEW_WORDS else told).add(hash_of(" ".join(words)))
+            if numbers and (counts_numbers or not words):
+                told.add(hash_of(" ".join((*words, *numbers))))
+        is_known, is_little = (said | told) <= self.lines.keys(), said <= self.lines.keys()
+        self.lines |= dict.fromkeys(said | told)
+        while len(self.lines) > MAX_LINES:
+            del self.lines[next(iter(self.lines))]
+        return False if is_known else None if is_little else True
 
 
 class Traps:
-    """Watches pages without news per path pattern.
+    """Watches the pages of one host that were fetched from URLs of a trap's shape, and those that repeat each other.
 
-    A pattern is the host, the first two path components with digits folded, and the names of the arguments. Each keeps
-    one count: the pages since the last one with news. A pattern with a trap's shape is a trap after
-    *patience* such pages in a row, any other after ten times as many; news set the count back. So a calendar with
-    events is crawled, and one without ends. The revisions of a host are one pattern, which has no news.
+    A place is a trap after as many pages without news in a row as it brought with news before, at least *patience*: so
+    a calendar with events is crawled, and one without ends. The revisions of a host are one place, which has no news,
+    and half as many are enough.
+    Lines and repeated texts are held in memory only: where a host is met again they are counted from none, which
+    costs fetches and no page.
 
-    At most *max_patterns* patterns are kept, the least recently observed are forgotten first.
+    At most *max_places* places are kept, the least recently observed are forgotten first.
     """
 
-    def __init__(self, patience: int = 10, max_patterns: int = 10_000) -> None:
-        if patience < 1 or max_patterns < 1:
-            raise ValueError("patience and max_patterns must be at least 1")
-        self._patience = patience
-        self._max_patterns = max_patterns
-        self._idle: OrderedDict[str, int] = OrderedDict()
+    def __init__(self, patience: int = 10, max_places: int = 10_000) -> None:
+        if patience < 1 or max_places < 1:
+            raise ValueError("patience and max_places must be at least 1")
+        self._patience, self._max_places = patience, max_places
+        self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._repeated: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        """Siblings -> folded text of the last page, and how many in a row had it."""
+        self._held = 0
+        """Lines, links and values of all places."""
+        self._is_any = False
+        """Some place is a trap, or was."""
 
-    def observe(self, url: str, was_novel: bool) -> None:
-        """Take note that the page at *url* was fetched and whether it brought anything new."""
-        is_revision = _REVISION.search(url) is not None
-        pattern = _revisions_of(url) if is_revision else path_pattern(url)
-        idle = 0 if was_novel and not is_revision else self._idle.get(pattern, 0) + 1
-        self._idle[pattern] = idle
-        self._idle.move_to_end(pattern)
-        if len(self._idle) > self._max_patterns:
-            self._idle.popitem(last=False)
+    def is_news(self, page: Page, novelty: Novelty, is_news: bool | None, min_words: int) -> bool | None:
+        """Tell whether *page* brings news to the place that its URL belongs to; *is_news* where it belongs to none.
 
-    def is_trap(self, url: str) -> TrapKind | None:
-        """Return the kind of trap that *url* leads into, None if it may be fetched."""
-        if "?" in url and _REVISION.search(url) and self._idle.get(_revisions_of(url), 0) >= self._patience:
-            return TrapKind.REVISIONS
-        idle = self._idle.get(path_pattern(url), 0)
-        if idle < self._patience:
+        A few words say little about a page that a script may fill; they are heeded where they tell the date of its URL.
+        """
+        found = shape(page.url)
+        if found is None:
+            self._repeats(page, is_news, min_words)
+            return is_news
+        if found.kind is TrapKind.REVISIONS:
+            return False
+        is_path = found.kind in {TrapKind.GROWING_PATH, TrapKind.REPEATING_SEGMENTS}
+        folding = Folding(page.url, page.title, page.text, is_date=found.kind is TrapKind.CALENDAR)
+        if not page.text or not folding.is_whole:
+            return is_news if page.text or is_path else None
+        learnt = self._learn(found, page, folding)
+        if novelty is Novelty.EXACT_DUPLICATE:
+            return False if learnt is False else None
+        is_judged = is_path or page.words >= min_words or (found.kind is TrapKind.CALENDAR and folding.echoes_url)
+        return None if learnt is False and not is_judged else learnt
+
+    def _learn(self, found: Shape, page: Page, folding: Folding) -> bool | None:
+        place = self._place(found)
+        before = len(place.lines)
+        links = {hash_of(part) for link in page.links for part in self._link_parts(link.url, found.place)}
+        # Lists of products show beside each choice how many there are.
+        learnt = place.learn(folding, links, counts_numbers=found.kind is not TrapKind.FACETS)
+        self._held += len(place.lines) - before
+        if self._held > MAX_HELD:
+            oldest = next(place for place in self._places.values() if place.lines)
+            self._held -= len(oldest.lines)
+            oldest.lines.clear()
+        return learnt
+
+    def _link_parts(self, url: str, place: str) -> list[str]:
+        """Return what a link on a page of *place* says beyond its shape: the whole URL where that brings news."""
+        to = shape(url)
+        other = self._places.get(to.place) if to is not None and to.place != place else None
+        if to is None or (other is not None and other.news > other.idle):
+            return [without_tokens(url)]
+        return [to.place, *(f"{to.place} {value}" for value in to.values)]
+
+    def _repeats(self, page: Page, is_news: bool | None, min_words: int) -> None:
+        """Count *page* if it is one more of the same text."""
+        place = siblings(page.url)
+        if is_news is not False or page.words < min_words:
+            self._repeated.pop(place, None)
+            return
+        text = Folding(page.url, page.title, page.text, is_date=True).signature()
+        last, count = self._repeated.get(place, (text, 0))
+        count = count + 1 if text == last else 1
+        self._repeated[place] = text, count
+        self._repeated.move_to_end(place)
+        if len(self._repeated) > self._max_places:
+            self._repeated.popitem(last=False)
+        self._is_any |= count >= REPETITION * self._patience
+
+    def _place(self, found: Shape) -> _Place:
+        place = self._places.setdefault(found.place, _Place())
+        self._places.move_to_end(found.place)
+        if len(self._places) > self._max_places:
+            _, oldest = self._places.popitem(last=False)
+            self._held -= len(oldest.lines) + len(oldest.values)
+        return place
+
+    def observe(self, url: str, is_news: bool | None) -> None:
+        """Take note that the page at *url* was fetched and whether it brought news; ``None`` where that is unknown."""
+        found = shape(url)
+        if found is None:
+            return
+        place = self._place(found)
+        if len(place.values) < MAX_VALUES:
+            self._held -= len(place.values)
+            place.values.update(found.values)
+            self._held += len(place.values)
+        if found.kind is TrapKind.REVISIONS:
+            is_news = False
+        if is_news:
+            place.idle = 0
+            place.news += 1
+        elif is_news is None:
+            place.untold += 1
+        else:
+            place.idle += 1
+            self._is_any |= 2 * place.idle >= self._patience
+
+    def trap(self, url: str) -> Trap | None:
+        """Return the trap that *url* leads into, ``None`` if it may be fetched."""
+        if not self._is_any:
             return None
-        kind = shape(url)
-        if kind is not None:
-            return kind
-        return TrapKind.NO_NEWS if idle >= 10 * self._patience else None
+        found = shape(url)
+        if found is None:
+            _, count = self._repeated.get(siblings(url), (0, 0))
+            return Trap(TrapKind.REPETITION, True) if count >= REPETITION * self._patience else None
+        place = self._places.get(found.place)
+        if place is None:
+            return None
+        is_revision = found.kind is TrapKind.REVISIONS
+        limit = -(-self._patience // 2) if is_revision else max(self._patience, place.news + place.untold)
+        if place.idle < limit or not place.values.issuperset(found.values):
+            return None
+        return Trap(found.kind, is_revision or place.idle >= SURE * limit)
 
     def __len__(self) -> int:
-        return len(self._idle)
+        return len(self._places) + len(self._repeated) + self._held
 
     @property
     def slack(self) -> int:
         """Pages that can be observed, whatever they are, before any URL is in a trap; 0 where one may be."""
-        return max(0, self._patience - max(self._idle.values(), default=0))
-
-
-def _revisions_of(url: str) -> str:
-    return "/".join([*url.split("/", 3)[2:3], TrapKind.REVISIONS.value, ""])
-
-
-def path_pattern(url: str) -> str:
-    """Return host, first two path components with digits folded, and argument names of *url*."""
-    base, _, query = url.partition("?")
-    parts = base.split("/", 5)
-    pattern = "/".join((*parts[2:3], _DIGITS.sub("0", "/".join(parts[3:5]))))
-    if not query:
-        return pattern
-    # One expression for all names is a third faster than a partition of each argument: it runs for every link.
-    names = _VALUE.sub("", query.partition("#")[0]).split("&")
-    return f"{pattern}/?{'&'.join(sorted(set(names)))}"
-
-
-def shape(url: str) -> TrapKind | None:
-    """Return the kind of trap that *url* looks like by itself; most such URLs are none."""
-    base, _, query = url.partition("?")
-    segments = [segment for segment in base.split("/")[3:] if segment]
-    if segments and max(map(segments.count, segments)) >= _REPEATS:
-        return TrapKind.REPEATING_SEGMENTS
-    if _REVISION.search(url):
-        return TrapKind.REVISIONS
-    if len(segments) >= _LONG_PATH:
-        return TrapKind.GROWING_PATH
-    if _DATE.search(url):
-        return TrapKind.CALENDAR
-    if query and len({argument_name(argument) for argument in query.split("&")}) >= _FACETS:
-        return TrapKind.FACETS
-    return None
+        idle = max((place.idle for place in self._places.values()), default=0)
+        return 0 if self._is_any else max(0, -(-self._patience // 2) - idle)

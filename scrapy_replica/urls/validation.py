@@ -28,6 +28,11 @@ def is_due(pages: int, pages_at_last: int, twins: int) -> bool:
     return pages_at_last == 0 or pages >= GROWTH * pages_at_last
 
 
+LATEST, MOST_WRONG = 10, 3
+"""So many wrong pairs among the latest withdraw a rule, whatever it was before: what an argument means may change, and
+after a hundred right pairs it would take ten wrong ones to be above the error."""
+
+
 class Pair(NamedTuple):
     """Two URLs that a rule says are one page."""
 
@@ -69,7 +74,8 @@ class RuleWatch:
     """The record of one rule: proved on pairs, then watched on samples of its applications.
 
     States: *candidate* (may not act) -> *active* after ``needed`` pairs without a wrong one -> *withdrawn* as soon as
-    its error is above ``max_error`` with 90 % confidence, a candidate likewise.
+    its error is above ``max_error`` with 90 % confidence, or :data:`MOST_WRONG` of the :data:`LATEST` pairs are wrong;
+    a candidate likewise.
     A withdrawn rule never comes back by itself.
     """
 
@@ -81,6 +87,8 @@ class RuleWatch:
     wrong_pairs: list[Pair] = field(default_factory=list)
     """The first ten, for the ledger."""
     is_withdrawn: bool = False
+    latest: tuple[bool, ...] = ()
+    """Whether each of the latest pairs was right, as far as it was seen in this run."""
 
     def __post_init__(self) -> None:
         if self.needed < 1 or not 0 <= self.max_error < 1:
@@ -96,13 +104,14 @@ class RuleWatch:
 
     def record(self, pair: Pair, is_same_page: bool) -> None:
         """Take note of a fetched *pair*, of the proof or of the sample alike."""
+        self.latest = (*self.latest, is_same_page)[-LATEST:]
         if is_same_page:
             self.right += 1
             return
         self.wrong += 1
         if len(self.wrong_pairs) < 10:
             self.wrong_pairs.append(pair)
-        if self.error_lower_bound() > self.max_error:
+        if self.error_lower_bound() > self.max_error or self.latest.count(False) >= MOST_WRONG:
             self.is_withdrawn = True
 
     def error_lower_bound(self) -> float:

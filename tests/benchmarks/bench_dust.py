@@ -46,8 +46,8 @@ class TestPerUrl:
         traps = Traps()
         for url in URLS:
             traps.observe(url, False)
-        asked, told = microseconds(traps.is_trap), microseconds(lambda url: traps.observe(url, False))
-        print(f"\nTraps.is_trap: {asked:.2f} us, observe {told:.2f} us")
+        asked, told = microseconds(traps.trap), microseconds(lambda url: traps.observe(url, False))
+        print(f"\nTraps.trap: {asked:.2f} us, observe {told:.2f} us")
 
 
 def generated(count, pages_of_a_host):

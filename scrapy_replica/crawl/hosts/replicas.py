@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from scrapy_replica.address import host_of, origin_of
@@ -11,8 +12,8 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.pages.near_duplicates import NearDuplicates
-from scrapy_replica.records import Novelty, Page, Verdict
-from scrapy_replica.sites.alignment import normal_path, relative
+from scrapy_replica.records import Page, Verdict
+from scrapy_replica.sites.alignment import joined, normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.judge import Judge
@@ -24,8 +25,15 @@ logger = logging.getLogger(__name__)
 RECALIBRATE_AT = 500
 """Pages after which the pairs of this crawl that are obvious train the judge and set its threshold; and after twice as
 many, and so on."""
+MIN_MISSING = 3
+"""Pages of a copy that the kept host lacks before its other own pages are fetched as they stand."""
+MAX_VAIN = 20
+"""Pages asked of a copy in vain for each that it had: what is dead on the kept host is dead on an alias, too."""
 LAST_ORDER = "last order"
 DAY_SECONDS = 86_400.0
+
+
+NO_CALLBACKS: frozenset[str] = frozenset()
 
 
 class ProbeUrl(NamedTuple):
@@ -45,6 +53,27 @@ class Block(NamedTuple):
     is_manual: bool
 
 
+@dataclass(slots=True)
+class _Own:
+    """What became of the pages of a copy that nothing but the copy leads to."""
+
+    kept: int = 0
+    """The kept host has them."""
+    missing: int = 0
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What came of asking a copy for pages that its kept host did not bring."""
+
+    news: int = 0
+    vain: int = 0
+
+    @property
+    def is_in_vain(self) -> bool:
+        return self.vain > MAX_VAIN * (1 + self.news)
+
+
 class Replicas:
     """Verdicts on hosts.
 
@@ -60,6 +89,13 @@ class Replicas:
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
         self._lesson: Iterator[None] | None = None
+        self._own: dict[str, _Own] = {}
+        """Copy -> what of its own pages the kept host turned out to have, in this run."""
+        self._asked: dict[str, _Asked] = {}
+        self._callbacks: dict[str, frozenset[str]] = {}
+        """Host -> names of the callbacks that get its pages."""
+        self._fetched: dict[str, dict[str, str]] = {}
+        """Copy -> relative path -> URL of each page that was fetched before the verdict."""
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
         for copy, keeper in db.verdicts.withdrawn():
@@ -93,6 +129,67 @@ class Replicas:
             return None
         return Block(verdict, self._canonical_url(url, verdict), host in self._detector.by_hand)
 
+    def fetched_on_copy(self, url: str, host: str) -> tuple[list[Verdict], str] | None:
+        """Return the URL fetched on a copy that stands for *url* on the kept *host*, and the verdicts that say so."""
+        return self._on_copy(normal_path(path_of(url)), host)
+
+    def _on_copy(self, path: str, host: str) -> tuple[list[Verdict], str] | None:
+        for verdict in self._detector.copies_of(host):
+            rest = relative(path, verdict.keeper_prefix)
+            if rest is None:
+                continue
+            if (found := self._pages_of(verdict).get(rest)) is not None:
+                return [verdict], found
+            if (beyond := self._on_copy(joined(verdict.copy_prefix, rest), verdict.copy)) is not None:
+                return [verdict, *beyond[0]], beyond[1]
+        return None
+
+    def _pages_of(self, verdict: Verdict) -> dict[str, str]:
+        pages = self._fetched.get(verdict.copy)
+        if pages is None:
+            copy = self._detector.candidates.host(verdict.copy)
+            rests = copy.view(verdict.copy_prefix)[0] if copy.origin else {}
+            raw = {rest: copy.paths.get(joined(verdict.copy_prefix, rest)) for rest in rests}
+            pages = {rest: f"{copy.origin}{path}" for rest, path in raw.items() if path is not None}
+            self._fetched[verdict.copy] = pages
+        return pages
+
+    def on_copies(self, url: str, host: str) -> list[str]:
+        """Return the URLs on the copies of the kept *host* that stand where *url* does, which brought no page.
+
+        Not those of copies that were asked often and in vain.
+        """
+        found = []
+        for verdict in self._detector.copies_of(host):
+            copy = self._detector.candidates.host(verdict.copy)
+            path = moved(path_of(url), verdict.keeper_prefix, verdict.copy_prefix)
+            asked = self._asked.get(verdict.copy, _Asked())
+            if path and copy.origin and verdict.copy not in self._detector.by_hand and not asked.is_in_vain:
+                found.append(copy.origin + copy.paths.get(normal_path(path), path))
+        return found
+
+    def asked(self, copy: str, *, is_news: bool) -> None:
+        """Take note whether a *copy* had a page that its kept host did not bring."""
+        asked = self._asked.setdefault(copy, _Asked())
+        asked.news += is_news
+        asked.vain += not is_news
+
+    def shares(self, keeper: str, callback: str) -> bool:
+        """Tell whether *callback* gets pages of the host *keeper* as well, as far as this run knows."""
+        known = self._callbacks.get(keeper)
+        return known is None or callback in known
+
+    def has_own_pages(self, copy: str) -> bool:
+        """Tell whether most of what nothing but the *copy* leads to is missing on the kept host."""
+        own = self._own.get(copy)
+        return own is not None and own.missing >= MIN_MISSING and own.missing > own.kept
+
+    def tried(self, copy: str, *, is_kept: bool) -> None:
+        """Take note whether the kept host has a page that nothing but the *copy* leads to."""
+        own = self._own.setdefault(copy, _Own())
+        own.kept += is_kept
+        own.missing += not is_kept
+
     def _canonical_url(self, url: str, verdict: Verdict) -> str | None:
         path = path_of(url)
         known = self._detector.rewritten(verdict.copy, path)
@@ -102,9 +199,11 @@ class Replicas:
 
     # Evidence
 
-    def known(self, url: str, host: str) -> None:
-        """Take note of a URL that was found for the first time."""
+    def known(self, url: str, host: str, callback: str | None) -> None:
+        """Take note of a URL that was found for the first time, and which *callback* is to get its page."""
         if self._config.hosts:
+            if callback is not None and callback not in self._callbacks.get(host, NO_CALLBACKS):
+                self._callbacks[host] = self._callbacks.get(host, NO_CALLBACKS) | {callback}
             self._detector.known(host, path_of(url))
             evidence = self._detector.candidates.evidence.peek(host)
             if evidence is not None and evidence.origin is None:
@@ -133,8 +232,6 @@ class Replicas:
         findings = self._detector.observe(page, mark, neighbours, self._now())
         for verdict in findings.verdicts:
             self._keep(verdict, is_manual=False)
-        for verdict in findings.withdrawn:
-            self._db.verdicts.end(verdict.copy, "withdrawn")
         self._pages += 1
         if self._pages == self._recalibrate_at:
             self._lesson = self._detector.recalibrate(self._config.max_fpr)
@@ -146,27 +243,34 @@ class Replicas:
         origin = self._detector.candidates.host(probe.host).origin
         return ProbeUrl(origin + probe.path, probe.host, probe.is_known) if origin else None
 
-    def outcome(self, page: Page, novelty: Novelty) -> Novelty | None:
-        """Return what fetching a page showed that was to be dropped; ``None`` if that cannot be told yet.
-
-        A page of a copy that looks new is new only if the kept host has another page in that place.
-        """
-        verdict = self._detector.verdicts.get(page.host)
-        if verdict is None or novelty is not Novelty.NOVEL:
-            return novelty
-        is_same = self._detector.is_copied(page)
-        return None if is_same is None else Novelty.NEAR_DUPLICATE if is_same else Novelty.NOVEL
-
     def twin_url(self, page: Page) -> str | None:
-        """Return the URL on the kept host that stands for *page* of a copy."""
-        return self._canonical_url(page.url, self._detector.verdicts[page.host])
+        """Return the URL on the kept host that stands for *page* of a copy; ``None`` if its host is none."""
+        verdict = self._detector.verdicts.get(page.host)
+        return self._canonical_url(page.url, verdict) if verdict is not None else None
 
-    def reviewed(self, copy: str, *, is_same: bool) -> list[Verdict]:
-        """Take note that a page of a blocked *copy* was held against the kept host's; return the verdict taken back."""
-        withdrawn = self._detector.reviewed(copy, is_same=is_same)
-        for verdict in withdrawn:
-            self._db.verdicts.end(verdict.copy, "withdrawn")
-        return withdrawn
+    def verdict_of(self, copy: str) -> Verdict | None:
+        """Return the verdict on *copy*, unless a person gave it."""
+        return self._detector.verdicts.get(copy) if copy not in self._detector.by_hand else None
+
+    def holding(self) -> list[Verdict]:
+        """Return the verdicts that hold and that no person gave."""
+        by_hand = self._detector.by_hand
+        return [verdict for copy, verdict in self._detector.verdicts.items() if copy not in by_hand]
+
+    def withdraw(self, cause: str) -> Verdict | None:
+        """Take back the verdict that is called *cause*, and return it; ``None`` if there is none any more."""
+        copy = cause.split(" ")[1]
+        verdict = self.verdict_of(copy)
+        if verdict is None or verdict.cause != cause:
+            return None
+        self._detector.withdraw(copy)
+        self._db.verdicts.end(copy, "withdrawn")
+        self._forget_copy(copy)
+        return verdict
+
+    def _forget_copy(self, copy: str) -> None:
+        self._own.pop(copy, None)
+        self._fetched.pop(copy, None)
 
     # Verdicts
 
@@ -181,31 +285,28 @@ class Replicas:
         self._db.verdicts.enter(verdict, now, expires_at)
         logger.info("%s is a replica of %s (score %.3f)", verdict.copy, verdict.keeper, verdict.score)
 
-    def obey(self) -> list[str]:
-        """Carry out the orders given since the last call and end verdicts by age; return the hosts that were freed."""
-        freed = []
-        for copy in self._db.verdicts.expired(self._now()):
-            self._end(copy, "expired")
-            freed.append(copy)
+    def obey(self) -> list[Verdict]:
+        """Carry out the orders given since the last call and end verdicts by age; return the verdicts that ended."""
+        freed = [self._end(copy, "expired") for copy in self._db.verdicts.expired(self._now())]
         for order in self._db.verdicts.orders(self._last_order):
             freed += self._allow(order.host) if order.keeper is None else self._block(order.host, order.keeper)
             self._last_order = order.id
             self._db.set_meta(LAST_ORDER, str(order.id).encode())
         return freed
 
-    def _allow(self, host: str) -> list[str]:
-        touched = [verdict.copy for verdict in self._detector.allow(host)]
-        for copy in touched:
-            self._db.verdicts.end(copy, "allowed")
-            self._detector.by_hand.discard(copy)
+    def _allow(self, host: str) -> list[Verdict]:
+        touched = self._detector.allow(host)
+        for verdict in touched:
+            self._db.verdicts.end(verdict.copy, "allowed")
+            self._detector.by_hand.discard(verdict.copy)
+            self._forget_copy(verdict.copy)
         return touched
 
-    def _block(self, copy: str, keeper: str) -> list[str]:
+    def _block(self, copy: str, keeper: str) -> list[Verdict]:
         freed = []
         if self._detector.canonical(keeper) == copy:
             # The person knows better which of the two to keep.
-            self._end(keeper, "allowed")
-            freed.append(keeper)
+            freed.append(self._end(keeper, "allowed"))
         if copy in self._detector.verdicts:
             self._end(copy, "allowed")
         verdict = Verdict(copy, keeper, "", "", 1.0, 0)
@@ -213,7 +314,10 @@ class Replicas:
         self._keep(verdict, is_manual=True)
         return freed
 
-    def _end(self, copy: str, why: str) -> None:
+    def _end(self, copy: str, why: str) -> Verdict:
+        verdict = self._detector.verdicts[copy]
         self._detector.expire(copy)
+        self._forget_copy(copy)
         self._detector.by_hand.discard(copy)
         self._db.verdicts.end(copy, why)
+        return verdict

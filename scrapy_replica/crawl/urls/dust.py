@@ -5,24 +5,34 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from operator import attrgetter
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, content_of, form_of, name_of
+from scrapy_replica.crawl.urls.carried import Carried
+from scrapy_replica.crawl.urls.host_pages import (
+    BOILERPLATE_NAMES,
+    HostPages,
+    callback_number,
+    callback_of,
+    content_of,
+    form_of,
+    name_of,
+    own_content,
+)
 from scrapy_replica.crawl.urls.in_force import Hit, HostRules
-from scrapy_replica.crawl.urls.watched import Settled, WatchedRule, argument_names
+from scrapy_replica.crawl.urls.watched import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CANDIDATE, CrawlDB, RuleRow
 from scrapy_replica.crawldb.pages import GONE, PageRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
-from scrapy_replica.urls.interchange import clean_param, priors
+from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
-from scrapy_replica.urls.rule import Change, Rule, compiled, triggers
+from scrapy_replica.urls.rule import Rule
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +47,6 @@ PROOFS, PROOF_SHARE = 12, 0.1
 """URLs of one host fetched to prove rules: at most so many, and this share of its pages."""
 MAX_CANDIDATES = 12
 """Rules of one host under proof at a time."""
-GENERAL = 3
-"""Hosts on which a rule holds for certain before it is proposed on any."""
 MAX_LESSONS = 50
 """Hosts learnt from at a time, about 0.5 MB each; others wait for their next page."""
 STEPS = 4
@@ -55,12 +63,12 @@ class DustFindings:
     """Hosts on which rules may do more than before."""
     ended: list[WatchedRule] = field(default_factory=list)
     """Rules withdrawn after they acted."""
+    doubted: list[WatchedRule] = field(default_factory=list)
+    """Rules that were wrong once and act on: not where they were wrong, until they are right there again."""
     settled: list[Settled] = field(default_factory=list)
     """URLs that a rule would have saved, and that were fetched all the same."""
     probes: list[str] = field(default_factory=list)
     """URLs to fetch that prove a rule or refute it."""
-    is_saved: bool = False
-    """The page's own URL is one that a rule would have saved."""
 
 
 class Dust:
@@ -73,19 +81,17 @@ class Dust:
         """Rules for more than one host."""
         self._names: set[str] = set()
         """Hosts (and ports) on which a rule of their own acts or acted."""
-        self._priors: dict[str, list[Rule]] = {}
-        self._path_priors: dict[Rule, Change] = {}
-        self._proved_on: dict[tuple[object, object], set[str]] = {}
-        """What a certain rule does -> hosts on which one does it, at most :data:`GENERAL`."""
+        self._carried = Carried()
         self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
         """Host (and port) -> the lesson that is being learnt from its pages."""
         self._last_id = db.rules.last_id()
         self._disabled = set(db.rules.disabled())
         if config.dust:
-            self._carry(priors())
             self._wide = [WatchedRule(row) for row in db.rules.wide()]
             for row in db.rules.acting():
                 self._take_effect(WatchedRule(row))
+            for row in db.rules.withdrawn():
+                self._carried.refuted(Rule.from_dict(row.rule))
 
     def _read(self, name: str, without: int | None = None) -> HostRules:
         """Return what is known of the host (and port) *name*, as it was before the page at the URL *without*."""
@@ -112,21 +118,36 @@ class Dust:
         for name in [name for name in self._hosts if _host_of(name) == host]:
             self._hosts.forget(name)
 
-    def hit(self, url: str, host: str) -> Hit | None:
+    def hit(self, url: str, host: str, callback: str = "") -> Hit | None:
         """Return what the rules say about *url* on *host*; ``None`` if it is to be fetched as it stands.
 
-        On a host without rules this costs a look into a set.
+        *callback* is the name of the spider's method that is to get the page, empty for ``parse``. On a host without
+        rules this costs a look into a set.
         """
         if host not in self._names and not self._wide:
             return None
         form = form_of(url)
         rules: HostRules = self._hosts.of(parse(form).host)
-        return rules.hit(form)
+        return rules.hit(form, callback_number(callback))
 
     # Evidence
 
-    def observe(self, page: Page, url_id: int, twin: PageRow | None) -> DustFindings:
-        """Take note of a page that was fetched; *twin* is the page that it repeats."""
+    def saves(self, page: Page) -> bool:
+        """Tell whether the URL of *page* is one that a rule would have saved."""
+        if page.host not in self._names and not self._wide:
+            return False
+        form = form_of(page.url)
+        host: HostRules = self._hosts.of(parse(form).host)
+        return host.saves(form)
+
+    def observe(
+        self, page: Page, url_id: int, twin: PageRow | None, callback: str = "", *, asks_more: bool = False
+    ) -> DustFindings:
+        """Take note of a page that was fetched and of which the spider's *callback* is through.
+
+        *twin* is the page that it repeats. *asks_more*: its callback asked for a URL that is new and stands on no page.
+        What looks like another page and leads elsewhere is a page of its own: a shell that scripts fill, for example.
+        """
         findings = DustFindings()
         if not self._config.dust:
             return findings
@@ -135,16 +156,18 @@ class Dust:
         host = self._hosts.peek(name) or self._hosts.put(name, self._read(name, url_id))
         if form in host.pages.clusters:
             return findings
-        content = content_of(page, self._config.min_words)
+        content = content_of(page, callback_number(callback), self._config.min_words)
         cluster = host.pages.cluster(content, twin.url if twin is not None and twin.host == page.host else None)
+        if asks_more and content is not None and cluster is not None and host.pages.has(cluster):
+            content = cluster = own_content(form, content)
         came_by = self._on_host(page.redirected_from, name, form)
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
         self._db.pages.set_content(url_id, content, cluster, json.dumps(aliases) if aliases else None)
         host.pages.add(form, content, cluster, aliases)
-        findings.is_saved = host.saves(form)
         if cluster is not None:
             for one in (form, *came_by):
                 self._hold_against(host, one, cluster, url_id, findings)
+            self._hold_jointly(host, form, cluster, url_id, findings)
             host.fetched(form)
         is_news = self._propose(host, form)
         self._plan(host, page.host, findings, is_news=is_news)
@@ -157,22 +180,64 @@ class Dust:
 
     def _hold_against(self, host: HostRules, form: str, cluster: int, url_id: int, findings: DustFindings) -> None:
         for watched in host.watched():
+            if watched.is_ended:
+                continue  # with a sibling, a moment ago
             level = watched.level
             settled = watched.observe(form, cluster, url_id, host.pages)
-            if settled is None:
-                continue
-            if level[0]:
-                findings.settled.append(settled)
-            self._keep(watched)
-            if watched.is_ended:
-                logger.info("DUST rule %d is withdrawn: %s", watched.id, watched.rule)
-                if level[0]:
-                    findings.ended.append(watched)
-                    self._put_in_force(host, watched)
-            elif watched.level != level and watched.is_acting:
-                logger.info("DUST rule %d acts: %s", watched.id, watched.rule)
-                findings.begun.append(_host_of(host.name))
-                self._put_in_force(host, watched)
+            if settled is not None:
+                self._settle(host, watched, level, settled, findings)
+
+    def _hold_jointly(self, host: HostRules, form: str, cluster: int, url_id: int, findings: DustFindings) -> None:
+        """Hold the page against another of its canonical form that no single rule takes it for."""
+        joint = host.joint_pair(form)
+        if joint is None:
+            return
+        changed, other, rules = joint
+        other_cluster = host.pages.clusters.get(other if changed == form else changed)
+        if other_cluster is None or host.pages.is_boilerplate(cluster) or host.pages.is_boilerplate(other_cluster):
+            return
+        is_same = cluster == other_cluster
+        # Of several rules that together are wrong the one that was right least often is to blame.
+        for watched in rules if is_same else [min(rules, key=lambda rule: rule.watch.right)]:
+            level = watched.level
+            watched.record(changed, other, callback_of(cluster), is_same=is_same)
+            self._settle(host, watched, level, Settled(url_id, is_same, watched.id), findings)
+
+    def _settle(
+        self,
+        host: HostRules,
+        watched: WatchedRule,
+        level: Level,
+        settled: Settled,
+        findings: DustFindings,
+    ) -> None:
+        """Draw the consequences of a pair for the rule, which might do what *level* says before it."""
+        if level.is_acting:
+            findings.settled.append(settled)
+        self._keep(watched)
+        if watched.is_ended:
+            self._end(host, watched, findings, has_acted=level.is_acting)
+        elif level.is_acting and not settled.is_same:
+            findings.doubted.append(watched)
+        elif watched.level != level and watched.is_acting:
+            logger.info("DUST rule %d acts: %s", watched.id, watched.rule)
+            findings.begun.append(_host_of(host.name))
+            self._put_in_force(host, watched)
+
+    def _end(self, host: HostRules, watched: WatchedRule, findings: DustFindings, *, has_acted: bool) -> None:
+        logger.info("DUST rule %d is withdrawn: %s", watched.id, watched.rule)
+        self._carried.refuted(watched.rule)
+        if not has_acted:
+            return
+        findings.ended.append(watched)
+        for sibling in host.siblings(watched):
+            logger.info("DUST rule %d is withdrawn with rule %d: %s", sibling.id, watched.id, sibling.rule)
+            if sibling.is_acting:
+                findings.ended.append(sibling)
+            sibling.watch.is_withdrawn = True
+            self._carried.refuted(sibling.rule)
+            self._keep(sibling)
+        self._put_in_force(host, watched)
 
     def gone(self, url: str, rules: Sequence[int]) -> None:
         """Take note that there is no page at *url*, in whose favour *rules* (their ids) saved others."""
@@ -204,28 +269,12 @@ class Dust:
         if not watched.is_acting:
             return
         self._names.add(_host_of(rule.host))
-        if not watched.is_certain:
-            return
-        hosts = self._proved_on.setdefault((rule.context, rule.transformation), set())
-        if len(hosts) < GENERAL and rule.host:
-            hosts.add(rule.host)
-            if len(hosts) == GENERAL:
-                self._carry([rule.anywhere()])
-
-    def _carry(self, rules: Iterable[Rule]) -> None:
-        """Remember *rules* for any host, to be proposed where their argument is met or they change a path."""
-        for rule in rules:
-            names = triggers(rule.transformation)
-            if not names and rule not in self._path_priors:
-                self._path_priors[rule] = compiled(rule.transformation)
-            for name in names:
-                known = self._priors.setdefault(name, [])
-                if rule not in known:
-                    known.append(rule)
+        if watched.is_certain:
+            self._carried.proved(rule)
 
     def _propose(self, host: HostRules, form: str) -> bool:
         """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
-        rules = self._priors_of(form, host.name)
+        rules = self._carried.rules_for(form, host.name)
         if host.pages.is_due() and host.name not in self._lessons and len(self._lessons) < MAX_LESSONS:
             self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson())
         return sum(self._candidate(rule, host) for rule in rules) > 0
@@ -250,23 +299,8 @@ class Dust:
             if self._candidate(rule, host):
                 host.next_plan = 0
 
-    def _priors_of(self, form: str, name: str) -> list[Rule]:
-        """Return the priors that fit *form*; arguments of one kind that come together (``C`` and ``O``) go together."""
-        kinds: dict[str, list[Rule]] = {}
-        for argument in dict.fromkeys(argument_names(form)):
-            for rule in self._priors.get(argument, ()):
-                kinds.setdefault(rule.learnt_from, []).append(rule)
-        pattern = parse(form)
-        found = [replace(rule, host=name) for rule, change in self._path_priors.items() if change(pattern) is not None]
-        for rules in kinds.values():
-            steps = dict.fromkeys(step for rule in rules for step in rule.transformation)
-            is_plain = all(not rule.context for rule in rules)
-            joint = [replace(rules[0], transformation=tuple(sorted(steps)))] if is_plain and len(rules) > 1 else rules
-            found += [replace(rule, host=name) for rule in joint]
-        return found
-
     def _candidate(self, rule: Rule, host: HostRules) -> bool:
-        if rule.key in host.own or any(rule.key == watched.rule.key for watched in self._wide):
+        if rule.key in host.own or any(rule.key == watched.rule.key for watched in self._wide) or host.has_failed(rule):
             return False
         under_proof = [watched for watched in host.watched() if watched.state == CANDIDATE]
         row = RuleRow(0, rule.to_dict(), CANDIDATE, False, 0, 0, 0, [])

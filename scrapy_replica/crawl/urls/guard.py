@@ -7,16 +7,19 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.pages import Pages
-from scrapy_replica.decision import Reason
+from scrapy_replica.decision import Action, Reason
 from scrapy_replica.host_cache import HostCache
+from scrapy_replica.records import Novelty, Page
 from scrapy_replica.urls.budgets import NoveltyBudgets
-from scrapy_replica.urls.traps import TrapKind, Traps, shape
+from scrapy_replica.urls.shapes import TrapKind
+from scrapy_replica.urls.traps import Traps
 
 MAX_WEIGHT = 300_000
-"""Prefixes and patterns counted over the hosts in memory, 150 bytes each."""
+"""Prefixes, places and lines counted over the hosts in memory, 150 bytes each."""
 
 
 MAX_SLACK = 100_000
@@ -32,8 +35,8 @@ class _HostGuard:
 
     def count(self, url: str, *, is_novel: bool | None) -> None:
         self.budgets.count(url, is_novel=is_novel)
-        if self.traps is not None and (is_novel is not None or shape(url) is TrapKind.REVISIONS):
-            self.traps.observe(url, bool(is_novel))
+        if self.traps is not None:
+            self.traps.observe(url, is_novel)
 
     @property
     def weight(self) -> int:
@@ -45,13 +48,24 @@ class _HostGuard:
         return min(self.budgets.slack, self.traps.slack if self.traps is not None else math.inf)
 
 
+class Bar(NamedTuple):
+    """Why a URL is not to be fetched now."""
+
+    reason: Reason
+    evidence: Mapping[str, object]
+    wanted: Action
+    is_certain: bool
+
+
 class Guard:
     """Tells where no more is to be fetched because nothing new comes of it.
 
-    Two witnesses make it certain: the shape of a trap, and a row of pages without news (half of
-    ``REPLICA_TRAP_CREDIT``) where it lies. What a host brought is counted anew from the crawl database when it is met.
-    Of a host that had to go for others its slack is kept: so many pages of it can bar no URL, and while they are not
-    fetched it need not be read again for each link to it.
+    A trap (:class:`Traps`) and what is beyond the user's own limits are to be dropped. Where a place merely brings few
+    new pages, more of it waits behind everything else: that may be a shop whose products differ in three words.
+
+    What a host brought is counted anew from the crawl database when it is met. Of a host that had to go for others its
+    slack is kept: so many pages of it can bar no URL, and while they are not fetched it need not be read again for each
+    link to it.
     """
 
     def __init__(self, config: Config, pages: Pages) -> None:
@@ -96,24 +110,23 @@ class Guard:
         elif host in self._slack:
             self._slack[host] -= 1
 
-    def bars(self, url: str, host: str) -> tuple[Reason, Mapping[str, object], bool] | None:
-        """Return why *url* on *host* is not to be fetched, the evidence and whether it is certain.
+    def is_news(self, page: Page, novelty: Novelty, is_news: bool | None) -> bool | None:
+        """Tell whether *page* brings news to where it lies; *is_news* is what the page tells by itself."""
+        traps = self._guard_of(page.host).traps
+        return is_news if traps is None else traps.is_news(page, novelty, is_news, self._config.min_words)
 
-        ``None`` if it may be.
-        """
+    def bars(self, url: str, host: str) -> Bar | None:
+        """Return why *url* on *host* is not to be fetched; ``None`` if it may be."""
         if self._slack.get(host, 0) > 0:
             return None
         known = self._guard_of(host)
-        budgets, traps = known.budgets, known.traps
-        kind = traps.is_trap(url) if traps is not None else None
-        if kind is not None and kind is not TrapKind.NO_NEWS:
-            return Reason.TRAP_BUDGET, {"kind": kind.value}, True
-        spent = budgets.spent(url)
-        if spent is not None:
-            reason, prefix, is_certain = spent
-            if reason is not Reason.TRAP_BUDGET:
-                return reason, {"prefix": prefix}, is_certain
-            return reason, {"kind": (kind or shape(url) or TrapKind.NO_NEWS).value, "prefix": prefix}, is_certain
-        if kind is not None:
-            return Reason.TRAP_BUDGET, {"kind": kind.value}, False
-        return None
+        trap = known.traps.trap(url) if known.traps is not None else None
+        if trap is not None:
+            return Bar(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain)
+        spent = known.budgets.spent(url)
+        if spent is None:
+            return None
+        reason, prefix = spent
+        if reason is not Reason.TRAP_BUDGET:
+            return Bar(reason, {"prefix": prefix}, Action.DROP, True)
+        return Bar(reason, {"kind": TrapKind.NO_NEWS.value, "prefix": prefix}, Action.DEMOTE, False)

@@ -18,7 +18,8 @@ MAX_LEARNT = 1_000
 BOILERPLATE_NAMES = 8
 """One page under more file names than these is a soft 404 or a login, and no duplicate."""
 
-_LANGUAGE = 0xFF
+_VERSION = 0xFFFF
+"""The part of a content that stands for language version and callback: where it differs no two pages are one."""
 
 
 @lru_cache(10_000)
@@ -31,12 +32,13 @@ def form_of(url: str) -> str:
     return str(pattern.sorted()._replace(fragment=""))
 
 
-def content_of(page: Page, min_words: int) -> int | None:
+def content_of(page: Page, callback: int, min_words: int) -> int | None:
     """Return a 63-bit hash of title, language version and words, in whatever order; ``None`` for too short a text.
 
     Without the order, because sort orders show one page; two listings of the same words and title are one page, too.
     The last byte stands for the version that the page declares by ``hreflang``: versions are told apart even where
-    nobody has translated the text.
+    nobody has translated the text. The byte before is that of *callback*: pages of which a spider makes different
+    things are different pages to it.
     """
     if page.signature is None or page.words < min_words:
         return None
@@ -47,7 +49,24 @@ def content_of(page: Page, min_words: int) -> int | None:
     bag = " ".join(sorted(page.text.split()))
     # mmh3 kills the process over a str that is no UTF-8.
     number = mmh3.hash64(f"{page.title}\n{bag}".encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
-    return number & ~_LANGUAGE | mmh3.hash(language.encode("utf-8", "surrogatepass"), signed=False) & _LANGUAGE
+    version = mmh3.hash(language.encode("utf-8", "surrogatepass"), signed=False) & 0xFF
+    return number & ~_VERSION | callback << 8 | version
+
+
+def callback_number(name: str) -> int:
+    """Return a byte that stands for the callback called *name*: 0 for the spider's ``parse``, which has no name."""
+    return mmh3.hash(name.encode("utf-8", "surrogatepass"), signed=False) % 0xFF + 1 if name else 0
+
+
+def callback_of(content: int) -> int:
+    """Return the number of the callback that got a page of that *content*."""
+    return content >> 8 & 0xFF
+
+
+def own_content(form: str, content: int) -> int:
+    """Return a content that no other page has, for a page at *form* that only looks like those of *content*."""
+    number = mmh3.hash64(form.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
+    return number & ~_VERSION | content & _VERSION
 
 
 def name_of(form: str) -> str:
@@ -80,8 +99,12 @@ class HostPages:
         known = self._cluster_of.get(content)
         if known is None and twin is not None:
             known = self.clusters.get(form_of(twin))
-        is_one = known is not None and known & _LANGUAGE == content & _LANGUAGE
+        is_one = known is not None and known & _VERSION == content & _VERSION
         return known if is_one else content
+
+    def has(self, cluster: int) -> bool:
+        """Tell whether there is a page of *cluster*."""
+        return cluster in self._sizes
 
     def add(self, form: str, content: int | None, cluster: int | None, aliases: Iterable[str] = ()) -> None:
         """Take up a fetched page and the forms that lead to it (redirects, ``rel=canonical``)."""

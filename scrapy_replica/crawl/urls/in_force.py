@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scrapy_replica.crawl.urls.host_pages import HostPages
+from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.contract import RuleRow
+from scrapy_replica.urls.rule import Rule, share_argument
 from scrapy_replica.urls.rulebook import RuleBook
 
 MAX_DEAD = 5_000
@@ -25,6 +26,8 @@ class Hit(NamedTuple):
     is_fetched: bool
     """A URL of that canonical form was fetched; otherwise the canonical form is to be fetched in its place."""
     is_certain: bool
+    target: str
+    """What stands in its place: the URL that was fetched, else the canonical form."""
 
 
 class HostRules:
@@ -46,15 +49,15 @@ class HostRules:
         self._wide = [watched for watched in wide if watched.covers(name)]
         self._acting: dict[str, WatchedRule] = {}
         self._book = _NO_RULES
-        self._images: dict[str, tuple[int, ...]] | None = None
-        """Canonical form of a fetched URL -> the rules that led there."""
+        self._spellings: dict[str, str] | None = None
+        """Canonical form -> the form of it that was fetched first."""
 
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        n_images = len(self._images) if self._images is not None else 0
+        n_spellings = len(self._spellings) if self._spellings is not None else 0
         rules = sum(watched.weight for watched in self.own.values())
-        return self.pages.weight + rules + 300 * n_images + 150 * (len(self.dead) + len(self.awaited))
+        return self.pages.weight + rules + 300 * n_spellings + 150 * (len(self.dead) + len(self.awaited))
 
     @property
     def has_rules(self) -> bool:
@@ -74,51 +77,86 @@ class HostRules:
         """Return the rules that have not ended."""
         return [watched for watched in (*self.own.values(), *self._wide) if not watched.is_ended]
 
+    def has_failed(self, rule: Rule) -> bool:
+        """Tell whether a rule over the same argument as *rule* acted and was wrong."""
+        ended = [watched for watched in self.own.values() if watched.is_ended and watched.has_acted]
+        return any(share_argument(watched.rule, rule) for watched in ended)
+
+    def siblings(self, ended: WatchedRule) -> list[WatchedRule]:
+        """Return the rules of this host over the same argument as *ended*, but for those of a person."""
+        own = [watched for watched in self.own.values() if not (watched.is_ended or watched.is_manual)]
+        return [watched for watched in own if share_argument(ended.rule, watched.rule)]
+
     def put_in_force(self) -> None:
         """Let the rules act that may."""
         acting = [watched for watched in self.watched() if watched.is_acting]
         self._acting = {watched.rule.key: watched for watched in acting}
         self._book = RuleBook(watched.rule for watched in acting) if acting else _NO_RULES
-        self._images = None
+        self._spellings = None
 
-    def hit(self, form: str) -> Hit | None:
-        """Return what the rules say about *form*; ``None`` if it is to be fetched as it stands."""
+    def hit(self, form: str, callback: int) -> Hit | None:
+        """Return what the rules say about *form*, asked for with *callback*; ``None``: to be fetched as it stands.
+
+        A canonical form is never saved by a spelling of it: it is what samples are held against, and what shows that
+        the spellings are one page.
+        """
         if not self._acting or form in self.pages.clusters:
             return None
-        canonical, rules = self._canonical(form)
-        before = self._fetched_images().get(canonical)
-        watched = list(dict.fromkeys((*rules, *self._of_ids(before or ()))))
-        if not watched:
+        canonical, rules = self.canonical(form)
+        if not rules or not all(rule.holds(form, canonical, callback) for rule in rules):
             return None
-        if before is None and (canonical in self.dead or not all(rule.has_images for rule in rules)):
-            return None
-        ids = tuple(rule.id for rule in watched)
-        return Hit(ids, canonical, before is not None, all(rule.is_certain for rule in watched))
+        target = self.standing(canonical)
+        if target is None:
+            is_there = canonical not in self.dead and all(rule.has_images for rule in rules)
+            return self._saying(rules, canonical, None) if is_there else None
+        cluster = self.pages.clusters.get(target)
+        if cluster is None or self.pages.is_boilerplate(cluster):
+            # Nothing shows that this page has one content under all its names: only its neighbours speak for it.
+            is_saved = all(rule.is_proved_beside(form, canonical, callback) for rule in rules)
+        else:
+            is_saved = callback_of(cluster) == callback
+        return self._saying(rules, canonical, target) if is_saved else None
 
-    def _of_ids(self, ids: tuple[int, ...]) -> list[WatchedRule]:
-        return [watched for watched in self._acting.values() if watched.id in ids] if ids else []
+    @staticmethod
+    def _saying(rules: Iterable[WatchedRule], canonical: str, target: str | None) -> Hit:
+        ids, is_certain = tuple(rule.id for rule in rules), all(rule.is_certain for rule in rules)
+        return Hit(ids, canonical, target is not None, is_certain, canonical if target is None else target)
 
-    def _canonical(self, form: str) -> tuple[str, list[WatchedRule]]:
+    def canonical(self, form: str) -> tuple[str, list[WatchedRule]]:
+        """Return the canonical form of *form* and the rules in force that lead there."""
         canonical, rules = self._book.canonical(form)
-        return (canonical, [self._acting[rule.key] for rule in rules]) if rules else (form, [])
+        return (canonical, list(dict.fromkeys(self._acting[rule.key] for rule in rules))) if rules else (form, [])
 
-    def _fetched_images(self) -> dict[str, tuple[int, ...]]:
-        if self._images is None:
-            self._images = {}
+    def standing(self, canonical: str) -> str | None:
+        """Return the fetched form that stands for all of that *canonical* form; ``None`` if none was fetched."""
+        return canonical if canonical in self.pages.clusters else self._first_spellings().get(canonical)
+
+    def _first_spellings(self) -> dict[str, str]:
+        if self._spellings is None:
+            self._spellings = {}
             for form, cluster in self.pages.clusters.items():
                 if cluster is not None:
-                    self._enter(self._images, form)
-        return self._images
-
-    def _enter(self, images: dict[str, tuple[int, ...]], form: str) -> None:
-        canonical, rules = self._canonical(form)
-        images.setdefault(canonical, tuple(rule.id for rule in rules))
+                    self._spellings.setdefault(self.canonical(form)[0], form)
+        return self._spellings
 
     def fetched(self, form: str) -> None:
         """Take note that the page at *form* was fetched."""
         self.dead.discard(form)
-        if self._images is not None:
-            self._enter(self._images, form)
+        if self._spellings is not None:
+            self._spellings.setdefault(self.canonical(form)[0], form)
+
+    def joint_pair(self, form: str) -> tuple[str, str, list[WatchedRule]] | None:
+        """Return two forms that several rules make one, *form* among them, the first one changed; and those rules.
+
+        ``None`` if nothing else of its canonical form was fetched, or if one rule joins the two, which sees it itself.
+        """
+        canonical, rules = self.canonical(form)
+        other = self.standing(canonical)
+        if other is None or other == form:
+            return None
+        pair = (form, other) if rules else (other, form)
+        between = [rule for rule in rules or self.canonical(other)[1] if rule.taken(form) != rule.taken(other)]
+        return (*pair, between) if len(between) > 1 else None
 
     def gone(self, form: str) -> None:
         """Take note that there is no page at *form*."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from scrapy_replica.crawl.urls.host_pages import HostPages
+from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
+from scrapy_replica.crawl.urls.places import Place, Places, place_of
 from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
@@ -26,6 +27,15 @@ MOST_MISSING = -2
 _MAX_SEEN = 5_000
 
 
+class Level(NamedTuple):
+    """What a rule may do."""
+
+    is_acting: bool
+    is_certain: bool
+    has_images: bool
+    """It may rewrite URLs."""
+
+
 class Seen(NamedTuple):
     """A fetched URL that the rule changes."""
 
@@ -39,6 +49,28 @@ class Settled(NamedTuple):
 
     url_id: int
     is_same: bool
+    rule: int
+    """Its id."""
+
+
+class _Found(NamedTuple):
+    """Two pages that the rule takes for one."""
+
+    changed: Seen
+    image: str
+    cluster: int
+    """Of the page fetched last."""
+    other: int
+    """Cluster of the page before."""
+    is_image_known: bool
+
+    @property
+    def is_same(self) -> bool:
+        return self.cluster == self.other
+
+    @property
+    def callback(self) -> int:
+        return callback_of(self.changed.cluster)
 
 
 class WatchedRule:
@@ -55,6 +87,7 @@ class WatchedRule:
         self._was_acting = row.state == ACTING
         self._book = RuleBook([self.rule])
         self._seen: dict[str, Seen] = {}
+        self.places = Places()
 
     @property
     def is_ended(self) -> bool:
@@ -63,6 +96,11 @@ class WatchedRule:
     @property
     def is_acting(self) -> bool:
         return not self.is_ended and (self.is_manual or self.watch.may_act)
+
+    @property
+    def has_acted(self) -> bool:
+        """Whether it acts or did: a wrong pair among so few right ones would have ended it before."""
+        return self.is_manual or self.watch.right >= PROVED
 
     @property
     def is_certain(self) -> bool:
@@ -74,9 +112,9 @@ class WatchedRule:
         return self.is_manual or self.images >= IMAGES_NEEDED
 
     @property
-    def level(self) -> tuple[bool, bool, bool]:
-        """What it may do: act, for certain, by rewriting."""
-        return self.is_acting, self.is_certain, self.has_images
+    def level(self) -> Level:
+        """What it may do."""
+        return Level(self.is_acting, self.is_certain, self.has_images)
 
     @property
     def state(self) -> str:
@@ -106,32 +144,72 @@ class WatchedRule:
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        return 5000 + 300 * len(self._seen)
+        return 5000 + 300 * (len(self._seen) + len(self.places))
+
+    def _place(self, form: str, canonical: str, callback: int) -> Place:
+        return place_of(form, self.image(form) or canonical, callback)
+
+    def holds(self, form: str, canonical: str, callback: int) -> bool:
+        """Tell whether the rule may be taken to hold where *form* is."""
+        return self.is_manual or self.places.holds(self._place(form, canonical, callback))
+
+    def is_proved_beside(self, form: str, canonical: str, callback: int) -> bool:
+        """Tell whether the rule was right where *form* is."""
+        return self.is_manual or self.places.is_right(self._place(form, canonical, callback))
+
+    def taken(self, form: str) -> tuple[str, ...]:
+        """Return what of *form* the rule takes away or changes."""
+        image = self.image(form)
+        if image is None:
+            return ()
+        before, after = parse(form), parse(image)
+        kept = {after.path, *(after.arguments or ())}
+        return tuple(part for part in (before.path, *(before.arguments or ())) if part not in kept)
 
     def learn(self, host: HostPages, url_ids: Mapping[str, int]) -> None:
-        """Take note of what was fetched before the rule was proposed, or before it was read; it proves nothing."""
+        """Take note of what was fetched before the rule was proposed, or before it was read.
+
+        It proves nothing, but tells where the rule is right.
+        """
+        known: dict[str, int | None] = {}
         for form, cluster in host.clusters.items():
-            image = self.image(form) if cluster is not None else None
-            if image is not None and cluster is not None:
-                self._seen.setdefault(image, Seen(form, cluster, url_ids.get(form, 0)))
+            known[form] = cluster
+            pair = self._pair(form, cluster, url_ids.get(form, 0), known) if cluster is not None else None
+            if pair is not None and not (host.is_boilerplate(pair.other) or host.is_boilerplate(pair.cluster)):
+                self.places.record(self._place(pair.changed.form, pair.image, pair.callback), is_same=pair.is_same)
+
+    def _pair(self, form: str, cluster: int, url_id: int, known: Mapping[str, int | None]) -> _Found | None:
+        """Return what the page at *form* makes a pair with, according to the rule; take note of the page."""
+        image = self.image(form)
+        before = self._seen.get(form if image is None else image)
+        if image is None:
+            return _Found(before, form, cluster, before.cluster, is_image_known=True) if before is not None else None
+        this, other = Seen(form, cluster, url_id), known.get(image)
+        if before is None:
+            self._remember(image, this)
+        if other is not None:
+            return _Found(this, image, cluster, other, is_image_known=True)
+        return _Found(this, image, cluster, before.cluster, is_image_known=False) if before is not None else None
+
+    def _remember(self, image: str, seen: Seen) -> None:
+        if len(self._seen) >= _MAX_SEEN:
+            del self._seen[next(iter(self._seen))]  # a page and its image are fetched within a short while
+        self._seen[image] = seen
 
     def observe(self, form: str, cluster: int, url_id: int, host: HostPages) -> Settled | None:
         """Hold the page just fetched from *form* against the page that the rule takes it for; keep the score."""
-        image = self.image(form)
-        before = self._seen.get(form if image is None else image)
-        other = host.clusters.get(image) if image is not None else None
-        is_image_known = other is not None or image is None
-        if other is None and before is not None:
-            other = before.cluster
-        if image is not None and before is None and len(self._seen) < _MAX_SEEN:
-            self._seen[image] = Seen(form, cluster, url_id)
-        if other is None or host.is_boilerplate(cluster) or host.is_boilerplate(other):
+        found = self._pair(form, cluster, url_id, host.clusters)
+        if found is None or host.is_boilerplate(found.other) or host.is_boilerplate(cluster):
             return None
-        is_same = other == cluster
-        self.watch.record(Pair(form, image or (before.form if before is not None else form)), is_same)
-        self.images += is_image_known and is_same
+        self.images += found.is_image_known and found.is_same
+        self.record(found.changed.form, found.image, found.callback, is_same=found.is_same)
+        return Settled(found.changed.url_id, found.is_same, self.id)
+
+    def record(self, form: str, image: str, callback: int, *, is_same: bool) -> None:
+        """Take note of whether *form* and *image* are one page."""
+        self.watch.record(Pair(form, image), is_same)
+        self.places.record(self._place(form, image, callback), is_same=is_same)
         self._close_if_wrong()
-        return Settled(before.url_id if image is None and before is not None else url_id, is_same)
 
     def failed(self, form: str, *, is_acting: bool) -> bool:
         """Take note that there is no page at *form*; tell whether that says something of the rule."""
@@ -165,8 +243,3 @@ class WatchedRule:
             asked.add(pair.image)
             self.proofs.append((pair.image, len(new)))
         return found
-
-
-def argument_names(form: str) -> list[str]:
-    """Return the names of the arguments of *form*."""
-    return [argument.partition("=")[0] for argument in parse(form).arguments or ()]

@@ -14,6 +14,7 @@ from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
 from scrapy_replica.crawldb.sqlite.lock import JobLock
 from scrapy_replica.crawldb.sqlite.pages import PageTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
+from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.saved import SavedTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
@@ -56,6 +57,7 @@ class SqliteCrawlDB:
     def _make_tables(self, connection: Connection) -> None:
         self.pages = PageTable(connection)
         self.ledger = LedgerTable(connection)
+        self.samples = SampleTable(connection)
         self.verdicts = VerdictTable(connection)
         self.rules = RuleTable(connection)
         self.visits: Visits = VisitTable(connection) if connection.path is not None else NoVisits()

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.decision import Decision, Reason
 
 
 class LedgerTable:
-    """One row for each decision, with its evidence; the outcome is added where the URL was fetched all the same."""
+    """One row for each decision, with its evidence."""
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
-        rows = self._read(
-            "SELECT outcome, COUNT(DISTINCT url) FROM decisions WHERE outcome IS NOT NULL GROUP BY outcome"
-        )
-        self._outcomes: Counter[str] = Counter(dict(rows.fetchall()))
 
     def record(self, url_id: int, decision: Decision, at: float) -> None:
         """Write *decision* about a URL, made at *at* (seconds since the epoch)."""
@@ -42,16 +36,3 @@ class LedgerTable:
         """Tell whether a decision for *reason* was written about a URL."""
         sql = "SELECT 1 FROM decisions WHERE url = ? AND reason = ?"
         return self._read(sql, (url_id, reason.value)).fetchone() is not None
-
-    def settle(self, url_id: int, outcome: str) -> bool:
-        """Write what fetching a URL showed that was to be dropped; ``False`` if it was not to be dropped."""
-        changed = self._write(
-            "UPDATE decisions SET outcome = ? WHERE url = ? AND wanted = 'drop' AND action = 'fetch'"
-            " AND outcome IS NULL",
-            (outcome, url_id),
-        ).rowcount
-        self._outcomes[outcome] += changed > 0
-        return changed > 0
-
-    def outcomes(self) -> Mapping[str, int]:
-        return self._outcomes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.crawldb.pages import MISSING, Fetched, HostPage, PageRow, TextPlace
+from scrapy_replica.crawldb.pages import MISSING, Fetched, HostPage, PageRow, TextPlace, Trace
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 # The fields of the record are columns; the host is that of the URL.
@@ -77,6 +77,17 @@ class PageTable:
             "SELECT signature, novelty, twin FROM pages WHERE url = ? AND status = 200", (url_id,)
         ).fetchone()
         return None if row is None else (row[0], row[1], next(iter(self._select("url", row[2], 1)), None))
+
+    def trace(self, url_id: int) -> Trace | None:
+        """Return the traces of the page of that URL; ``None`` if it brought none."""
+        row = self._read(
+            "SELECT signature, simhash, words, novelty, mark FROM pages WHERE url = ? AND novelty IS NOT NULL",
+            (url_id,),
+        ).fetchone()
+        if row is None:
+            return None
+        trace = Trace(*row)
+        return trace._replace(simhash=None if trace.simhash is None else trace.simhash % (1 << 64))
 
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
         """Return pages with that signature, first fetched first."""

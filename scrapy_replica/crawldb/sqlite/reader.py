@@ -138,7 +138,9 @@ class SqliteReader:
 
     def _decisions(self, url_id: int) -> list[DecisionView]:
         rows = self._read(
-            "SELECT at, action, wanted, reason, evidence, is_sampled, outcome FROM decisions WHERE url = ? ORDER BY id",
+            "SELECT at, action, wanted, reason, evidence, is_sampled, (SELECT outcome FROM samples"
+            " WHERE samples.url = decisions.url AND samples.reason = decisions.reason) FROM decisions"
+            " WHERE url = ? ORDER BY id",
             (url_id,),
         )
         return [
@@ -185,8 +187,11 @@ class SqliteReader:
         found = []
         for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, is_manual, ended in rows:
             saved = self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (f"host {copy}",))
+            pages = self._count(
+                f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND fetched_at <= ? AND status = 200", (copy, at)
+            )
             verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
-            found.append(VerdictView(verdict, at, bool(is_manual), ended, saved))
+            found.append(VerdictView(verdict, at, bool(is_manual), ended, saved, pages))
         return found
 
     # Rules and forms

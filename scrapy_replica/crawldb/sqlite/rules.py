@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, RuleRow
+from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
 from scrapy_replica.crawldb.sqlite.connection import Connection
 
 
@@ -61,6 +61,10 @@ class RuleTable:
     def acting(self) -> Iterator[RuleRow]:
         """Yield the rules in force."""
         yield from self._rows(f"state = '{ACTING}'")
+
+    def withdrawn(self) -> Iterator[RuleRow]:
+        """Yield the rules that were found wrong."""
+        yield from self._rows(f"state = '{WITHDRAWN}'")
 
     def row(self, rule_id: int) -> RuleRow:
         """Return the rule of that id."""

@@ -6,7 +6,11 @@ from collections.abc import Iterable
 
 from scrapy_replica.crawldb.contract import Saved
 from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.schema import DROPPED
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
+
+MAX_LOOKED_AT = 1_000
+"""URLs that one cause saved among which some are chosen."""
 
 
 class SavedTable:
@@ -31,6 +35,17 @@ class SavedTable:
         ids = list(dict.fromkeys(url_id for (url_id,) in rows))
         self._write_many("DELETE FROM saved WHERE url = ?", [(url_id,) for url_id in ids])
         return [(url_id, self._urls.restore(url_id, is_exempt=is_exempt)) for url_id in ids]
+
+    def some_of(self, cause: str, most: int) -> list[Saved]:
+        sql = (
+            "SELECT saved.url, cause, target FROM saved JOIN urls ON urls.id = saved.url"
+            f" WHERE cause = ? AND state = {DROPPED} LIMIT {MAX_LOOKED_AT}"
+        )
+        found = [Saved(*row) for row in self._read(sql, (cause,))]
+        return found[:: max(1, -(-len(found) // most))]
+
+    def restore(self, url_id: int) -> None:
+        self._restore([(url_id,)], is_exempt=True)
 
     def causes_of(self, target: int) -> list[str]:
         sql = "SELECT cause FROM saved WHERE target = ? AND cause > ? ORDER BY cause LIMIT 1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 3
+VERSION = 4
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -45,7 +45,7 @@ CREATE INDEX leased ON urls (id) WHERE state = 1;
 CREATE INDEX with_payload ON urls (id) WHERE state = 0 AND payload IS NOT NULL;
 CREATE TABLE saved (                  -- what stands in the place of URLs that were dropped or demoted
     url INTEGER NOT NULL,             -- urls.id
-    cause TEXT NOT NULL,              -- rule 12, host a.example, or the reason
+    cause TEXT NOT NULL,              -- rule 12, host a.example, or a reason on a host
     target INTEGER,                   -- urls.key of the URL that is fetched in its place
     PRIMARY KEY (url, cause)
 ) WITHOUT ROWID;
@@ -98,11 +98,21 @@ CREATE TABLE decisions (
     reason TEXT NOT NULL,
     probability REAL NOT NULL,
     evidence TEXT NOT NULL,           -- JSON
-    is_sampled INTEGER NOT NULL,
-    outcome TEXT                      -- what a fetch showed all the same: novelty of the page, or failed
+    is_sampled INTEGER NOT NULL
 );
 CREATE INDEX decided ON decisions (url);
-CREATE INDEX settled ON decisions (outcome, url) WHERE outcome IS NOT NULL;
+CREATE TABLE samples (                -- URLs that were to be dropped and are fetched all the same
+    url INTEGER NOT NULL,             -- urls.id
+    cause TEXT NOT NULL,              -- as in saved
+    reason TEXT,                      -- set for one of the causes of a URL, by which samples are counted
+    target INTEGER,                   -- urls.key of the URL that it is held against
+    corner TEXT NOT NULL,             -- part of the site that it lies in
+    weight REAL NOT NULL,             -- URLs that it stands for: one over the probability that it was drawn with
+    outcome TEXT,                     -- same, other, unknown or failed; NULL: not known yet
+    PRIMARY KEY (url, cause)
+) WITHOUT ROWID;
+CREATE INDEX samples_of ON samples (cause);
+CREATE INDEX awaiting ON samples (target) WHERE outcome IS NULL AND target IS NOT NULL;
 CREATE TABLE verdicts (
     id INTEGER PRIMARY KEY,
     copy TEXT NOT NULL,

@@ -98,7 +98,8 @@ class UrlTable:
     # Entering
 
     def find(self, keys: Collection[int]) -> dict[int, Known]:
-        return {row[1]: Known(row[0], STATES[row[2]]) for row in self._rows_of(keys, "id, key, state")}
+        rows = self._rows_of(keys, "id, key, state, parent")
+        return {row[1]: Known(row[0], STATES[row[2]], row[3]) for row in rows}
 
     def _rows_of(self, keys: Collection[int], columns: str) -> list[Any]:
         wanted = list(keys)
@@ -165,6 +166,8 @@ class UrlTable:
         url_id, key, state, is_demoted, priority, score = row
         if url.is_dropped or state in {LEASED, DONE}:
             return Found.KNOWN
+        if state == WAITING and url.leeway is Leeway.EXEMPT:
+            self._write("UPDATE urls SET leeway = ? WHERE id = ?", (Leeway.EXEMPT.value, url_id))
         place = (url.is_demoted, url.priority, URGENT if state == WAITING and score == URGENT else url.score)
         is_better = (not place[0], *place[1:]) > (not is_demoted, priority, score)
         if state == WAITING and not is_better:
@@ -322,6 +325,9 @@ class UrlTable:
     def url_of(self, url_id: int) -> str:
         url: str = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return url
+
+    def row(self, url_id: int) -> Waiting:
+        return self._waiting(self._read(f"SELECT id, host, {COLUMNS} FROM urls WHERE id = ?", (url_id,)).fetchone())
 
     def key_of(self, url_id: int) -> int | None:
         key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]

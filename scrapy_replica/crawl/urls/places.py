@@ -1,0 +1,66 @@
+"""Where on a host a DUST rule was right: an argument that means nothing in one place may name the page in another."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from scrapy_replica.urls.pattern import argument_name, parse
+
+EVERYWHERE = 3
+"""Places in which a rule was right, and none in which it was wrong, after which it is taken to hold on the whole host:
+listings of a file server have a place each, so proving it in each would save nothing."""
+PER_WRONG = 10
+"""Right pairs that outweigh a wrong one in its place."""
+
+_DIGITS = re.compile(r"\d+")
+
+
+class Place(NamedTuple):
+    """The part of a host in which a pair says something of a URL."""
+
+    callback: int
+    """What the spider does with the page, as a number."""
+    taken: frozenset[str]
+    """Names of the arguments that the rule takes away or changes."""
+    where: str
+    """First name of the path, its digits left out, and the names of the other arguments."""
+
+
+def place_of(form: str, image: str, callback: int) -> Place:
+    """Return the place of *form*, of which a rule makes *image*."""
+    before, after = parse(form), parse(image)
+    kept = set(after.arguments or ())
+    taken = frozenset(argument_name(argument) for argument in before.arguments or () if argument not in kept)
+    others = sorted({argument_name(argument) for argument in kept})
+    first = _DIGITS.sub("", after.components[0]) if after.components else ""
+    return Place(callback, taken, f"{first}?{'&'.join(others)}")
+
+
+class Places:
+    """What the pairs of one rule showed in each place: one wrong pair ends what many right ones began.
+
+    Made again from the pages of the host when that is met.
+    """
+
+    def __init__(self) -> None:
+        self._trust: dict[Place, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._trust)
+
+    def record(self, place: Place, *, is_same: bool) -> None:
+        """Take note of a pair in *place*."""
+        trust = self._trust.get(place, 0)
+        self._trust[place] = min(trust + 1, 1) if is_same else min(trust, 0) - PER_WRONG
+
+    def is_right(self, place: Place) -> bool:
+        """Tell whether the rule was right in *place*, and not wrong since."""
+        return self._trust.get(place, 0) > 0
+
+    def holds(self, place: Place) -> bool:
+        """Tell whether the rule may be taken to hold in *place*."""
+        if place in self._trust:
+            return self._trust[place] > 0
+        known = [trust for other, trust in self._trust.items() if other[:2] == place[:2]]
+        return len(known) >= EVERYWHERE and min(known) > 0

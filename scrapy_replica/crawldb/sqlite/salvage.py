@@ -1,0 +1,271 @@
+"""A new job of what can be read of a damaged one.
+
+What was lost must not be lost for the crawl: pages whose links fell into a gap are fetched again, and what was dropped
+waits again unless what stands for it is there. That costs fetches; the other way it would cost pages.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scrapy_replica.address import host_of, name_of
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.reader import Salvaged
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.damaged import DamagedFile, Row
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SPIDER
+from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, SCHEMA, STATES, WAITING
+from scrapy_replica.crawldb.sqlite.urls import WAITING_META
+from scrapy_replica.decision import Action, Reason
+from scrapy_replica.records import Novelty
+
+LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks"})
+"""What the crawl makes anew: half of a model or of a checkpoint is none."""
+
+BATCH = 1_000
+SLACK = 1.0
+"""Seconds that links of a page may be entered later than those of a page fetched after it: callbacks that wait."""
+
+_ENUMS = {"action": Action, "wanted": Action, "reason": Reason, "novelty": Novelty}
+_JSON = frozenset({"evidence", "neighbours", "aliases", "rule", "proofs", "fields"})
+_TYPES: Mapping[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (float, int), "TEXT": (str,), "BLOB": (bytes,)}
+
+
+class Column(NamedTuple):
+    """A column as the schema declares it."""
+
+    name: str
+    type: str
+    is_null: bool
+    """It may be NULL: in a record the id always is."""
+
+
+def salvage(damaged: Path, folder: Path) -> Salvaged:
+    """Read what can be read of the file *damaged* into a new job in *folder*.
+
+    :raises StoreError: there is a job already, or nothing could be read.
+    :raises OSError: the file cannot be read, or the folder not be made.
+    """
+    if (folder / FILE_NAME).exists():
+        raise StoreError(f"{folder / FILE_NAME} is there already: give a new folder")
+    source = DamagedFile(damaged)
+    folder.mkdir(parents=True, exist_ok=True)
+    connection = Connection(folder / FILE_NAME)
+    try:
+        read = _copy(source, connection)
+        if not read["urls"]:
+            raise StoreError(f"{damaged}: no URL of a crawl can be read in it")
+        salvaged = _mend(connection, read, is_cut=source.is_cut, n_unreadable=source.n_unreadable)
+        connection.commit()
+        return salvaged
+    except BaseException:
+        connection.abandon()
+        (folder / FILE_NAME).unlink()
+        raise
+    finally:
+        connection.abandon()
+
+
+# Reading
+
+
+def _copy(source: DamagedFile, connection: Connection) -> Counter[str]:
+    """Enter the rows that make sense; return how many of each table."""
+    tables, read = _tables(), Counter[str]()
+    rows = ((table, row) for row in source.rows() if (table := _table_of(row, tables, connection)) is not None)
+    while batch := list(islice(rows, BATCH)):
+        for table in {table for table, _ in batch}:
+            places = ",".join("?" * len(tables[table]))
+            sql = f"INSERT OR IGNORE INTO {table} VALUES ({places})"
+            connection.write_many(sql, [_with_id(row) for of, row in batch if of == table])
+    for table in tables:
+        read[table] = connection.read(f"SELECT COUNT(*) FROM {table}").fetchone()[0]
+    return read
+
+
+def _with_id(row: Row) -> tuple[Any, ...]:
+    return row.values if row.id is None else (row.id, *row.values[1:])
+
+
+def _tables() -> dict[str, list[Column]]:
+    """Return the columns of the tables to copy."""
+    empty = sqlite3.connect(":memory:")
+    empty.executescript(SCHEMA)
+    names = [name for (name,) in empty.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    tables = {}
+    for name in names:
+        if name not in LEFT_OUT:
+            columns = empty.execute(f"PRAGMA table_info({name})").fetchall()
+            tables[name] = [Column(c[1], c[2], not c[3] or (c[5] > 0 and c[2] == "INTEGER")) for c in columns]
+    empty.close()
+    return tables
+
+
+def _table_of(row: Row, tables: Mapping[str, list[Column]], connection: Connection) -> str | None:
+    """Return the table that *row* belongs to: where it was found, or the only one that it fits."""
+    if row.table == "meta":
+        if row.values[0] == SPIDER and isinstance(row.values[1], bytes):
+            connection.set_meta(SPIDER, row.values[1])
+        return None
+    if row.table is not None and row.table in tables and _fits(row, tables[row.table]):
+        return row.table
+    fitting = [name for name, columns in tables.items() if row.id is not None and _fits(row, columns)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _fits(row: Row, columns: list[Column]) -> bool:
+    if len(row.values) != len(columns):
+        return False
+    has_id = row.id is not None and columns[0].type == "INTEGER"
+    if has_id != (row.values[0] is None and row.id is not None and row.id > 0):
+        return False
+    pairs = list(zip(row.values, columns, strict=True))[has_id:]
+    return all(_is_sound(value, column) for value, column in pairs)
+
+
+def _is_sound(value: Any, column: Column) -> bool:
+    if value is None:
+        return column.is_null
+    if not isinstance(value, _TYPES[column.type]):
+        return False
+    if column.name == "url" and isinstance(value, str):
+        return value.isprintable() and ":" in value
+    if column.name == "state" and isinstance(value, int):
+        return 0 <= value < len(STATES)
+    try:
+        if column.name in _ENUMS:
+            _ENUMS[column.name](value)
+        elif isinstance(value, str) and column.name in _JSON:
+            json.loads(value)
+    except ValueError:
+        return False
+    return True
+
+
+# Mending
+
+
+def _mend(connection: Connection, read: Counter[str], *, is_cut: bool, n_unreadable: int) -> Salvaged:
+    """Make one whole of what was read; nothing that was lost may keep anything from being fetched."""
+    last = _last_id(connection)
+    _forget_what_hangs(connection)
+    _number_hosts(connection)
+    n_lost = last - read["urls"]
+    n_again = _fetch_again(connection, last, is_cut=is_cut) if n_lost or is_cut or n_unreadable else 0
+    n_restored = _restore(connection)
+    connection.write(f"UPDATE urls SET state = {WAITING} WHERE state = {LEASED}")
+    states = dict(connection.read("SELECT state, COUNT(*) FROM urls GROUP BY state").fetchall())
+    connection.set_meta(WAITING_META, str(states.get(WAITING, 0)).encode())
+    return Salvaged(
+        {STATES[state]: count for state, count in states.items()},
+        {table: read[table] for table in ("pages", "decisions", "verdicts", "rules", "orders")},
+        n_lost,
+        n_again,
+        n_restored,
+        n_unreadable,
+    )
+
+
+def _last_id(connection: Connection) -> int:
+    """Return the highest id of a URL that anything speaks of."""
+    queries = [f"SELECT MAX({column}) FROM {table}" for table, column in _referring()]
+    queries += ["SELECT MAX(id) FROM urls", "SELECT MAX(parent) FROM urls"]
+    return max(connection.read(query).fetchone()[0] or 0 for query in queries)
+
+
+def _referring() -> Iterator[tuple[str, str]]:
+    """Yield (table, column) of what belongs to a URL by its id."""
+    for table, columns in _tables().items():
+        for column in columns:
+            if table != "urls" and (column.name, column.type) == ("url", "INTEGER"):
+                yield table, column.name
+
+
+def _forget_what_hangs(connection: Connection) -> None:
+    """Delete what belongs to URLs that were lost, and what was saved by what was lost."""
+    for table, column in _referring():
+        connection.write(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT id FROM urls)")
+    connection.write("UPDATE pages SET twin = NULL WHERE twin NOT IN (SELECT id FROM urls)")
+    connection.write(
+        "DELETE FROM saved WHERE target IS NOT NULL AND target NOT IN (SELECT key FROM urls WHERE key != 0)"
+    )
+    connection.write(
+        "DELETE FROM saved WHERE cause LIKE 'rule %' AND substr(cause, 6) NOT IN"
+        " (SELECT CAST(id AS TEXT) FROM rules WHERE state = 'acting')"
+    )
+    connection.write(
+        "DELETE FROM saved WHERE cause LIKE 'host %' AND substr(cause, 6) NOT IN"
+        " (SELECT copy FROM verdicts WHERE ended IS NULL)"
+    )
+
+
+def _number_hosts(connection: Connection) -> None:
+    """Give hosts the numbers 1, 2, 3 ... again, those that were lost as well: what their URLs say."""
+    known = {row[0]: row[1:] for row in connection.read("SELECT id, name, slot, ip FROM hosts").fetchall()}
+    numbers: dict[tuple[str, str], int] = {}
+    ips: dict[int, str | None] = {}
+    last, urls = 0, connection.read("SELECT id, host, url FROM urls WHERE id > 0 ORDER BY id LIMIT ?", (BATCH,))
+    while batch := urls.fetchall():
+        changes = []
+        for url_id, host, url in batch:
+            name, slot, ip = known.get(host) or (host_of(url), name_of(host_of(url)), None)
+            number = numbers.setdefault((name, slot), len(numbers) + 1)
+            ips.setdefault(number, ip)
+            changes.append((number, url_id))
+            last = url_id
+        connection.write_many("UPDATE urls SET host = ? WHERE id = ?", changes)
+        urls = connection.read("SELECT id, host, url FROM urls WHERE id > ? ORDER BY id LIMIT ?", (last, BATCH))
+    connection.write("DELETE FROM hosts")
+    rows = [(number, name, slot, ips[number]) for (name, slot), number in numbers.items()]
+    connection.write_many("INSERT INTO hosts VALUES (?, ?, ?, ?)", rows)
+    connection.write("UPDATE pages SET host = (SELECT host FROM urls WHERE id = pages.url)")
+
+
+def _fetch_again(connection: Connection, last: int, *, is_cut: bool) -> int:
+    """Let the pages wait whose links may have been lost; return how many.
+
+    Ids are given in the order of discovery, so the pages that filled a gap were fetched between those that gave the
+    URLs before it and those that gave the URLs after it.
+    """
+    pages = set[int]()
+    for begin, end in _gaps(connection, last, is_cut=is_cut):
+        rows = connection.read("SELECT url FROM pages WHERE fetched_at BETWEEN ? AND ?", (begin, end))
+        pages |= {url for (url,) in rows}
+    # Of what is done and has no page nobody can tell which links it gave.
+    rows = connection.read(f"SELECT id FROM urls WHERE state = {DONE} AND id NOT IN (SELECT url FROM pages)")
+    pages |= {url for (url,) in rows}
+    connection.write_many(f"UPDATE urls SET state = {WAITING} WHERE id = ?", [(url,) for url in pages])
+    connection.write_many("DELETE FROM pages WHERE url = ?", [(url,) for url in pages])
+    return len(pages)
+
+
+def _gaps(connection: Connection, last: int, *, is_cut: bool) -> Iterator[tuple[float, float]]:
+    """Yield between which times, in seconds since the epoch, the pages were fetched that filled each gap."""
+    sql = "SELECT urls.id, fetched_at FROM urls LEFT JOIN pages ON pages.url = parent ORDER BY urls.id"
+    expected, latest, begin = 1, 0.0, None
+    for url_id, at in connection.read(sql):
+        if url_id != expected and begin is None:
+            begin = latest
+        expected = url_id + 1
+        # What was entered for an older page says nothing: a URL in place of another, say.
+        if at is not None and at >= latest:
+            latest = at
+            if begin is not None:
+                yield begin - SLACK, at + SLACK
+                begin = None
+    if begin is not None or expected <= last or is_cut:
+        yield (latest if begin is None else begin) - SLACK, float("inf")
+
+
+def _restore(connection: Connection) -> int:
+    """Let dropped URLs wait, behind the others, that nothing stands for; return how many."""
+    return connection.write(
+        f"UPDATE urls SET state = {WAITING}, is_demoted = 1 WHERE state = {DROPPED}"
+        " AND id NOT IN (SELECT url FROM saved)"
+    ).rowcount

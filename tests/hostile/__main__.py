@@ -1,0 +1,78 @@
+"""``make trust``: crawls every scenario and prints what was tried and whether it held."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+
+from hostile.catalogue import SCENARIOS
+from hostile.scenario import Outcome, outcomes_of, quiet, reasons
+
+COLUMNS = ("scenario", "found", "of", "lost", "wrong", "leaks", "saved", "held")
+WIDTHS = (38, 6, 6, 5, 6, 6, 6, 4)
+LEGEND = """found: contents that the add-on found, of those that plain Scrapy found; lost:
+what it did not find; wrong: hosts that were blocked wrongly; leaks: secrets
+that went elsewhere, and requests that were to stay undone; saved: fetches of
+copies that plain Scrapy makes and the add-on does not."""
+
+
+def row(outcome: Outcome) -> tuple[object, ...]:
+    """Return the figures of an outcome, one for each column."""
+    plain, ours = outcome.plain, outcome.ours
+    name = outcome.scenario.name if outcome.mode == "demote" else f"{outcome.scenario.name} ({outcome.mode})"
+    held = "no" if outcome.problems else "yes"
+    found = len({*plain.contents} & {*ours.contents})
+    saved = plain.copies - ours.copies
+    counts = (found, len(plain.contents), len(outcome.lost), len(outcome.wrongly_blocked), len(outcome.leaks), saved)
+    return name, *counts, held
+
+
+def line(cells: tuple[object, ...]) -> str:
+    first, *others = (
+        f"{cell:<{width}}" if not place else f"{cell:>{width}}"
+        for place, (cell, width) in enumerate(zip(cells, WIDTHS, strict=True))
+    )
+    return "".join([first, *others])
+
+
+async def run(names: list[str], *, is_wide: bool, is_verbose: bool) -> int:
+    """Print the table; return how many outcomes did not hold."""
+    print(line(COLUMNS), flush=True)
+    failed = 0
+    for scenario in SCENARIOS:
+        if names and not any(name in scenario.name for name in names):
+            continue
+        begun = time.process_time()
+        for outcome in await outcomes_of(scenario):
+            told = f"  {scenario.tried}" if is_wide else ""
+            print(line(row(outcome)) + told, flush=True)
+            for problem in outcome.problems:
+                print(f"    {problem}")
+            failed += bool(outcome.problems)
+            if is_verbose:
+                print(f"    requests: {len(outcome.plain.asked)} plain, {len(outcome.ours.asked)} with the add-on;")
+                cpu, wall = outcome.ours.stalls
+                print(f"    longest wait: {cpu:.2f} s CPU, {wall:.2f} s; blocked: {sorted(outcome.ours.blocked)}")
+                print(f"    {dict(reasons(outcome.ours))}")
+        if is_verbose:
+            print(f"    {time.process_time() - begun:.1f} s CPU", flush=True)
+    return failed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make trust", description=__doc__)
+    parser.add_argument("names", nargs="*", help="only scenarios whose name has one of these in it")
+    parser.add_argument("--wide", action="store_true", help="say as well what is tried")
+    parser.add_argument("--verbose", action="store_true", help="requests, waits, blocked hosts and decisions as well")
+    opts = parser.parse_args()
+    quiet()
+    failed = asyncio.run(run(opts.names, is_wide=opts.wide, is_verbose=opts.verbose))
+    print(f"\n{LEGEND}")
+    print("\nEverything held." if not failed else f"\n{failed} did not hold.")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

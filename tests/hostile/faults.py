@@ -1,0 +1,254 @@
+"""Servers, clocks and disks that fail while verdicts and rules rely on them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+from scrapy import Request
+from scrapy.exceptions import DownloadFailedError, DownloadTimeoutError, ResponseDataLossError
+from web import HTML, redirect
+
+from hostile.building import page, path, site
+from hostile.copies import GOOD, top
+from hostile.scenario import Crawled, Follower, Scenario, item
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+
+MIRROR = "mirror.example"
+BOTH = (MIRROR, GOOD)
+
+
+def mirrors(n: int = 100) -> Any:
+    return {**site(MIRROR, n, of=GOOD), **site(GOOD, n)}
+
+
+def failing(host: str, after: int, how: Any) -> Any:
+    """Two mirrors, of which *host* answers everything with *how* once it was asked *after* times."""
+    pages, asked = mirrors(), count()
+
+    def answer(request: Request) -> Any:
+        if f"//{host}/" in request.url and next(asked) >= after:
+            return how(request)
+        return pages.get(request.url)
+
+    return answer
+
+
+FAILURES = {
+    "refuses": lambda request: DownloadFailedError("refused"),
+    "times out": lambda request: DownloadTimeoutError("too slow"),
+    "closes half-way": lambda request: ResponseDataLossError("half of it"),
+    "forbids": lambda request: (403, {**HTML}, "no"),
+    "limits the rate": lambda request: (429, {**HTML, "Retry-After": "3600"}, "later"),
+    "asks for a login": lambda request: redirect(f"{request.url.partition('//')[0]}//login.example/"),
+    "is empty": lambda request: (200, {**HTML}, ""),
+    "shows a puzzle": lambda request: (200, {**HTML}, "<title>Are you human</title><p>" + "prove it " * 30),
+}
+
+
+def flaky() -> Any:
+    """Every third request of each host fails at first."""
+    pages, asked = mirrors(80), Counter[str]()
+
+    def answer(request: Request) -> Any:
+        asked[request.url] += 1
+        is_first = asked[request.url] == 1
+        return ResponseDataLossError("half") if is_first and hash(request.url[-7:]) % 3 == 0 else pages.get(request.url)
+
+    return answer
+
+
+def slow() -> Any:
+    """One host takes its time, the other does not."""
+    pages = {**site("slow.example", 12), **site(GOOD, 80, more=lambda k: ["http://slow.example/"])}
+
+    async def later(request: Request) -> Any:
+        await asyncio.sleep(0.25)
+        return pages.get(request.url, (404, {**HTML}, ""))
+
+    return lambda request: later(request) if "slow" in request.url else pages.get(request.url)
+
+
+def robots() -> Any:
+    """The host that is met first forbids all but its front; its copy does not."""
+    pages = mirrors()
+    lines = (
+        "User-agent: *\nDisallow: /part-5\nDisallow: /part-6\nDisallow: /part-7\nDisallow: /part-8\nDisallow: /part-9\n"
+    )
+    for number in range(10, 15):
+        lines += f"Disallow: /part-{number}\n"
+    pages[f"http://{MIRROR}/robots.txt"] = 200, {"Content-Type": "text/plain"}, lines
+    return pages
+
+
+class Offsite(Follower):
+    """Stays on one host, and starts with pages of its mirror, too."""
+
+    name = "offsite"
+    allowed_domains = (GOOD,)
+
+    async def start(self) -> Any:
+        for url in self.start_urls:
+            yield Request(url, dont_filter=True)
+
+
+class Comparing(Follower):
+    """Has a callback for each of two hosts: what they differ in is what is wanted."""
+
+    name = "comparing"
+
+    def parse(self, response: Any) -> Any:
+        yield item(response)
+        for link in self.extractor.extract_links(response):
+            yield Request(link.url, self.parse_mirror if MIRROR in link.url else self.parse)
+
+    def parse_mirror(self, response: Any) -> Any:
+        yield {"key": f"{response.url} as mirrored"}
+        for link in self.extractor.extract_links(response):
+            yield Request(link.url, self.parse_mirror if MIRROR in link.url else self.parse)
+
+
+class Ordering(Follower):
+    """Sends an order for each page."""
+
+    name = "ordering"
+
+    def parse(self, response: Any) -> Any:
+        yield from super().parse(response)
+        yield Request(f"{response.url}?order", method="POST", body="one", callback=self.answer)
+
+    def answer(self, response: Any) -> Any:
+        yield item(response)
+
+
+def shop() -> Any:
+    pages = site(GOOD, 150)
+
+    def answer(request: Request) -> Any:
+        return page(f"order {request.url}", words=30) if request.method == "POST" else pages.get(request.url)
+
+    return answer
+
+
+def ordered_once(plain: Crawled, ours: Crawled) -> Iterable[str]:
+    """At most the requests in flight when the disk was full may be made again."""
+    sent = Counter(asked.url for asked in ours.asked if asked.method == "POST")
+    again = [url for url, times in sent.items() if times > 2]
+    if again or sum(times > 1 for times in sent.values()) > 48:
+        yield f"{sum(sent.values()) - len(sent)} orders sent again, {len(again)} of them more than once"
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """The first crawl database that is opened can grow by 30 pages only."""
+    opened, is_first = SqliteCrawlDB.__init__, [True]
+
+    def open_full(self: SqliteCrawlDB, *args: Any, **kwargs: Any) -> None:
+        opened(self, *args, **kwargs)
+        if is_first.pop() if is_first else False:
+            pages = self._connection.read("PRAGMA page_count").fetchone()[0]
+            self._connection.read(f"PRAGMA max_page_count = {pages + 30}")
+
+    with patch.object(SqliteCrawlDB, "__init__", open_full):
+        yield
+
+
+@contextmanager
+def jumping_clock() -> Iterator[None]:
+    """Each look at the clock finds it 40 days on, a year back or where it was, in turn."""
+    jumps = (0.0, 40 * 86_400.0, -365 * 86_400.0, 0.0, -1e9)
+    looks = count()
+
+    def now() -> float:
+        return time.time() + jumps[next(looks) // 50 % len(jumps)]
+
+    with patch("scrapy_replica.components.extension.time", SimpleNamespace(time=now)):
+        yield
+
+
+SCENARIOS = [
+    *(
+        Scenario(
+            name=f"{which} host {name}",
+            tried="Of two mirrors that host does so from its 40th request on.",
+            pages=lambda host=host, how=how: failing(host, 40, how),
+            seeds=top(*BOTH),
+            copies=BOTH,
+        )
+        for name, how in FAILURES.items()
+        for which, host in (("first", MIRROR), ("second", GOOD))
+        if which == "first" or name in {"refuses", "shows a puzzle"}
+    ),
+    Scenario(
+        name="flaky servers",
+        tried="Every third page of two mirrors is cut off when it is first asked for.",
+        pages=flaky,
+        seeds=top(*BOTH),
+        copies=BOTH,
+    ),
+    Scenario(
+        name="slow server",
+        tried="One host takes a quarter of a second for each page, the other none.",
+        pages=slow,
+        seeds=top(GOOD),
+    ),
+    Scenario(
+        name="robots.txt of the kept host",
+        tried="The mirror met first forbids most folders in its robots.txt, the other does not.",
+        pages=robots,
+        seeds=top(*BOTH),
+        settings={"ROBOTSTXT_OBEY": True},
+        copies=BOTH,
+    ),
+    Scenario(
+        name="kept host is offsite",
+        tried="A spider stays on one host; it starts with pages of the mirror, too.",
+        pages=lambda: {**mirrors(), f"http://{MIRROR}/": page("")},
+        seeds=[*(f"http://{MIRROR}{path(k)}" for k in range(25)), *top(GOOD)],
+        spider=Offsite,
+        copies=BOTH,
+    ),
+    Scenario(
+        name="callback for each host",
+        tried="A spider compares two mirrors: each host has a callback of its own.",
+        pages=mirrors,
+        seeds=top(*BOTH),
+        spider=Comparing,
+        copies=BOTH,
+        modes=("demote", "drop"),
+    ),
+    Scenario(
+        name="clock that jumps",
+        tried="The clock jumps by forty days, a year and thirty years, back and forth.",
+        pages=mirrors,
+        seeds=top(*BOTH),
+        copies=BOTH,
+        around=jumping_clock,
+    ),
+    Scenario(
+        name="full disk",
+        tried="The disk is full in the middle; the crawl goes on when there is room.",
+        pages=shop,
+        seeds=top(GOOD),
+        spider=Ordering,
+        around=full_disk,
+        runs=({}, {}),
+        errors=1,
+        check=ordered_once,
+    ),
+    Scenario(
+        name="crawl in four runs",
+        tried="A crawl of two mirrors is stopped three times and goes on; then one host is gone.",
+        pages=lambda: failing(MIRROR, 60, FAILURES["refuses"]),
+        seeds=top(*BOTH),
+        copies=BOTH,
+        runs=(*({"CLOSESPIDER_PAGECOUNT": 40},) * 3, {}),
+    ),
+]

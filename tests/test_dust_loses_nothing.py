@@ -1,0 +1,242 @@
+"""Whole crawls in which an argument, a text or a line of robots.txt misleads: every content is found all the same."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+from web import REPLICA, crawl, page
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME
+
+TOP = "http://a.example/"
+SETTINGS = {**REPLICA, "CONCURRENT_REQUESTS": 4, "REPLICA_TRAP_CREDIT": 0}
+JSON = {"Content-Type": "application/json"}
+ROBOTS = {"Content-Type": "text/plain"}
+
+pytestmark = pytest.mark.asyncio
+
+
+class Ordinary(Spider):
+    """A link extractor, and a ``Request`` for each link."""
+
+    name = "ordinary"
+    extractor = LinkExtractor()
+
+    def __init__(self, seeds=TOP, **kwargs):
+        super().__init__(**kwargs)
+        self.start_urls = [seeds]
+
+    def parse(self, response):
+        for link in self.extractor.extract_links(response):
+            yield Request(link.url)
+
+
+both_spiders = pytest.mark.parametrize("spider", [TopicSpider, Ordinary])
+both_modes = pytest.mark.parametrize("mode", ["demote", "drop"])
+
+
+class Site:
+    """Pages, and which contents were given out.
+
+    :param content: number of a page, value of its argument -> what stands there.
+    :param links: number of a page -> the links on it.
+    """
+
+    def __init__(self, content, links, robots=None):
+        self._content, self._links, self._robots = content, links, robots
+        self.contents = set()
+
+    def __call__(self, request):
+        if request.url.endswith("/robots.txt"):
+            return 200, ROBOTS, self._robots
+        number, value = place_of(request.url)
+        content = self._content(number, value)
+        self.contents.add(content)
+        return page(self._links(number), seed=content, title=f"Article {number}")
+
+
+def place_of(url):
+    """Number of a page and value of its last argument, empty without one."""
+    path, _, query = url.removeprefix(TOP).partition("?")
+    return int("".join(filter(str.isdigit, path)) or 0), query.rpartition("=")[2]
+
+
+async def lost(spider, make_site, settings):
+    """What plain Scrapy finds and a crawl with these settings does not."""
+    plain, ours = make_site(), make_site()
+    await crawl(Ordinary, plain, {"CONCURRENT_REQUESTS": 4})
+    result = await crawl(spider, ours, {**SETTINGS, **settings}, seeds=TOP)
+    assert len(plain.contents) > 100
+    return plain.contents - ours.contents, result
+
+
+def rules(folder):
+    db = sqlite3.connect(folder / FILE_NAME)
+    try:
+        return [(json.loads(rule), state) for rule, state in db.execute("SELECT rule, state FROM rules ORDER BY id")]
+    finally:
+        db.close()
+
+
+def tree(number, n):
+    return [child for child in (2 * number + 1, 2 * number + 2) if child < n]
+
+
+def grows(n, matters, folder=lambda _: "a", values=("", 1, 2)):
+    """A tree of *n* pages, each linked with several values of ``zref``, which names the page where it *matters*."""
+
+    def links(number):
+        return [
+            f"/{folder(child)}/{child}{f'?zref={value}' if value else ''}"
+            for child in tree(number, n)
+            for value in values
+        ]
+
+    return lambda: Site(lambda number, value: (number, value) if matters(number) else number, links)
+
+
+@both_modes
+@both_spiders
+class TestAnArgumentThatMattersLater:
+    async def test_in_another_folder(self, spider, mode):
+        site = grows(400, lambda n: n >= 300, lambda n: "old" if n < 300 else "new")
+        missing, _ = await lost(spider, site, {"REPLICA_MODE": mode})
+        assert missing == set()
+
+    async def test_in_the_same_folder(self, spider, mode):
+        missing, _ = await lost(spider, grows(400, lambda n: n >= 300), {"REPLICA_MODE": mode})
+        assert missing == set()
+
+    async def test_for_pages_between_the_others(self, spider, mode):
+        site = grows(400, lambda n: n > 80 and n % 3 == 0)
+        missing, result = await lost(spider, site, {"REPLICA_MODE": mode})
+        assert missing == set()
+        assert result.stats["replica/dust/withdrawn"] >= 1
+
+    async def test_where_no_link_leads_to_the_page_without_it(self, spider, mode):
+        site = grows(400, lambda n: n >= 250, values=(1, 2, 3))
+        missing, _ = await lost(spider, site, {"REPLICA_MODE": mode})
+        assert missing == set()
+
+
+@both_modes
+@both_spiders
+async def test_a_clean_param_line_that_names_an_argument_that_matters(spider, mode):
+    """One of its two names means nothing, and so proves nothing of the other."""
+
+    def links(number):
+        children = tree(number, 150)
+        return [link for n in children for link in (f"/a/{n}?zsid={number}{n}", f"/a/{n}?zsid=7", f"/a/{n}?id=1")]
+
+    def site():
+        return Site(lambda n, value: (n, value) if value == "1" else n, links, "User-agent: *\nClean-param: zsid&id\n")
+
+    missing, result = await lost(spider, site, {"REPLICA_MODE": mode, "ROBOTSTXT_OBEY": True})
+    assert missing == set()
+    assert result.stats["replica/dust/begun"] >= 1
+
+
+class TestSamples:
+    @both_modes
+    async def test_the_page_that_a_sample_is_held_against_is_fetched(self, mode, tmp_path):
+        site = grows(150, lambda _: False)
+        settings = {"REPLICA_MODE": mode, "REPLICA_EXPLORE": 0.2, "JOBDIR": str(tmp_path)}
+        _, result = await lost(Ordinary, site, settings)
+        db = sqlite3.connect(tmp_path / FILE_NAME)
+        samples = db.execute(
+            "SELECT DISTINCT urls.url FROM decisions JOIN urls ON urls.id = decisions.url"
+            " WHERE reason = 'dust-rule' AND is_sampled"
+        ).fetchall()
+        db.close()
+        assert len(samples) > 5
+        assert {url.partition("?")[0] for (url,) in samples} <= set(result.urls)
+
+
+class TestSiblings:
+    async def test_no_rule_takes_the_place_of_one_that_was_withdrawn(self, tmp_path):
+        site = grows(400, lambda n: n > 150)
+        missing, result = await lost(TopicSpider, site, {"JOBDIR": str(tmp_path)})
+        assert missing == set()
+        assert result.stats["replica/dust/withdrawn"] >= 1
+        of_zref = [state for rule, state in rules(tmp_path) if "zref" in json.dumps(rule["transformation"])]
+        assert set(of_zref) == {"withdrawn"}
+
+
+class Shells(Ordinary):
+    """Pages that say nothing until a script has asked for what belongs on them."""
+
+    name = "shells"
+
+    def parse(self, response):
+        yield from super().parse(response)
+        number = response.url.rpartition("=")[2]
+        if number.isdigit():
+            yield Request(f"{TOP}api?id={number}", self.parse_api)
+
+    def parse_api(self, response):
+        yield {"id": response.json()["id"]}
+
+
+def shell_site(request):
+    if "/api" in request.url:
+        return 200, JSON, json.dumps({"id": request.url.rpartition("=")[2]})
+    if request.url == TOP:
+        return page([f"/show?id={n}" for n in range(50)], title="All")
+    number = int(request.url.rpartition("=")[2])
+    return page([f"/show?id={number + 50}"] if number < 100 else (), seed="shell", title="App")
+
+
+@both_modes
+async def test_shells_that_scripts_fill_are_pages_of_their_own(mode, tmp_path):
+    settings = {**SETTINGS, "REPLICA_MODE": mode, "JOBDIR": str(tmp_path)}
+    first = await crawl(Shells, shell_site, {**settings, "CLOSESPIDER_PAGECOUNT": 120})
+    second = await crawl(Shells, shell_site, settings)
+    assert {item["id"] for item in first.items + second.items} == {str(n) for n in range(150)}
+    assert [rule for rule, state in rules(tmp_path) if state == "acting"] == []
+
+
+class Prints(Ordinary):
+    """Reads the print view of a page with another callback than the page."""
+
+    name = "prints"
+
+    def parse(self, response):
+        for link in self.extractor.extract_links(response):
+            is_print = "print=" in link.url
+            yield Request(link.url, self.parse_print if is_print else self.parse)
+
+    def parse_print(self, response):
+        yield {"printed": response.url.partition("?")[0]}
+
+
+class PrintsByRules(CrawlSpider):
+    name = "prints by rules"
+    start_urls = (TOP,)
+    rules = (
+        Rule(LinkExtractor(allow="print="), callback="parse_print"),
+        Rule(LinkExtractor(deny="print="), follow=True),
+    )
+
+    def parse_print(self, response):
+        yield {"printed": response.url.partition("?")[0]}
+
+
+def print_site(request):
+    number, _ = place_of(request.url)
+    children = tree(number, 150)
+    links = [link for n in children for link in (f"/a/{n}", f"/a/{n}?zsid={number}{n}", f"/a/{n}?print=1")]
+    return page(links, seed=number, title=f"Article {number}")
+
+
+@both_modes
+@pytest.mark.parametrize("spider", [Prints, PrintsByRules])
+async def test_a_page_is_not_saved_by_one_that_another_callback_gets(spider, mode):
+    result = await crawl(spider, print_site, {**SETTINGS, "REPLICA_MODE": mode})
+    assert {item["printed"] for item in result.items} == {f"{TOP}a/{n}" for n in range(1, 150)}
+    assert len(result.urls) < 3 * 149 - 50  # session ids are saved all the same

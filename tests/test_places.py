@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from scrapy_replica.crawl.urls.carried import Carried
+from scrapy_replica.crawl.urls.places import EVERYWHERE, PER_WRONG, Places, place_of
+from scrapy_replica.urls.rule import Rule, Step, share_argument
+
+TOP = "http://h.example/"
+
+
+def at(path, query="sid=1", rest="", callback=0):
+    """The place of a URL of which a rule takes *query* away."""
+    image = f"{TOP}{path}{f'?{rest}' if rest else ''}"
+    return place_of(f"{TOP}{path}?{'&'.join(filter(None, (rest, query)))}", image, callback)
+
+
+class TestPlaceOf:
+    def test_values_and_numbers_are_left_out(self):
+        assert at("a/1", "sid=1") == at("a/2", "sid=2")
+        assert at("vol1/x", rest="id=1") == at("vol2/y", rest="id=2")
+
+    @pytest.mark.parametrize(
+        "other",
+        [at("b/1"), at("a/1", "id=1"), at("a/1", "sid=1&id=1"), at("a/1", rest="view=full"), at("a/1", callback=7)],
+    )
+    def test_folder_arguments_and_callback_tell_places_apart(self, other):
+        assert other != at("a/1")
+
+
+class TestPlaces:
+    def test_holds_where_it_was_right(self):
+        places = Places()
+        places.record(at("a/1"), is_same=True)
+        assert places.holds(at("a/2"))
+        assert not places.holds(at("b/2"))
+
+    def test_holds_everywhere_when_it_was_right_in_several_places(self):
+        places = Places()
+        for folder in "abc"[:EVERYWHERE]:
+            places.record(at(folder), is_same=True)
+        assert places.holds(at("new"))
+        assert not places.is_right(at("new"))
+        assert not places.holds(at("new", "id=1"))  # of which none of the pairs says anything
+        places.record(at("b"), is_same=False)
+        assert not places.holds(at("new"))
+
+    def test_one_wrong_pair_ends_it_until_many_were_right(self):
+        places = Places()
+        for _ in range(100):
+            places.record(at("a"), is_same=True)
+        places.record(at("a"), is_same=False)
+        for _ in range(PER_WRONG):
+            assert not places.holds(at("a"))
+            places.record(at("a"), is_same=True)
+        places.record(at("a"), is_same=True)
+        assert places.holds(at("a"))
+
+
+def rule(*steps, host="h.example"):
+    return Rule(host, (), tuple(Step(*step) for step in steps))
+
+
+class TestSiblings:
+    @pytest.mark.parametrize(
+        "other",
+        [
+            rule(("drop", "sid")),
+            rule(("drop", "sid", "5")),
+            rule(("set", "sid", "0")),
+            rule(("drop", "x"), ("drop", "sid")),
+            rule(("replace", "sid={0}&", "")),
+            rule(("only", "id")),
+        ],
+    )
+    def test_rules_over_one_argument(self, other):
+        assert share_argument(rule(("drop", "sid")), other)
+        assert share_argument(other, rule(("drop", "sid")))
+
+    @pytest.mark.parametrize("other", [rule(("drop", "id")), rule(("unslash", "")), rule(("only", "sid,id"))])
+    def test_rules_over_others(self, other):
+        assert not share_argument(rule(("drop", "sid")), other)
+        assert not share_argument(other, rule(("drop", "sid")))
+
+
+class TestCarried:
+    def proposed(self, carried):
+        return carried.rules_for(f"{TOP}?PHPSESSID=1", "h.example")
+
+    def test_a_guess_that_was_wrong_on_two_hosts_is_not_made_again(self):
+        carried = Carried()
+        (guess,) = self.proposed(carried)
+        carried.refuted(guess)
+        assert self.proposed(carried) == [guess]
+        carried.refuted(rule(*guess.transformation, host="other.example"))
+        assert self.proposed(carried) == []
+
+    def test_unless_it_is_right_on_as_many(self):
+        carried = Carried()
+        (guess,) = self.proposed(carried)
+        for host in "ab":
+            carried.refuted(rule(*guess.transformation, host=host))
+        for host in "cd":
+            carried.proved(rule(*guess.transformation, host=host))
+        assert self.proposed(carried) == [guess]
