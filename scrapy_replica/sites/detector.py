@@ -18,7 +18,7 @@ from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.groups import Conflict, keeper
+from scrapy_replica.sites.groups import Conflict, is_tried, keeper
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
 from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
@@ -166,7 +166,7 @@ class Detector:
         met = self.candidates.met.get(host)
         return met.n_pages if met is not None else 0
 
-    def _kept(self, comparison: Comparison) -> str:
+    def _kept(self, comparison: Comparison) -> HostEvidence:
         """Return which of two hosts is to be kept."""
         pair = {comparison.first.name, comparison.second.name}
         own = {registered_domain(host) for kept in pair for host in (kept, *self._copies.get(kept, ()))}
@@ -311,23 +311,24 @@ class Detector:
         pair.score = score
         if score < self.judge.threshold_for(len(comparison.aligned), comparison.coverage):
             return False
-        if comparison.shared < _MIN_SHARED:
+        kept = self._kept(comparison)
+        if comparison.shared < _MIN_SHARED or not is_tried(comparison, kept):
+            pair.judged_at = -1  # what comes next may tell
             return False
         clash = self._clash(comparison)
         if clash is not None:
             findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
             return False
-        self._block(comparison, score, findings)
+        self._block(comparison, kept, score, findings)
         return True
 
-    def _block(self, comparison: Comparison, score: float, findings: Findings) -> None:
+    def _block(self, comparison: Comparison, kept: HostEvidence, score: float, findings: Findings) -> None:
         first, second = comparison.first, comparison.second
-        kept = self._kept(comparison)
-        copy, prefixes = (second, comparison.prefixes) if kept == first.name else (first, comparison.prefixes[::-1])
+        copy, prefixes = (second, comparison.prefixes) if kept is first else (first, comparison.prefixes[::-1])
         values = dict(zip(RAW, features_of(comparison, RAW), strict=True))
         verdict = Verdict(
             copy.name,
-            kept,
+            kept.name,
             copy_prefix=prefixes[1],
             keeper_prefix=prefixes[0],
             score=score,
@@ -372,7 +373,7 @@ class Detector:
         if not self._is_likely(pair, comparison):
             return
         first, second, prefixes = comparison.first, comparison.second, comparison.prefixes
-        if self._kept(comparison) == first.name:
+        if self._kept(comparison) is first:
             first, second, prefixes = second, first, prefixes[::-1]
         self._ask(pair, (first, second), prefixes, findings, may_guess=True)
         self._ask(pair, (second, first), prefixes[::-1], findings, may_guess=False)

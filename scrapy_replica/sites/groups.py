@@ -11,10 +11,15 @@ from dataclasses import dataclass
 
 from scrapy_replica.sites.alignment import joined
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
-from scrapy_replica.sites.features import Comparison
+from scrapy_replica.sites.features import Comparison, without_queries
 
 MIN_READERS = 10
 """Registered domains linking to a host without which they say nothing: what an attack would have to buy."""
+
+MOST_KNOWN = 0.6
+"""Share of the other host's known pages from which a host may keep its place without being asked for the rest."""
+MIN_TRIED = 3
+"""Pages that are missing on a host that knows less, and that the other was asked for, too."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class Conflict:
     contradicting: tuple[str, str]
 
 
-def keeper(pair: Comparison, readers: Callable[[str], int]) -> str:
+def keeper(pair: Comparison, readers: Callable[[str], int]) -> HostEvidence:
     """Return the host of *pair* to keep.
 
     The one that has more of the other's pages, of those that were asked of both; then the one that most of the other's
@@ -49,7 +54,7 @@ def keeper(pair: Comparison, readers: Callable[[str], int]) -> str:
             host.name,
         )
 
-    return min((rank(first, second), first.name), (rank(second, first), second.name))[1]
+    return first if rank(first, second) < rank(second, first) else second
 
 
 def held_share(pair: Comparison, host: HostEvidence) -> float:
@@ -71,3 +76,22 @@ def held_share(pair: Comparison, host: HostEvidence) -> float:
             # a text that the host has elsewhere is not lacking: a session id is no other page
             found[mark.simhash] = mark.simhash in texts or (twin is not None and is_same_page(mark, twin))
     return sum(found.values()) / len(found) if found else 1.0
+
+
+def is_tried(pair: Comparison, host: HostEvidence) -> bool:
+    """Tell whether enough is known of *host* to keep it.
+
+    One that knows most of what is known of the other is. Of one that knows less it must have turned out what the rest
+    is: pages that it lacks, which :func:`held_share` counts, or nothing on either.
+    """
+    other, mine, theirs = pair.second, *pair.prefixes
+    if host is other:
+        other, mine, theirs = pair.first, theirs, mine
+    known = other.view(theirs)[1]
+    missing = {rest for rest in known if joined(mine, rest) in host.missing}
+    bare = without_queries(known)
+    n_alike = len(bare & without_queries(host.view(mine)[1] - missing))
+    if n_alike >= MOST_KNOWN * len(bare):
+        return True
+    pages = other.view(theirs)[0]
+    return sum(rest in pages or joined(theirs, rest) in other.missing for rest in missing) >= MIN_TRIED
