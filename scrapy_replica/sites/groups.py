@@ -21,6 +21,9 @@ MOST_KNOWN = 0.6
 MIN_TRIED = 3
 """Pages that are missing on a host that knows less, and that the other was asked for, too."""
 
+MAX_WAIT = 20
+"""Comparable pages after which the start page of a copy is waited for no more."""
+
 
 @dataclass(frozen=True)
 class Conflict:
@@ -81,17 +84,19 @@ def held_share(pair: Comparison, host: HostEvidence) -> float:
 def is_tried(pair: Comparison, host: HostEvidence) -> bool:
     """Tell whether enough is known of *host* to keep it.
 
-    One that knows most of what is known of the other is. Of one that knows less it must have turned out what the rest
-    is: pages that it lacks, which :func:`held_share` counts, or nothing on either.
+    The other's start page was fetched, which leads to what the other alone has. And the host knows most of what is
+    known of the other, or it turned out what the rest is: pages that it lacks, which count, or that neither has.
     """
     other, mine, theirs = pair.second, *pair.prefixes
     if host is other:
         other, mine, theirs = pair.first, theirs, mine
-    known = other.view(theirs)[1]
+    pages, known = other.view(theirs)
+    is_asked = "" in pages or theirs in other.missing or "" not in known
+    if not is_asked and len(pair.aligned) < MAX_WAIT:
+        return False
     missing = {rest for rest in known if joined(mine, rest) in host.missing}
     bare = without_queries(known)
     n_alike = len(bare & without_queries(host.view(mine)[1] - missing))
     if n_alike >= MOST_KNOWN * len(bare):
         return True
-    pages = other.view(theirs)[0]
     return sum(rest in pages or joined(theirs, rest) in other.missing for rest in missing) >= MIN_TRIED

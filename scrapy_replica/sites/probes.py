@@ -48,7 +48,7 @@ def choose(
     mine, theirs = source.view(prefixes[0]), target.view(prefixes[1])
     places = (relative(path, prefixes[0]) for path in source.missing)
     missing = {rest for rest in places if rest is not None and rest in theirs[1]}
-    rests = missing | mine[0].keys() | (mine[1] - theirs[1])
+    rests = missing | mine[0].keys() | (mine[1] - theirs[1]) | ({""} & (mine[1] | theirs[1]))
     found = []
     for rest in rests if may_guess else rests & theirs[1]:
         normal, like = joined(prefixes[1], rest), joined(prefixes[0], rest)
