@@ -22,7 +22,7 @@ from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
-from scrapy_replica.components.payloads import RequestPayloads
+from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
@@ -88,7 +88,14 @@ class ReplicaExtension:
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
         if isinstance(crawler.request_fingerprinter, ReplicaFingerprinter) and self.config.dust:
-            crawler.request_fingerprinter.rewritten = self.crawl.policy.rewritten
+            crawler.request_fingerprinter.rewritten = self._rewritten
+
+    def _rewritten(self, request: Request, url: str) -> str:
+        """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
+        decision = self.flights.of(request).decision
+        if decision is not None and decision.is_sampled:
+            return url
+        return self.crawl.policy.rewritten(url, host_of(url), callback_of(request))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

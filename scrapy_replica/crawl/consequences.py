@@ -117,8 +117,7 @@ class Consequences:
         for settled in findings.settled:
             self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
         for watched in findings.doubted:
-            # What it saved is asked about anew: where it was wrong the rule does not act any more.
-            self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("doubted", watched))
+            self._samples.audit_rule(watched.id, watched.watch.wrong)
         for watched in findings.ended:
             self._withdraw(watched)
         self._counts["dust/begun"] += len(set(findings.begun))
@@ -167,18 +166,28 @@ class Consequences:
 
     def _withdraw(self, watched: WatchedRule) -> None:
         self._counts["dust/withdrawn"] += 1
-        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("withdrawn", watched))
+        record = watched.watch
+        evidence = {
+            "withdrawn": watched.id,
+            "pairs": record.right + record.wrong,
+            "wrong": record.wrong,
+            "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
+        }
+        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, evidence)
 
     def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
         self._store.saved.begin_work(work)
         self._work[work] = _Work(reason, evidence)
 
     def audit(self) -> bool:
-        """Ask for some of what every verdict saved, when there is nothing else to fetch; tell whether any was found.
+        """Ask for some of what every verdict and rule saved, when there is nothing else to fetch; tell whether any was.
 
-        A kept host may have stopped being the same site after the last sample was drawn.
+        A kept host may have stopped being the same site after the last sample was drawn, and an argument may matter by
+        then.
         """
-        return sum(self._samples.audit(verdict) for verdict in self._replicas.holding()) > 0
+        asked = [self._samples.audit(verdict) for verdict in self._replicas.holding()]
+        asked += [self._samples.audit_rule(row.id, row.wrong) for row in self._store.rules.acting()]
+        return any(asked)
 
     @property
     def has_work(self) -> bool:
@@ -216,13 +225,3 @@ class Consequences:
         for watched in self._dust.obey():
             self._withdraw(watched)
         self._store.commit()
-
-
-def _evidence(what: str, watched: WatchedRule) -> dict[str, object]:
-    record = watched.watch
-    return {
-        what: watched.id,
-        "pairs": record.right + record.wrong,
-        "wrong": record.wrong,
-        "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
-    }

@@ -159,9 +159,9 @@ class Trials:
             for sample in samples:
                 self._take(self._record(sample.cause), sample)
 
-    def audit(self, saved: Saved, url: str) -> None:
+    def audit(self, saved: Saved, url: str, reason: Reason = Reason.REPLICA_HOST) -> None:
         """Write down that *url*, which was *saved*, is fetched after all as a sample that stands for itself."""
-        sample = Sample(saved.id, saved.cause, Reason.REPLICA_HOST, saved.target, corner_of(url), 1.0)
+        sample = Sample(saved.id, saved.cause, reason, saved.target, corner_of(url), 1.0)
         self._samples.enter([sample])
         self._take(self._record(saved.cause), sample)
 
