@@ -97,8 +97,8 @@ class Config:
     )
     explore: float = _setting(
         0.02,
-        "Least share of the URLs that would be dropped which are fetched all the same, to test what decides so; at first "
-        "it is more. 0 tests nothing.",
+        "Least share of the URLs that would be dropped which are fetched all the same, to test what decides so; it is "
+        "more at first. 0 tests nothing.",
         low=0,
         high=1,
     )

@@ -23,7 +23,7 @@ from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
-from scrapy_replica.components.payloads import RequestPayloads
+from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
@@ -89,6 +89,13 @@ class ReplicaExtension:
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
 
+    def _rewritten(self, request: Request, url: str) -> str:
+        """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
+        decision = self.flights.of(request).decision
+        if decision is not None and decision.is_sampled:
+            return url
+        return self.crawl.policy.rewritten(url, host_of(url), callback_of(request))
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         with refusing():
@@ -103,7 +110,7 @@ class ReplicaExtension:
         self.has_frontier = True
         fingerprinter = self._crawler.request_fingerprinter
         if isinstance(fingerprinter, ReplicaFingerprinter) and self.config.dust:
-            fingerprinter.rewritten = self.crawl.policy.rewritten
+            fingerprinter.rewritten = self._rewritten
 
     def _make_crawl(self) -> Crawl:
         config, crawler = self.config, self._crawler

@@ -15,7 +15,7 @@ from scrapy_replica.crawl.policy import ONLY
 from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
+from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -117,8 +117,7 @@ class Consequences:
         for settled in findings.settled:
             self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
         for watched in findings.doubted:
-            # What it saved is asked about anew: where it was wrong the rule does not act any more.
-            self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("doubted", watched))
+            self._samples.audit_rule(watched.id, watched.watch.wrong)
         for watched in findings.ended:
             self._withdraw(watched)
         self._counts["dust/begun"] += len(set(findings.begun))
@@ -167,7 +166,14 @@ class Consequences:
 
     def _withdraw(self, watched: WatchedRule) -> None:
         self._counts["dust/withdrawn"] += 1
-        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("withdrawn", watched))
+        record = watched.watch
+        evidence = {
+            "withdrawn": watched.id,
+            "pairs": record.right + record.wrong,
+            "wrong": record.wrong,
+            "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
+        }
+        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, evidence)
 
     def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
         self._store.saved.begin_work(work)
@@ -178,10 +184,9 @@ class Consequences:
 
         They may have stopped being right after the last sample was drawn.
         """
-        hosts, rules = self._replicas.holding(), [row for row in self._store.rules.acting() if not row.is_manual]
-        causes = [(verdict.cause, Reason.REPLICA_HOST, verdict.n_aligned) for verdict in hosts]
-        causes += [(f"{RULE}{row.id}", Reason.DUST_RULE, PROVED) for row in rules]
-        return sum(self._samples.audit(*cause) for cause in causes) > 0
+        asked = [self._samples.audit(verdict.cause, verdict.n_aligned) for verdict in self._replicas.holding()]
+        asked += [self._samples.audit_rule(row.id, row.wrong) for row in self._store.rules.acting()]
+        return any(asked)
 
     @property
     def has_work(self) -> bool:
@@ -219,13 +224,3 @@ class Consequences:
         for watched in self._dust.obey():
             self._withdraw(watched)
         self._store.commit()
-
-
-def _evidence(what: str, watched: WatchedRule) -> dict[str, object]:
-    record = watched.watch
-    return {
-        what: watched.id,
-        "pairs": record.right + record.wrong,
-        "wrong": record.wrong,
-        "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
-    }
