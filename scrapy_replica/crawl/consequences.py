@@ -12,6 +12,7 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import ONLY
+from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
 from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
@@ -63,6 +64,7 @@ class Consequences:
         self._trials, self._samples, self._fallback = trials, samples, fallback
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
+        self._probing = Probing(store.pages.count(EARLY_PAGES))
         self._work = {work: _Work(Reason.REPLICA_HOST, {}) for work in store.saved.unfinished_work()}
 
     def of_page(self, observation: Observation) -> None:
@@ -71,19 +73,34 @@ class Consequences:
         self._end(self._fallback.fetched(observation))
         self._end(self._samples.fetched(observation.page, observation.url_id))
         self._of_target(observation)
+        self._probing.paged()
+        self._probe()
 
     def _of_hosts(self, observation: Observation) -> None:
         findings, probes = self._replicas.observe(observation.page, observation.url_id)
         self._counts["host/blocked"] += len(findings.verdicts)
         self._counts["host/conflicts"] += len(findings.conflicts)
         for probe in probes:
-            self._counts["host/probes"] += self._ask(probe, observation)
+            self._probing.of_hosts(Probe(probe, observation.depth + 1, observation.url_id))
 
-    def _ask(self, probe: ProbeUrl, observation: Observation) -> bool:
-        if probe.is_known:
-            return self._store.urls.rescore({self._intake.key(probe.url): URGENT}) > 0
+    def _probe(self) -> None:
+        """Ask for the probes whose turn it is."""
+        while (due := self._probing.due()) is not None:
+            probe, is_of_host = due
+            is_asked = self._ask(probe)
+            if is_of_host:
+                self._counts["host/probes"] += is_asked
+            else:
+                self._counts["dust/probes"] += is_asked or self._ask(
+                    probe._replace(page=probe.page._replace(is_known=False))
+                )
+
+    def _ask(self, probe: Probe) -> bool:
+        page = probe.page
+        if page.is_known:
+            return self._store.urls.rescore({self._intake.key(page.url): URGENT}) > 0
         return self.may_enter_probes and self._intake.ask_for(
-            probe.url, probe.host, URGENT, depth=observation.depth + 1, parent=observation.url_id
+            page.url, page.host, URGENT, depth=probe.depth, parent=probe.parent
         )
 
     def _of_target(self, observation: Observation) -> None:
@@ -122,9 +139,9 @@ class Consequences:
             self._withdraw(watched)
         self._counts["dust/begun"] += len(set(findings.begun))
         for form in findings.probes:
-            probe = ProbeUrl(form, host_of(form), is_known=True)
-            is_asked = self._ask(probe, observation) or self._ask(probe._replace(is_known=False), observation)
-            self._counts["dust/probes"] += is_asked
+            page = ProbeUrl(form, host_of(form), is_known=True)
+            self._probing.of_forms(Probe(page, observation.depth + 1, observation.url_id))
+        self._probe()
 
     def of_failure(self, url_id: int, status: int | None, location: str | None = None) -> None:
         """Take note that a URL brought no page: what was saved in its favour comes back.

@@ -28,6 +28,8 @@ _OF_NOVELTY = {
     Novelty.UNKNOWN.value: Outcome.UNKNOWN,
 }
 
+_OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
+
 
 def compared(page: Trace, target: Trace) -> Outcome:
     """Return what a sample's *page* is beside the page of its *target*."""
@@ -145,7 +147,9 @@ class Samples:
         if page is None or any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id)):
             return []
         if sample.target is None:
-            return self._trials.settle(sample.id, _OF_NOVELTY[page.novelty])
+            # A calendar says another date on each page, which passes for new: what its traps wait for is news.
+            is_trap = sample.reason is Reason.TRAP_BUDGET
+            return self._trials.settle(sample.id, _OF_NEWS[page.is_news] if is_trap else _OF_NOVELTY[page.novelty])
         if target_id is None:
             known = self._db.urls.find([sample.target]).get(sample.target)
             target_id = known.id if known is not None else None
