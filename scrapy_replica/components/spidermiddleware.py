@@ -147,7 +147,7 @@ class ReplicaSpiderMiddleware:
             if leeway < Leeway.AS_ASKED and request.url in own:
                 flight.decision = crawl.policy.decide_link(observation, request.url, host, leeway, callback)
             else:
-                flight.decision = crawl.policy.decide(request.url, host, leeway, callback)
+                flight.decision = crawl.policy.decide(request.url, host, leeway, callback, observation.url_id)
             new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))

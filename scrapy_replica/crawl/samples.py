@@ -9,18 +9,13 @@ from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Sample, State
 from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
-from scrapy_replica.records import Novelty, Page, Verdict
+from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_same_page
 
 AUDITED = 3
 """URLs of each copy fetched at the end: where half of its pages are others by then, that is seen in 7 of 8 cases."""
 
-_OF_NOVELTY = {
-    Novelty.NOVEL.value: Outcome.OTHER,
-    Novelty.EXACT_DUPLICATE.value: Outcome.SAME,
-    Novelty.NEAR_DUPLICATE.value: Outcome.SAME,
-    Novelty.UNKNOWN.value: Outcome.UNKNOWN,
-}
+_OF_NEWS = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
 
 
 def compared(page: Trace, target: Trace) -> Outcome:
@@ -37,7 +32,8 @@ def compared(page: Trace, target: Trace) -> Outcome:
 
 
 class Samples:
-    """Settles samples. A page is held against its target, which may come later, or against all pages if it has none.
+    """Settles samples. A page is held against its target, which may come later, or if it has none, as that of a trap,
+    is judged by whether it brought news to where it lies.
 
     What a DUST rule was to save is settled by the rule, which knows the pages of its host.
 
@@ -105,7 +101,7 @@ class Samples:
         if page is None or any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id)):
             return []
         if sample.target is None:
-            return self._trials.settle(sample.id, _OF_NOVELTY[page.novelty])
+            return self._trials.settle(sample.id, _OF_NEWS[page.is_news])
         if target_id is None:
             known = self._db.urls.find([sample.target]).get(sample.target)
             target_id = known.id if known is not None else None
