@@ -51,7 +51,8 @@ SORTED = {
     ),
     (
         "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
-        " content, cluster, aliases FROM pages JOIN urls ON urls.id = pages.url WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?)"
+        " content, cluster, aliases FROM pages"
+        " JOIN urls ON urls.id = pages.url WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?)"
         " ORDER BY fetched_at, pages.url"
     ),
     (

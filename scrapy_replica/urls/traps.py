@@ -56,6 +56,9 @@ class Finder(Enum):
     """A page of its host that brought no news."""
 
 
+BY_ARGUMENTS = frozenset({TrapKind.FACETS, TrapKind.REVISIONS})
+"""Traps that any page of the host may lead into: nothing new is found in them but other values of their arguments."""
+
 VERSIONS = 2
 """Ways to ask for other versions of a page that make a wiki: a law may have editions."""
 
@@ -110,6 +113,7 @@ class Traps:
         if patience < 1 or max_places < 1:
             raise ValueError("patience and max_places must be at least 1")
         self._patience, self._max_places = patience, max_places
+        self._half = -(-patience // 2)
         self._places: OrderedDict[str, _Place] = OrderedDict()
         self._held = 0
         """Lines, links and values of all places."""
@@ -181,9 +185,9 @@ class Traps:
             place.news += 1
         elif is_news is None and not is_revision:
             place.untold += 1
-        elif finder is Finder.IDLE or (is_revision and finder is Finder.PAGE):
+        elif finder is Finder.IDLE or (finder is Finder.PAGE and found.kind in BY_ARGUMENTS):
             place.idle += 1
-            self._is_any |= 2 * place.idle >= self._patience
+            self._is_any |= place.idle >= self._half
 
     def trap(self, url: str) -> Trap | None:
         """Return the trap that *url* leads into, ``None`` if it may be fetched."""
@@ -192,9 +196,10 @@ class Traps:
         if found is None or place is None:
             return None
         if found.kind is TrapKind.REVISIONS:
-            is_trap = place.has_versions and 2 * place.idle >= self._patience
+            is_trap = place.has_versions and place.idle >= self._half
             return Trap(found.kind, True, place.idle) if is_trap else None
-        limit = max(self._patience, place.news + place.untold)
+        patience = self._half if found.kind is TrapKind.REPEATING_SEGMENTS else self._patience
+        limit = max(patience, place.news + place.untold)
         if place.idle < limit or not place.values.issuperset(found.values):
             return None
         return Trap(found.kind, place.idle >= SURE * limit, place.idle)
@@ -206,4 +211,4 @@ class Traps:
     def slack(self) -> int:
         """Pages that can be observed, whatever they are, before any URL is in a trap; 0 where one may be."""
         idle = max((place.idle for place in self._places.values()), default=0)
-        return 0 if self._is_any else max(0, -(-self._patience // 2) - idle)
+        return 0 if self._is_any else max(0, self._half - idle)
