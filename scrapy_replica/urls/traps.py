@@ -42,7 +42,7 @@ class Trap(NamedTuple):
     kind: TrapKind
     is_certain: bool
     n_agreed: int
-    """Pages that brought nothing new."""
+    """Pages that brought nothing new, where the URL is made of what was asked for before."""
 
 
 class Finder(Enum):
@@ -198,11 +198,13 @@ class Traps:
         if found.kind is TrapKind.REVISIONS:
             is_trap = place.has_versions and place.idle >= self._half
             return Trap(found.kind, True, place.idle) if is_trap else None
-        patience = self._half if found.kind is TrapKind.REPEATING_SEGMENTS else self._patience
-        limit = max(patience, place.news + place.untold)
+        is_repeating = found.kind is TrapKind.REPEATING_SEGMENTS
+        limit = max(self._half if is_repeating else self._patience, place.news + place.untold)
         if place.idle < limit or not place.values.issuperset(found.values):
             return None
-        return Trap(found.kind, place.idle >= SURE * limit, place.idle)
+        # There may be events ahead in a calendar, as there are none in other combinations of the same words.
+        n_agreed = 0 if found.kind in {TrapKind.CALENDAR, TrapKind.GROWING_PATH} else place.idle
+        return Trap(found.kind, is_repeating or place.idle >= SURE * limit, n_agreed)
 
     def __len__(self) -> int:
         return len(self._places) + self._held
