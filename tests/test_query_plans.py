@@ -49,7 +49,8 @@ SORTED = {
         " WHERE host = '' OR host >= '.' AND host < '/' ORDER BY id"
     ),
     (
-        "SELECT urls.id, urls.url, fetched_at, status, is_news, mark, neighbours, content, cluster, aliases FROM pages"
+        "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
+        " content, cluster, aliases FROM pages"
         " JOIN urls ON urls.id = pages.url WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?)"
         " ORDER BY fetched_at, pages.url"
     ),

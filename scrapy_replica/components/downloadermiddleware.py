@@ -54,7 +54,8 @@ class ReplicaDownloaderMiddleware:
         host = host_of(request.url)
         if flight.key is None:
             flight.key = extension.fingerprints.of_request(request)
-        decision = as_guess(extension.crawl.policy.decide(request.url, host, leeway, callback_of(request)))
+        found_on = flight.found_on.url_id if flight.found_on is not None else None
+        decision = as_guess(extension.crawl.policy.decide(request.url, host, leeway, callback_of(request), found_on))
         if decision.action in {Action.DROP, Action.REWRITE}:
             extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
         elif decision.reason is not None:

@@ -207,7 +207,8 @@ class ReplicaExtension:
         flight = self.flights.of(request)
         flight.is_observed = True
         if flight.url_id is None:
-            flight.url_id = crawl.fetched(request.url)
+            found_on = flight.found_on
+            flight.url_id = crawl.fetched(request.url, found_on.url_id if found_on is not None else None)
         if response.status != 200:
             crawl.failed(flight.url_id, response.status, None, request.meta.get("redirect_urls", ()))
             return None

@@ -147,7 +147,7 @@ class ReplicaSpiderMiddleware:
             if leeway < Leeway.AS_ASKED and request.url in own:
                 flight.decision = crawl.policy.decide_link(observation, request.url, host, leeway, callback)
             else:
-                flight.decision = crawl.policy.decide(request.url, host, leeway, callback)
+                flight.decision = crawl.policy.decide(request.url, host, leeway, callback, observation.url_id)
             if flight.decision.is_sampled:
                 flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
             new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)

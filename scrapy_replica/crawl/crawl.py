@@ -136,7 +136,8 @@ class Crawl:
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
         is_new = not self.store.pages.has_page(url_id)
-        is_news = self._guard.is_news(page, novelty, self._duplicates.is_news(page, novelty))
+        found_on = self.store.urls.row(url_id).parent
+        is_news = self._guard.is_news(page, url_id, found_on, novelty, self._duplicates.is_news(page, novelty))
         self.store.pages.enter(
             Fetched(
                 url_id,
@@ -159,7 +160,7 @@ class Crawl:
         self.counts["form/found"] += self.forms.shown(page.forms)
         if is_new:
             self._pages += 1
-            self._guard.count(page.url, page.host, is_novel=is_news)
+            self._guard.count(page.url, page.host, found_on, is_novel=is_news)
             if novelty is Novelty.NOVEL:
                 self.repetition.add(page)
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
@@ -179,9 +180,12 @@ class Crawl:
         self.forms.forget(host)
         self._seen.clear()
 
-    def fetched(self, url: str) -> int:
-        """Return the id of *url*, which another scheduler fetched: it is done."""
-        url_id = self._entered(url)
+    def fetched(self, url: str, found_on: int | None = None) -> int:
+        """Return the id of *url*, which another scheduler fetched: it is done.
+
+        *found_on* is the id of the page that it was found on.
+        """
+        url_id = self._entered(url, found_on)
         self.store.urls.finish([url_id])
         return url_id
 
@@ -191,9 +195,10 @@ class Crawl:
         if decision.reason is not None and not self.store.ledger.knows(url_id, decision.reason):
             self.intake.record(url_id, url, decision)
 
-    def _entered(self, url: str) -> int:
+    def _entered(self, url: str, found_on: int | None = None) -> int:
         """Return the id of *url*, which is not to be given out."""
-        return self.store.urls.discover([NewUrl(url, host_of(url), self.intake.key(url), is_dropped=True)])[0][0]
+        new = NewUrl(url, host_of(url), self.intake.key(url), parent=found_on, is_dropped=True)
+        return self.store.urls.discover([new])[0][0]
 
     def failed(
         self,

@@ -113,7 +113,7 @@ class Intake:
 
     def _again_of(self, url: NewUrl | Waiting) -> Decision:
         callback = self._payloads.callback(url.payload)
-        return self._policy.decide(url.url, url.host, url.leeway, callback)
+        return self._policy.decide(url.url, url.host, url.leeway, callback, url.parent)
 
     def _moved(self, new: NewUrl, url: str) -> NewUrl:
         host = host_of(url)

@@ -50,15 +50,20 @@ class Policy:
         self._replicas, self._dust, self._guard, self._trials = replicas, dust, guard, trials
         self._is_known, self._is_missing = is_known, is_missing
 
-    def decide(self, url: str, host: str, leeway: Leeway, callback: str) -> Decision:
-        """Decide what is done with *url* on *host*, which *callback* is to get; samples are drawn."""
-        return self._trials.draw(self.of_url(url, host, leeway, callback), url)
+    def decide(self, url: str, host: str, leeway: Leeway, callback: str, found_on: int | None = None) -> Decision:
+        """Decide what is done with *url* on *host*, which *callback* is to get; samples are drawn.
+
+        *found_on* is the id of the page that it was found on.
+        """
+        return self._trials.draw(self.of_url(url, host, leeway, callback, found_on), url)
 
     def decide_link(self, observation: Observation, url: str, host: str, leeway: Leeway, callback: str) -> Decision:
         """Decide what is done with a link to *url* on the page of *observation*; samples are drawn."""
         return self._trials.draw(self._of_link(observation, url, host, leeway, callback), url)
 
-    def of_url(self, url: str, host: str, leeway: Leeway = Leeway.MOVE, callback: str = "") -> Decision:
+    def of_url(
+        self, url: str, host: str, leeway: Leeway = Leeway.MOVE, callback: str = "", found_on: int | None = None
+    ) -> Decision:
         """Return what the evidence asks for about *url* on *host*, as the mode has it."""
         if leeway is Leeway.EXEMPT:
             return FETCH
@@ -80,12 +85,13 @@ class Policy:
             return self._blocked(block, host, callback)
         if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
             return saved
-        if (barred := self._guard.bars(url, host)) is not None:
-            return self._resolve(barred.wanted, barred.reason, host, barred.evidence, is_certain=barred.is_certain)
+        if (bar := self._guard.bars(url, host, found_on)) is not None:
+            decision = self._resolve(bar.wanted, bar.reason, host, bar.evidence, is_certain=bar.is_certain)
+            return replace(decision, n_agreed=bar.n_agreed) if decision.reason is not None else FETCH
         return FETCH
 
     def _of_link(self, observation: Observation, url: str, host: str, leeway: Leeway, callback: str) -> Decision:
-        decision = self.of_url(url, host, leeway, callback)
+        decision = self.of_url(url, host, leeway, callback, observation.url_id)
         twin = observation.twin
         if decision is not FETCH or twin is None or leeway > Leeway.STAY:
             return decision

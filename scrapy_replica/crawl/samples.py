@@ -21,13 +21,6 @@ AUDITED_OF_RULE = 8
 """URLs of each rule, at the end and whenever it is wrong once: an eighth of what it saved, in a row, is met for
 certain, and where a fifth was wrong, anywhere, that is seen in 5 of 6 cases, and leads to eight more."""
 
-_OF_NOVELTY = {
-    Novelty.NOVEL.value: Outcome.OTHER,
-    Novelty.EXACT_DUPLICATE.value: Outcome.SAME,
-    Novelty.NEAR_DUPLICATE.value: Outcome.SAME,
-    Novelty.UNKNOWN.value: Outcome.UNKNOWN,
-}
-
 _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
 
 
@@ -45,7 +38,8 @@ def compared(page: Trace, target: Trace) -> Outcome:
 
 
 class Samples:
-    """Settles samples. A page is held against its target, which may come later, or against all pages if it has none.
+    """Settles samples. A page is held against its target, which may come later, or if it has none, as that of a trap,
+    is judged by whether it brought news to where it lies.
 
     What a DUST rule was to save is settled by the rule, which knows the pages of its host.
 
@@ -147,9 +141,7 @@ class Samples:
         if page is None or any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id)):
             return []
         if sample.target is None:
-            # A calendar says another date on each page, which passes for new: what its traps wait for is news.
-            is_trap = sample.reason is Reason.TRAP_BUDGET
-            return self._trials.settle(sample.id, _OF_NEWS[page.is_news] if is_trap else _OF_NOVELTY[page.novelty])
+            return self._trials.settle(sample.id, _OF_NEWS[page.is_news])
         if target_id is None:
             known = self._db.urls.find([sample.target]).get(sample.target)
             target_id = known.id if known is not None else None

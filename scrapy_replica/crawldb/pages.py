@@ -23,6 +23,8 @@ class HostPage(NamedTuple):
 
     url_id: int
     url: str
+    parent: int | None
+    """Id of the URL that it was found on."""
     fetched_at: float
     status: int | None
     is_news: bool | None
@@ -112,6 +114,9 @@ class Pages(Protocol):
 
     def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
+
+    def news(self, url_id: int) -> tuple[str, bool | None] | None:
+        """Return the host of the page of that URL and whether it was worth a fetch; ``None`` if it brought none."""
 
     def trace(self, url_id: int) -> Trace | None:
         """Return the traces of the page of that URL; ``None`` if it brought none."""

@@ -61,8 +61,10 @@ def shape(url: str) -> Shape | None:
     base, _, query = without_tokens(url.partition("#")[0]).partition("?")
     parts = base.split("/")
     host, segments = "/".join(parts[2:3]), [segment for segment in parts[3:] if segment]
-    if query and _REVISION.search(url):
-        return Shape(TrapKind.REVISIONS, f"{host}/{TrapKind.REVISIONS.value}")
+    if query and (asked := _REVISION.search(url)):
+        return Shape(
+            TrapKind.REVISIONS, f"{host}/{TrapKind.REVISIONS.value}", (asked[0].lower().strip("?&;0123456789"),)
+        )
     if len(segments) > len(set(segments)) and _is_repeating(segments):
         return Shape(TrapKind.REPEATING_SEGMENTS, f"{host}/{TrapKind.REPEATING_SEGMENTS.value}", tuple(set(segments)))
     if len(segments) >= _LONG_PATH:

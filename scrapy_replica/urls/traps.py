@@ -3,24 +3,25 @@
 Two witnesses are wanted. The URL has the shape of one that a machine makes without end (a date, a path that grows or
 repeats itself, a combination of arguments, another view of a wiki page), and what is new in it is that shape only: a
 calendar ends, and an article under a date that nobody saw is fetched. And the pages of that machine had no line of
-text and no link that it had not shown before. Without a shape, only page after page of one and the same text is a trap.
+text and no link that it had not shown before. What has no shape is left to :class:`~scrapy_replica.urls.mazes.Mazes`.
+
+A trap feeds itself: each of its pages leads to more of it. So a page counts against its place only where a page without
+news led to it: what a page with news links to is as good as that page, and what a stranger links to says nothing.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.urls.folding import Folding, hash_of
-from scrapy_replica.urls.shapes import Shape, TrapKind, shape, siblings, without_tokens
+from scrapy_replica.urls.shapes import Shape, TrapKind, shape, without_tokens
 
 SURE = 2
 """A place is a trap beyond doubt after so many times the pages without news that make it one."""
-
-REPETITION = 10
-"""Without a shape so many times as many pages are waited for."""
 
 MAX_VALUES = 500
 """Values of one place that are remembered; a URL with another one leads into no trap."""
@@ -40,6 +41,26 @@ class Trap(NamedTuple):
 
     kind: TrapKind
     is_certain: bool
+    n_agreed: int
+    """Pages that brought nothing new, where the URL is made of what was asked for before."""
+
+
+class Finder(Enum):
+    """What led to a page."""
+
+    STRANGER = "stranger"
+    """A page of another host, or none."""
+    PAGE = "page"
+    """A page of its host."""
+    IDLE = "idle"
+    """A page of its host that brought no news."""
+
+
+BY_ARGUMENTS = frozenset({TrapKind.FACETS, TrapKind.REVISIONS})
+"""Traps that any page of the host may lead into: nothing new is found in them but other values of their arguments."""
+
+VERSIONS = 2
+"""Ways to ask for other versions of a page that make a wiki: a law may have editions."""
 
 
 @dataclass(slots=True)
@@ -47,12 +68,17 @@ class _Place:
     """What the URLs of one machine brought."""
 
     idle: int = 0
-    """Pages since the last one with news."""
+    """Pages since the last one with news, found on pages without."""
     news: int = 0
     untold: int = 0
     """Pages of which it is unknown whether they brought news."""
     values: set[str] = field(default_factory=set)
     lines: dict[int, None] = field(default_factory=dict)
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether the place is a wiki's."""
+        return len(self.values) >= VERSIONS
 
     def learn(self, folding: Folding, links: set[int], *, counts_numbers: bool) -> bool | None:
         """Take what a page says and links to, and tell whether any of it is new; ``None`` where that is little.
@@ -72,13 +98,13 @@ class _Place:
 
 
 class Traps:
-    """Watches the pages of one host that were fetched from URLs of a trap's shape, and those that repeat each other.
+    """Watches the pages of one host that were fetched from URLs of a trap's shape.
 
     A place is a trap after as many pages without news in a row as it brought with news before, at least *patience*: so
-    a calendar with events is crawled, and one without ends. The revisions of a host are one place, which has no news,
-    and half as many are enough.
-    Lines and repeated texts are held in memory only: where a host is met again they are counted from none, which
-    costs fetches and no page.
+    a calendar with events is crawled, and one without ends. The revisions of a host are one place, which has no news
+    once it has been asked for two ways, and half as many are enough.
+    Lines are held in memory only: where a host is met again they are counted from none, which costs fetches and no
+    page.
 
     At most *max_places* places are kept, the least recently observed are forgotten first.
     """
@@ -87,9 +113,8 @@ class Traps:
         if patience < 1 or max_places < 1:
             raise ValueError("patience and max_places must be at least 1")
         self._patience, self._max_places = patience, max_places
+        self._half = -(-patience // 2)
         self._places: OrderedDict[str, _Place] = OrderedDict()
-        self._repeated: OrderedDict[str, tuple[int, int]] = OrderedDict()
-        """Siblings -> folded text of the last page, and how many in a row had it."""
         self._held = 0
         """Lines, links and values of all places."""
         self._is_any = False
@@ -102,10 +127,9 @@ class Traps:
         """
         found = shape(page.url)
         if found is None:
-            self._repeats(page, is_news, min_words)
             return is_news
         if found.kind is TrapKind.REVISIONS:
-            return False
+            return False if self._place(found).has_versions else is_news
         is_path = found.kind in {TrapKind.GROWING_PATH, TrapKind.REPEATING_SEGMENTS}
         folding = Folding(page.url, page.title, page.text, is_date=found.kind is TrapKind.CALENDAR)
         if not page.text or not folding.is_whole:
@@ -137,21 +161,6 @@ class Traps:
             return [without_tokens(url)]
         return [to.place, *(f"{to.place} {value}" for value in to.values)]
 
-    def _repeats(self, page: Page, is_news: bool | None, min_words: int) -> None:
-        """Count *page* if it is one more of the same text."""
-        place = siblings(page.url)
-        if is_news is not False or page.words < min_words:
-            self._repeated.pop(place, None)
-            return
-        text = Folding(page.url, page.title, page.text, is_date=True).signature()
-        last, count = self._repeated.get(place, (text, 0))
-        count = count + 1 if text == last else 1
-        self._repeated[place] = text, count
-        self._repeated.move_to_end(place)
-        if len(self._repeated) > self._max_places:
-            self._repeated.popitem(last=False)
-        self._is_any |= count >= REPETITION * self._patience
-
     def _place(self, found: Shape) -> _Place:
         place = self._places.setdefault(found.place, _Place())
         self._places.move_to_end(found.place)
@@ -160,49 +169,48 @@ class Traps:
             self._held -= len(oldest.lines) + len(oldest.values)
         return place
 
-    def observe(self, url: str, is_news: bool | None) -> None:
+    def observe(self, url: str, is_news: bool | None, finder: Finder) -> None:
         """Take note that the page at *url* was fetched and whether it brought news; ``None`` where that is unknown."""
         found = shape(url)
         if found is None:
             return
         place = self._place(found)
-        if len(place.values) < MAX_VALUES:
+        is_revision = found.kind is TrapKind.REVISIONS
+        if finder is not Finder.STRANGER and len(place.values) < MAX_VALUES:
             self._held -= len(place.values)
             place.values.update(found.values)
             self._held += len(place.values)
-        if found.kind is TrapKind.REVISIONS:
-            is_news = False
-        if is_news:
+        if is_news and not is_revision:
             place.idle = 0
             place.news += 1
-        elif is_news is None:
+        elif is_news is None and not is_revision:
             place.untold += 1
-        else:
+        elif finder is Finder.IDLE or (finder is Finder.PAGE and found.kind in BY_ARGUMENTS):
             place.idle += 1
-            self._is_any |= 2 * place.idle >= self._patience
+            self._is_any |= place.idle >= self._half
 
     def trap(self, url: str) -> Trap | None:
         """Return the trap that *url* leads into, ``None`` if it may be fetched."""
-        if not self._is_any:
+        found = shape(url) if self._is_any else None
+        place = self._places.get(found.place) if found is not None else None
+        if found is None or place is None:
             return None
-        found = shape(url)
-        if found is None:
-            _, count = self._repeated.get(siblings(url), (0, 0))
-            return Trap(TrapKind.REPETITION, True) if count >= REPETITION * self._patience else None
-        place = self._places.get(found.place)
-        if place is None:
-            return None
-        is_revision = found.kind is TrapKind.REVISIONS
-        limit = -(-self._patience // 2) if is_revision else max(self._patience, place.news + place.untold)
+        if found.kind is TrapKind.REVISIONS:
+            is_trap = place.has_versions and place.idle >= self._half
+            return Trap(found.kind, True, place.idle) if is_trap else None
+        is_repeating = found.kind is TrapKind.REPEATING_SEGMENTS
+        limit = max(self._half if is_repeating else self._patience, place.news + place.untold)
         if place.idle < limit or not place.values.issuperset(found.values):
             return None
-        return Trap(found.kind, is_revision or place.idle >= SURE * limit)
+        # There may be events ahead in a calendar, as there are none in other combinations of the same words.
+        n_agreed = 0 if found.kind in {TrapKind.CALENDAR, TrapKind.GROWING_PATH} else place.idle
+        return Trap(found.kind, is_repeating or place.idle >= SURE * limit, n_agreed)
 
     def __len__(self) -> int:
-        return len(self._places) + len(self._repeated) + self._held
+        return len(self._places) + self._held
 
     @property
     def slack(self) -> int:
         """Pages that can be observed, whatever they are, before any URL is in a trap; 0 where one may be."""
         idle = max((place.idle for place in self._places.values()), default=0)
-        return 0 if self._is_any else max(0, -(-self._patience // 2) - idle)
+        return 0 if self._is_any else max(0, self._half - idle)

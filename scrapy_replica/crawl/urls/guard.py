@@ -15,8 +15,9 @@ from scrapy_replica.decision import Action, Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.urls.budgets import NoveltyBudgets
-from scrapy_replica.urls.shapes import TrapKind
-from scrapy_replica.urls.traps import Traps
+from scrapy_replica.urls.mazes import Mazes
+from scrapy_replica.urls.shapes import TrapKind, shape
+from scrapy_replica.urls.traps import Finder, Traps
 
 MAX_WEIGHT = 300_000
 """Prefixes, places and lines counted over the hosts in memory, 150 bytes each."""
@@ -32,15 +33,16 @@ class _HostGuard:
 
     budgets: NoveltyBudgets
     traps: Traps | None
+    mazes: Mazes
 
-    def count(self, url: str, *, is_novel: bool | None) -> None:
+    def count(self, url: str, finder: Finder, *, is_novel: bool | None) -> None:
         self.budgets.count(url, is_novel=is_novel)
         if self.traps is not None:
-            self.traps.observe(url, is_novel)
+            self.traps.observe(url, is_novel, finder)
 
     @property
     def weight(self) -> int:
-        return 10 + len(self.budgets) + (len(self.traps) if self.traps is not None else 0)
+        return 10 + len(self.budgets) + (len(self.traps) if self.traps is not None else 0) + len(self.mazes)
 
     @property
     def slack(self) -> float:
@@ -55,6 +57,8 @@ class Bar(NamedTuple):
     evidence: Mapping[str, object]
     wanted: Action
     is_certain: bool
+    n_agreed: int = 0
+    """Pages without news that say so."""
 
 
 class Guard:
@@ -80,11 +84,18 @@ class Guard:
         found = _HostGuard(
             NoveltyBudgets(credit, config.host_budget, config.path_budget),
             Traps(max(1, credit // 2)) if credit else None,
+            Mazes(max(1, 3 * credit // 2)),
         )
-        for page in self._pages.of_host(host):
-            if page.status == 200:
-                found.count(page.url, is_novel=None if page.is_news is None else bool(page.is_news))
+        pages = [page for page in self._pages.of_host(host) if page.status == 200]
+        is_idle = {page.url_id: page.is_news == 0 for page in pages}
+        for page in pages:
+            finder = _finder(is_idle.get(page.parent) if page.parent is not None else None)
+            found.count(page.url, finder, is_novel=None if page.is_news is None else bool(page.is_news))
         return found
+
+    def _finder_of(self, found_on: int | None, host: str) -> Finder:
+        news = self._pages.news(found_on) if found_on is not None else None
+        return _finder(None if news is None or news[0] != host else news[1] is False)
 
     def _evicted(self, host: str, guard: _HostGuard) -> None:
         self._slack[host] = guard.slack
@@ -100,29 +111,43 @@ class Guard:
         self._slack.pop(host, None)
         return self._hosts.of(host)
 
-    def count(self, url: str, host: str, *, is_novel: bool | None) -> None:
+    def count(self, url: str, host: str, found_on: int | None, *, is_novel: bool | None) -> None:
         """Take note that *url* on *host* was fetched, whose row is written.
 
-        *is_novel* is ``None`` where the page is too short to tell.
+        *found_on* is the id of the page that it was found on; *is_novel* is ``None`` where the page is too short to
+        tell.
         """
         if host in self._hosts:
-            self._hosts.of(host).count(url, is_novel=is_novel)
+            self._hosts.of(host).count(url, self._finder_of(found_on, host), is_novel=is_novel)
         elif host in self._slack:
             self._slack[host] -= 1
 
-    def is_news(self, page: Page, novelty: Novelty, is_news: bool | None) -> bool | None:
+    def is_news(
+        self, page: Page, url_id: int, found_on: int | None, novelty: Novelty, is_news: bool | None
+    ) -> bool | None:
         """Tell whether *page* brings news to where it lies; *is_news* is what the page tells by itself."""
-        traps = self._guard_of(page.host).traps
-        return is_news if traps is None else traps.is_news(page, novelty, is_news, self._config.min_words)
+        known = self._guard_of(page.host)
+        if known.traps is None:
+            return is_news
+        if shape(page.url) is not None:
+            return known.traps.is_news(page, novelty, is_news, self._config.min_words)
+        is_repeated = is_news is False and page.words >= self._config.min_words
+        known.mazes.observe(page, url_id, found_on, is_repeated=is_repeated)
+        return is_news
 
-    def bars(self, url: str, host: str) -> Bar | None:
-        """Return why *url* on *host* is not to be fetched; ``None`` if it may be."""
+    def bars(self, url: str, host: str, found_on: int | None = None) -> Bar | None:
+        """Return why *url* on *host* is not to be fetched; ``None`` if it may be.
+
+        *found_on* is the id of the page that it was found on.
+        """
         if self._slack.get(host, 0) > 0:
             return None
         known = self._guard_of(host)
         trap = known.traps.trap(url) if known.traps is not None else None
         if trap is not None:
-            return Bar(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain)
+            return Bar(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain, trap.n_agreed)
+        if known.mazes.has(url, found_on) and shape(url) is None:
+            return Bar(Reason.TRAP_BUDGET, {"kind": TrapKind.REPETITION.value}, Action.DROP, True)
         spent = known.budgets.spent(url)
         if spent is None:
             return None
@@ -130,3 +155,7 @@ class Guard:
         if reason is not Reason.TRAP_BUDGET:
             return Bar(reason, {"prefix": prefix}, Action.DROP, True)
         return Bar(reason, {"kind": TrapKind.NO_NEWS.value, "prefix": prefix}, Action.DEMOTE, False)
+
+
+def _finder(is_idle: bool | None) -> Finder:
+    return Finder.STRANGER if is_idle is None else Finder.IDLE if is_idle else Finder.PAGE

@@ -45,8 +45,8 @@ class PageTable:
     def of_host(self, host: str) -> list[HostPage]:
         """Return every fetch on *host*, in their order."""
         rows = self._read(
-            "SELECT urls.id, urls.url, fetched_at, status, is_news, mark, neighbours, content, cluster, aliases"
-            " FROM pages JOIN urls ON urls.id = pages.url"
+            "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
+            " content, cluster, aliases FROM pages JOIN urls ON urls.id = pages.url"
             " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?) ORDER BY fetched_at, pages.url",
             (host,),
         )
@@ -78,6 +78,12 @@ class PageTable:
         ).fetchone()
         return None if row is None else (row[0], row[1], next(iter(self._select("url", row[2], 1)), None))
 
+    def news(self, url_id: int) -> tuple[str, bool | None] | None:
+        """Return the host of the page of that URL and whether it was worth a fetch; ``None`` if it brought none."""
+        sql = "SELECT name, is_news FROM pages JOIN hosts ON hosts.id = pages.host WHERE url = ? AND status = 200"
+        row = self._read(sql, (url_id,)).fetchone()
+        return None if row is None else (row[0], _told(row[1]))
+
     def trace(self, url_id: int) -> Trace | None:
         """Return the traces of the page of that URL; ``None`` if it brought none."""
         row = self._read(
@@ -86,8 +92,9 @@ class PageTable:
         ).fetchone()
         if row is None:
             return None
-        trace = Trace(*row)
-        return trace._replace(simhash=None if trace.simhash is None else trace.simhash % (1 << 64))
+        signature, simhash, words, novelty, is_news, mark = row
+        simhash = None if simhash is None else simhash % (1 << 64)
+        return Trace(signature, simhash, words, novelty, _told(is_news), mark)
 
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
         """Return pages with that signature, first fetched first."""
@@ -140,3 +147,7 @@ class PageTable:
         sql = "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)"
         count: int = self._read(sql, (most,)).fetchone()[0]
         return count
+
+
+def _told(flag: int | None) -> bool | None:
+    return None if flag is None else bool(flag)
