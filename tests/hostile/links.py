@@ -194,6 +194,16 @@ def on_request() -> Any:
     return answer
 
 
+def fallback_flood() -> Site:
+    """Six mirrors of a site, all of which link to pages that it never had."""
+    pages = site(GOOD, 60, words=60)
+    for number in range(6):
+        missing = [f"http://{GOOD}/none-{k}.html" for k in range(60)]
+        host = f"mirror{number}.example"
+        pages |= site(host, 60, of=GOOD, words=60, more=lambda k: missing[k : k + 2])
+    return pages
+
+
 def mashup() -> Site:
     """A stranger has half of each of two sites that use the same paths, so that the two look like one."""
     one, two = site(GOOD, 120), site("other.example", 120)
@@ -374,6 +384,13 @@ SCENARIOS = [
         pages=on_request,
         seeds=[SECURE, *top(GOOD)],
         copies=(BAD,),
+    ),
+    Scenario(
+        name="pages that nobody has",
+        tried="Six mirrors link to pages of the site that nobody has.",
+        pages=fallback_flood,
+        seeds=top(GOOD, *(f"mirror{number}.example" for number in range(6))),
+        copies=[GOOD, *(f"mirror{number}.example" for number in range(6))],
     ),
     Scenario(
         name="mashup",
