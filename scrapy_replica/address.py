@@ -15,7 +15,10 @@ from tldextract import TLDExtract
 
 _PORTS = {"http": 80, "https": 443}
 _USER = re.compile(r"(?<=://)[^/?#\s@\"]*@")
-_TOKENS = r"[\w.-]*(?:token|secret|passw(?:or)?d|pwd|api_?key|auth(?!or)|signature|jwt|credential)[\w.-]*|key|sig"
+_TOKENS = (
+    r"[\w.-]*(?:token|secret|passw(?:or)?d|passphrase|pwd|api_?key|auth(?!or)|signature|jwt|credential|saml|nonce)[\w.-]*"
+    r"|key|sig|ticket|otp|assertion|invite|magic"
+)
 _SECRET = re.compile(rf"[?&;](?:{_TOKENS})=[^?&;#\s]", re.IGNORECASE)
 _TOLD = re.compile(rf"([?&;](?:{_TOKENS}|[\w.-]*(?:session_?id|sessid)[\w.-]*|sid)=)[^?&;#\s\"]+", re.IGNORECASE)
 _SUFFIXES = TLDExtract(suffix_list_urls=(), cache_dir=None)  # the list it ships with: no network, nothing written

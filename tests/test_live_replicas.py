@@ -302,7 +302,7 @@ class TestPorts:
         replicas = Replicas(Config(), db, lambda: 0.0, NearDuplicates())
         for url in ("http://a.example:8080/x", "https://a.example/x", "http://b.example/x", "http://b.example:8080/x"):
             db.urls.discover([NewUrl(url, host_of(url), hash(url))])
-            replicas.known(url, host_of(url))
+            replicas.known(url, host_of(url), "")
         replicas.obey()
         block = replicas.block_of("http://b.example/x", "b.example")
         assert block is not None

@@ -39,6 +39,8 @@ class Row(NamedTuple):
 
     new: NewUrl
     decision: Decision
+    is_moved: bool = False
+    """It stands in the place of the URL that was asked for."""
 
     @property
     def needs_control(self) -> bool:
@@ -52,7 +54,8 @@ class Intake:
     :param key: URL -> 64 bits of its request fingerprint, signed.
     :param now: seconds since the epoch.
     :param counts: statistics, as ``area/what``.
-    :param on_new: told URL and host of every URL that waits and was not known.
+    :param on_new: told URL, host and callback of every URL that waits and was not known; no callback where the URL
+        stands in the place of another one, whose callback it is.
     :param sink: where decisions are written as lines of JSON, besides the ledger of the store.
     """
 
@@ -66,7 +69,7 @@ class Intake:
         key: Callable[[str], int],
         now: Callable[[], float],
         counts: Counter[str],
-        on_new: Callable[[str, str], None],
+        on_new: Callable[[str, str, str | None], None],
         sink: TextIO | None = None,
     ) -> None:
         self._store, self._policy, self._trials, self._payloads = store, policy, trials, payloads
@@ -105,7 +108,7 @@ class Intake:
             new = new._replace(is_dropped=True)
         elif decision.action is Action.DEMOTE:
             new = new._replace(is_demoted=True)
-        return [*rows, Row(new, decision)]
+        return [*rows, Row(new, decision, is_moved=bool(rows))]
 
     def _again_of(self, url: NewUrl | Waiting) -> Decision:
         callback = self._payloads.callback(url.payload)
@@ -120,7 +123,7 @@ class Intake:
         """Return the row of the page that a sample is held against."""
         assert row.decision.url is not None
         new = row.new._replace(payload=self._payloads.again(row.new.payload))
-        return Row(self._moved(new, row.decision.url), FETCH)
+        return Row(self._moved(new, row.decision.url), FETCH, is_moved=True)
 
     def in_place_of(self, url: str) -> str:
         """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
@@ -141,7 +144,8 @@ class Intake:
             return
         self._counts[_COUNTED[what]] += 1
         if what is Found.NEW:
-            self._on_new(row.new.url, row.new.host)
+            callback = None if row.is_moved else self._payloads.callback(row.new.payload)
+            self._on_new(row.new.url, row.new.host, callback)
 
     def again(self, taken: Waiting) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""

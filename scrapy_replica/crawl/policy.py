@@ -77,7 +77,7 @@ class Policy:
         if hit is not None and (decision := self._saved(host, hit)) is not FETCH:
             return decision
         if leeway is Leeway.MOVE and block is not None:
-            return self._blocked(block, host)
+            return self._blocked(block, host, callback)
         if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host)) is not None:
             return saved
         if (barred := self._guard.bars(url, host)) is not None:
@@ -117,12 +117,12 @@ class Policy:
         decision = self._resolve(Action.DROP, Reason.MANUAL_BLOCK, block.verdict.copy, evidence, is_certain=True)
         return replace(decision, causes=(block.verdict.cause,))
 
-    def _blocked(self, block: Block, host: str) -> Decision:
+    def _blocked(self, block: Block, host: str, callback: str) -> Decision:
         verdict, target = block.verdict, block.url
         if block.is_manual:
             # What a person ordered stands, whatever the kept host has to show.
             return self._rewritten(self._replica(verdict, host, Reason.MANUAL_BLOCK), target)
-        if target is None or self._is_missing(target):
+        if target is None or self._is_missing(target) or not self._replicas.shares(verdict.keeper, callback):
             return FETCH
         if self._is_known(target):
             decision = replace(self._replica(verdict, host), target=target, n_agreed=verdict.n_aligned)
@@ -155,8 +155,10 @@ class Policy:
         found = self._replicas.fetched_on_copy(url, host)
         if found is None or has_secret(url):
             return None
-        verdict, target = found
-        return replace(self._replica(verdict, host), target=target, n_agreed=verdict.n_aligned)
+        verdicts, target = found
+        causes = tuple(verdict.cause for verdict in verdicts)
+        n_agreed = min(verdict.n_aligned for verdict in verdicts)
+        return replace(self._replica(verdicts[0], host), causes=causes, target=target, n_agreed=n_agreed)
 
     def _saved(self, host: str, hit: Hit) -> Decision:
         evidence = {"rules": list(hit.rules), "canonical": hit.url, "fetched": hit.is_fetched}

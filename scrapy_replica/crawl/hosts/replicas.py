@@ -33,6 +33,9 @@ LAST_ORDER = "last order"
 DAY_SECONDS = 86_400.0
 
 
+NO_CALLBACKS: frozenset[str] = frozenset()
+
+
 class ProbeUrl(NamedTuple):
     """A page to ask for, only to tell whether its host is a copy."""
 
@@ -89,6 +92,8 @@ class Replicas:
         self._own: dict[str, _Own] = {}
         """Copy -> what of its own pages the kept host turned out to have, in this run."""
         self._asked: dict[str, _Asked] = {}
+        self._callbacks: dict[str, frozenset[str]] = {}
+        """Host -> names of the callbacks that get its pages."""
         self._fetched: dict[str, dict[str, str]] = {}
         """Copy -> relative path -> URL of each page that was fetched before the verdict."""
         for verdict, is_manual in db.verdicts.holding():
@@ -124,12 +129,19 @@ class Replicas:
             return None
         return Block(verdict, self._canonical_url(url, verdict), host in self._detector.by_hand)
 
-    def fetched_on_copy(self, url: str, host: str) -> tuple[Verdict, str] | None:
-        """Return a verdict and the URL fetched on its copy that stands for *url* on the kept *host*."""
+    def fetched_on_copy(self, url: str, host: str) -> tuple[list[Verdict], str] | None:
+        """Return the URL fetched on a copy that stands for *url* on the kept *host*, and the verdicts that say so."""
+        return self._on_copy(normal_path(path_of(url)), host)
+
+    def _on_copy(self, path: str, host: str) -> tuple[list[Verdict], str] | None:
         for verdict in self._detector.copies_of(host):
-            rest = relative(normal_path(path_of(url)), verdict.keeper_prefix)
-            if rest is not None and (found := self._pages_of(verdict).get(rest)) is not None:
-                return verdict, found
+            rest = relative(path, verdict.keeper_prefix)
+            if rest is None:
+                continue
+            if (found := self._pages_of(verdict).get(rest)) is not None:
+                return [verdict], found
+            if (beyond := self._on_copy(joined(verdict.copy_prefix, rest), verdict.copy)) is not None:
+                return [verdict, *beyond[0]], beyond[1]
         return None
 
     def _pages_of(self, verdict: Verdict) -> dict[str, str]:
@@ -162,6 +174,11 @@ class Replicas:
         asked.news += is_news
         asked.vain += not is_news
 
+    def shares(self, keeper: str, callback: str) -> bool:
+        """Tell whether *callback* gets pages of the host *keeper* as well, as far as this run knows."""
+        known = self._callbacks.get(keeper)
+        return known is None or callback in known
+
     def has_own_pages(self, copy: str) -> bool:
         """Tell whether most of what nothing but the *copy* leads to is missing on the kept host."""
         own = self._own.get(copy)
@@ -182,9 +199,11 @@ class Replicas:
 
     # Evidence
 
-    def known(self, url: str, host: str) -> None:
-        """Take note of a URL that was found for the first time."""
+    def known(self, url: str, host: str, callback: str | None) -> None:
+        """Take note of a URL that was found for the first time, and which *callback* is to get its page."""
         if self._config.hosts:
+            if callback is not None and callback not in self._callbacks.get(host, NO_CALLBACKS):
+                self._callbacks[host] = self._callbacks.get(host, NO_CALLBACKS) | {callback}
             self._detector.known(host, path_of(url))
             evidence = self._detector.candidates.evidence.peek(host)
             if evidence is not None and evidence.origin is None:
