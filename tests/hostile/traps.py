@@ -377,6 +377,12 @@ SCENARIOS = [
         modes=("demote", "drop"),
     ),
     Scenario(
+        name="poisoned numbers",
+        tried="The same, to numbers of pages that the site has not reached yet.",
+        pages=lambda: poisoned(f"/part-{k % 15}/page-{9000 + k}.html" for k in range(400)),
+        seeds=top(BAD, GOOD),
+    ),
+    Scenario(
         name="poisoned archive",
         tried="A stranger links to 200 months before a news site began.",
         pages=poisoned_archive,
