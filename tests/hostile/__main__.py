@@ -11,7 +11,7 @@ from hostile.catalogue import SCENARIOS
 from hostile.scenario import Outcome, outcomes_of, quiet, reasons
 
 COLUMNS = ("scenario", "found", "of", "lost", "wrong", "leaks", "saved", "held")
-WIDTHS = (38, 6, 6, 5, 6, 6, 6, 4)
+WIDTHS = (42, 5, 5, 5, 6, 6, 6, 5)
 LEGEND = """found: contents that the add-on found, of those that plain Scrapy found; lost:
 what it did not find; wrong: hosts that were blocked wrongly; leaks: secrets
 that went elsewhere, and requests that were to stay undone; saved: fetches of

@@ -163,6 +163,34 @@ def listed(then: Any, is_honest: Any) -> Any:
     return answer
 
 
+def stripped() -> Site:
+    """A stranger, or a mirror for small screens, has every word of a site, and links on its first ten pages only."""
+    bad = site(BAD, 150, of=GOOD, scheme="https")
+    for number in range(10, 150):
+        bad[f"https://{BAD}{path(number)}"] = page(f"{GOOD} {number}", title=f"Chapter {number} of {GOOD}")
+    return {**bad, **site(GOOD, 150)}
+
+
+def in_vain() -> Any:
+    """A stranger has links to nothing on its first pages, and nothing any more after 60 requests."""
+    good = site(GOOD, 150)
+    bad = site(
+        BAD,
+        150,
+        of=GOOD,
+        scheme="https",
+        more=lambda k: [f"/part-0/none-{k}-{number}.html" for number in range(10)] if k < 4 else (),
+    )
+    asked = count()
+
+    def answer(request: Request) -> Any:
+        if BAD not in request.url:
+            return good.get(request.url)
+        return bad.get(request.url) if next(asked) < 80 else None
+
+    return answer
+
+
 def is_sampled(url: str) -> bool:
     """Tell what everybody can who has read how samples are drawn, and knows that nobody sets ``REPLICA_SEED``."""
     key = UrlFingerprints(RequestFingerprinter()).of_url(url)
@@ -363,6 +391,20 @@ SCENARIOS = [
             copies=(BAD,),
         )
         for name, then in (("junk", junk), ("error", unreachable), ("silence", lambda request: None))
+    ),
+    Scenario(
+        name="words without links",
+        tried="A stranger has every word of the site, and links on its first ten pages only.",
+        pages=stripped,
+        seeds=[SECURE, *top(GOOD)],
+        copies=(BAD, GOOD),
+    ),
+    Scenario(
+        name="asked in vain, then silent",
+        tried="A stranger links to pages that nobody has, and then has nothing itself.",
+        pages=in_vain,
+        seeds=[SECURE, *top(GOOD)],
+        copies=(BAD,),
     ),
     Scenario(
         name="bait and junk, listed",
