@@ -225,8 +225,8 @@ def on_request() -> Any:
 def fallback_flood() -> Site:
     """Six mirrors of a site, all of which link to pages that it never had."""
     pages = site(GOOD, 60, words=60)
+    missing = [f"http://{GOOD}/none-{k}.html" for k in range(62)]
     for number in range(6):
-        missing = [f"http://{GOOD}/none-{k}.html" for k in range(60)]
         host = f"mirror{number}.example"
         pages |= site(host, 60, of=GOOD, words=60, more=lambda k: missing[k : k + 2])
     return pages
