@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import sys
 import time
+from dataclasses import replace
 
 from hostile.catalogue import SCENARIOS
 from hostile.scenario import Outcome, outcomes_of, quiet, reasons
@@ -37,7 +38,7 @@ def line(cells: tuple[object, ...]) -> str:
     return "".join([first, *others])
 
 
-async def run(names: list[str], *, is_wide: bool, is_verbose: bool) -> int:
+async def run(names: list[str], settings: dict[str, str], *, is_wide: bool, is_verbose: bool) -> int:
     """Print the table; return how many outcomes did not hold."""
     print(line(COLUMNS), flush=True)
     failed = 0
@@ -45,7 +46,8 @@ async def run(names: list[str], *, is_wide: bool, is_verbose: bool) -> int:
         if names and not any(name in scenario.name for name in names):
             continue
         begun = time.process_time()
-        for outcome in await outcomes_of(scenario):
+        changed = replace(scenario, settings={**scenario.settings, **settings})
+        for outcome in await outcomes_of(changed):
             told = f"  {scenario.tried}" if is_wide else ""
             print(line(row(outcome)) + told, flush=True)
             for problem in outcome.problems:
@@ -66,9 +68,13 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only scenarios whose name has one of these in it")
     parser.add_argument("--wide", action="store_true", help="say as well what is tried")
     parser.add_argument("--verbose", action="store_true", help="requests, waits, blocked hosts and decisions as well")
+    parser.add_argument(
+        "-s", "--set", metavar="NAME=VALUE", action="append", default=[], help="a setting of the crawls"
+    )
     opts = parser.parse_args()
     quiet()
-    failed = asyncio.run(run(opts.names, is_wide=opts.wide, is_verbose=opts.verbose))
+    settings = dict(one.partition("=")[::2] for one in opts.set)
+    failed = asyncio.run(run(opts.names, settings, is_wide=opts.wide, is_verbose=opts.verbose))
     print(f"\n{LEGEND}")
     print("\nEverything held." if not failed else f"\n{failed} did not hold.")
     return int(failed > 0)
