@@ -15,7 +15,7 @@ from scrapy_replica.crawl.policy import ONLY
 from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.watched import WatchedRule
+from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -174,11 +174,14 @@ class Consequences:
         self._work[work] = _Work(reason, evidence)
 
     def audit(self) -> bool:
-        """Ask for some of what every verdict saved, when there is nothing else to fetch; tell whether any was found.
+        """Ask for some of what every verdict and rule saved, when nothing else is left to fetch; tell whether any was.
 
-        A kept host may have stopped being the same site after the last sample was drawn.
+        They may have stopped being right after the last sample was drawn.
         """
-        return sum(self._samples.audit(verdict) for verdict in self._replicas.holding()) > 0
+        hosts, rules = self._replicas.holding(), [row for row in self._store.rules.acting() if not row.is_manual]
+        causes = [(verdict.cause, Reason.REPLICA_HOST, verdict.n_aligned) for verdict in hosts]
+        causes += [(f"{RULE}{row.id}", Reason.DUST_RULE, PROVED) for row in rules]
+        return sum(self._samples.audit(*cause) for cause in causes) > 0
 
     @property
     def has_work(self) -> bool:

@@ -154,9 +154,10 @@ class Dust:
         form = form_of(page.url)
         name = parse(form).host
         host = self._hosts.peek(name) or self._hosts.put(name, self._read(name, url_id))
-        if form in host.pages.clusters:
-            return findings
         content = content_of(page, callback_number(callback), self._config.min_words)
+        # One that was under way when the host was read has no content there.
+        if form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None):
+            return findings
         cluster = host.pages.cluster(content, twin.url if twin is not None and twin.host == page.host else None)
         if asks_more and content is not None and cluster is not None and host.pages.has(cluster):
             content = cluster = own_content(form, content)

@@ -150,6 +150,8 @@ class HostRules:
 
         ``None`` if nothing else of its canonical form was fetched, or if one rule joins the two, which sees it itself.
         """
+        if not self._acting:
+            return None
         canonical, rules = self.canonical(form)
         other = self.standing(canonical)
         if other is None or other == form:
