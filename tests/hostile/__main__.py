@@ -35,7 +35,9 @@ def line(cells: tuple[object, ...]) -> str:
         f"{cell:<{width}}" if not place else f"{cell:>{width}}"
         for place, (cell, width) in enumerate(zip(cells, WIDTHS, strict=True))
     )
-    return "".join([first, *others])
+    # A long name has a line of its own.
+    name = first if len(first) <= WIDTHS[0] else f"{first}\n{'':{WIDTHS[0]}}"
+    return "".join([name, *others])
 
 
 async def run(names: list[str], settings: dict[str, str], *, is_wide: bool, is_verbose: bool) -> int:

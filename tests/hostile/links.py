@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -468,4 +469,18 @@ SCENARIOS = [
         seeds=top("old.example", GOOD),
         copies=("old.example", GOOD),
     ),
+]
+
+SCRAPYS = {"SCHEDULER": "scrapy.core.scheduler.Scheduler"}
+BY_ANOTHER = frozenset({"honest mirror", "https imitator of a part", "bait and junk", "pages of the copy alone, 404"})
+SCENARIOS += [
+    replace(
+        scenario,
+        name=f"{scenario.name}, Scrapy's scheduler",
+        tried=f"{scenario.tried} Scrapy's own scheduler is in use.",
+        settings=SCRAPYS,
+        modes=("demote",),
+    )
+    for scenario in SCENARIOS
+    if scenario.name in BY_ANOTHER
 ]
