@@ -1,4 +1,4 @@
-"""The demo behind ``make demo``: one crawl with the add-on and one without, side by side.
+"""The demo behind ``make demo``: crawls with the add-on and without, side by side.
 
 Without arguments the crawls go over :mod:`pydoc_web`, a web of real text on this machine, whose mirrors, aliases, traps
 and topic are known. With ``--warc`` they are rehearsals on that file. All files lie in ``demo/``.
@@ -10,7 +10,9 @@ import argparse
 import itertools
 import json
 import os
+import random
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -28,8 +30,12 @@ if TYPE_CHECKING:
 FOLDER = Path("demo")
 JOB = FOLDER / "job"
 LEDGER = FOLDER / "decisions.jsonl"
+DRAWS = 5
+"""Orders of the seeds: which of them comes first decides what a short crawl finds."""
 SHARES = (10, 25, 50, 100)
-"""Percent of the pages after which the pages on topic are counted."""
+"""Percent of the fetches after which pages are counted."""
+DIFFERENT, ON_TOPIC = "different pages", "pages on networking"
+Figures = dict[str, int]
 SCRAPY = (sys.executable, "-m", "scrapy")
 FIRST_RECORDS = 2000
 """Records of a WARC file in which front pages are looked for."""
@@ -54,27 +60,40 @@ def main() -> int:
 
 
 def crawl(pages: int) -> int:
-    """Crawl the demo's web twice and compare; return the exit code."""
+    """Crawl the demo's web from its seeds in several orders, each twice, and compare; return the exit code."""
     begun = time.monotonic()
     say("making the web: pydoc's pages of this Python installation ...")
+    plain: list[Figures] = []
+    with_addon: list[Figures] = []
     with PydocWeb(cache=FOLDER / "cache") as web:
         web.write_topic(FOLDER / "topic")
-        (FOLDER / "seeds.txt").write_text("\n".join(web.seeds) + "\n", encoding="utf-8")
-        environment = {**os.environ, "http_proxy": web.proxy_url, "no_proxy": ""}
         say(f"{sum(map(len, web.pages.values()))} texts on {len(web.hosts)} hosts, served at {web.proxy_url}")
-        with_addon, without = FOLDER / "pages.jsonl", FOLDER / "plain.jsonl"
-        for file in (with_addon, without):
-            file.unlink(missing_ok=True)
-        say(f"plain Scrapy, {pages} pages ...")
-        run(plain_command(pages, without), environment)
-        say(f"Scrapy with the add-on, {pages} pages ...")
-        figures = json.loads(run(addon_command(pages, with_addon), environment))["figures"]
-        columns = [summary([web.truth(url) for url in urls_of(file)[:pages]]) for file in (without, with_addon)]
-    print_table(("", "plain Scrapy", "with the add-on"), zip(columns[0], *(c.values() for c in columns), strict=True))
-    print_decisions(figures)
+        for draw in range(DRAWS):
+            seeds = random.Random(draw).sample(web.seeds, len(web.seeds))
+            (FOLDER / "seeds.txt").write_text("\n".join(seeds) + "\n", encoding="utf-8")
+            for name, found in (("plain Scrapy", plain), ("Scrapy with the add-on", with_addon)):
+                say(f"seeds in order {draw + 1} of {DRAWS}: {name}, {pages} pages ...")
+                found.append(crawled(web, pages, is_plain=found is plain))
+    print(sentence(plain, with_addon))
+    rows = [(name, *(told([one[name] for one in each]) for each in (plain, with_addon))) for name in plain[0]]
+    print_table((f"mean (least to most) of {DRAWS} orders of the seeds", "plain Scrapy", "with the add-on"), rows)
+    print_decisions(json.loads((FOLDER / "figures.json").read_text(encoding="utf-8")))
     print_ledger()
     print(f"\nThe whole demo took {time.monotonic() - begun:.0f} s.")
     return 0
+
+
+def crawled(web: PydocWeb, pages: int, *, is_plain: bool) -> Figures:
+    """Crawl *web* once and return what its pages really are."""
+    output = FOLDER / ("plain.jsonl" if is_plain else "pages.jsonl")
+    shutil.rmtree(JOB, ignore_errors=True)
+    for file in (output, LEDGER):
+        file.unlink(missing_ok=True)
+    environment = {**os.environ, "http_proxy": web.proxy_url, "no_proxy": ""}
+    told = run(plain_command(pages, output) if is_plain else addon_command(pages, output), environment)
+    if not is_plain:
+        (FOLDER / "figures.json").write_text(json.dumps(json.loads(told)["figures"]), encoding="utf-8")
+    return summary([web.truth(url) for url in urls_of(output)[:pages]], pages)
 
 
 def plain_command(pages: int, output: Path) -> list[str]:
@@ -98,20 +117,33 @@ def urls_of(items: Path) -> list[str]:
         return [json.loads(line)["url"] for line in lines]
 
 
-def summary(truths: Sequence[Truth]) -> dict[str, int]:
-    """Return the figures of a crawl from what its pages really are, each page counted once whatever its URL."""
-    pages = [truth.page for truth in truths if not truth.is_trap]
-    rows = {
-        "pages fetched": len(truths),
-        "  different pages": len(set(pages)),
-        "  copies of those": len(pages) - len(set(pages)),
-        "  pages of the calendar trap": len(truths) - len(pages),
-    }
-    for share in SHARES:
-        first = truths[: len(truths) * share // 100]
-        on_topic = {truth.page for truth in first if truth.is_networking}
-        rows[f"different pages on networking at {share} %"] = len(on_topic)
+def summary(truths: Sequence[Truth], pages: int) -> Figures:
+    """Return the figures of a crawl of at most *pages*, each page counted once whatever its URL."""
+    rows = {}
+    for what, of_them in ((DIFFERENT, lambda truth: not truth.is_trap), (ON_TOPIC, lambda truth: truth.is_networking)):
+        for share in SHARES:
+            rows[f"{what} at {share} %"] = len(
+                {truth.page for truth in truths[: pages * share // 100] if of_them(truth)}
+            )
+    n_trap = sum(truth.is_trap for truth in truths)
+    rows["pages fetched"] = len(truths)
+    rows["  copies of others"] = len(truths) - n_trap - rows[f"{DIFFERENT} at 100 %"]
+    rows["  pages of the calendar trap"] = n_trap
     return rows
+
+
+def told(values: Sequence[int]) -> str:
+    return f"{statistics.mean(values):.0f} ({min(values)} to {max(values)})"
+
+
+def sentence(plain: Sequence[Figures], with_addon: Sequence[Figures]) -> str:
+    """Return the result in one sentence."""
+    parts = []
+    for what in (DIFFERENT, ON_TOPIC):
+        name = f"{what} at 50 %"
+        before, after = (statistics.mean(one[name] for one in each) for each in (plain, with_addon))
+        parts.append(f"{after:.0f} {what} instead of {before:.0f}")
+    return f"In the first half of the fetches the add-on finds {' and '.join(parts)}."
 
 
 # A WARC file
@@ -165,9 +197,8 @@ def run(command: Sequence[str], environment: dict[str, str]) -> str:
 
 
 def say(text: str) -> None:
-    """Write a line of progress, for a person only."""
-    if sys.stderr.isatty():
-        sys.stderr.write(text + "\n")
+    """Write a line of progress."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def print_table(header: Sequence[str], rows: Any) -> None:

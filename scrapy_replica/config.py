@@ -97,7 +97,8 @@ class Config:
     )
     explore: float = _setting(
         0.02,
-        "Share of the URLs that would be dropped which are fetched all the same, to measure the false-drop rate.",
+        "Least share of the URLs that would be dropped which are fetched all the same, to test what decides so; it is "
+        "more at first. 0 tests nothing.",
         low=0,
         high=1,
     )

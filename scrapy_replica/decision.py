@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 
@@ -92,6 +92,12 @@ class Decision:
     """Fetched all the same to test what decided."""
     weight: float = 1.0
     """URLs that a sample stands for: one over the probability that it was drawn with."""
+
+
+def as_guess(decision: Decision) -> Decision:
+    """Return *decision* where nothing comes back: what a person did not order waits behind the others."""
+    is_final = decision.action in {Action.DROP, Action.REWRITE} and decision.reason in TESTED
+    return replace(decision, action=Action.DEMOTE, url=None) if is_final else decision
 
 
 FETCH = Decision(Action.FETCH, Action.FETCH)

@@ -56,7 +56,7 @@ class TestVerdicts:
         assert any(each.probes for each in found)
         probe = next(probe for each in found for probe in each.probes)
         assert probe.is_known
-        assert sum(len(each.probes) for each in found) <= 6
+        assert sum(len(each.probes) for each in found) <= 12
         assert fetched["b.example"] < 60
 
     def test_several_copies_come_to_one_keeper(self):

@@ -24,7 +24,7 @@ def pair(first, second, prefixes=("", "")):
 
 
 def kept(compared, **readers):
-    return keeper(compared, lambda host: readers.get(host.partition(".")[0], 0))
+    return keeper(compared, lambda host: readers.get(host.partition(".")[0], 0)).name
 
 
 class TestKeeper:

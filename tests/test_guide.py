@@ -14,6 +14,7 @@ from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.links.early_order import EarlyOrder
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -22,6 +23,7 @@ from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import state, strategies
 from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
@@ -182,19 +184,38 @@ class TestWarmUp:
 
 class TestScoresOfTheWarmUp:
     @pytest.mark.parametrize("is_learnt_anew", [True, False])
-    def test_none_until_its_end_and_then_the_best_of_each_link(self, is_learnt_anew, tmp_path):
+    def test_at_its_end_the_best_of_each_link(self, is_learnt_anew, tmp_path):
         guide = Guide(Config(strategy="best-first", topic=tmp_path, warmup_pages=10), SqliteCrawlDB(None))
         if is_learnt_anew:
             guide.relevance.learn(lambda _: fitted())
         best = {}
         for number in (5, 6, 7, 10):
             shown, relevance = random_page(number), number / 10
-            assert guide.scores(shown, relevance, shown.links) == ([0.0] * 9, {})
+            early, moved = guide.scores(shown, relevance, shown.links)
+            assert set(early) <= {0.0, -1.0}
+            assert moved == {}
             relevance = fitted().relevance(shown.terms) if is_learnt_anew else relevance
             for link in shown.links:
                 best[link.url] = max(relevance, best.get(link.url, 0.0))
-        assert guide.end_warmup() == {url: score for url, score in best.items() if score}
+        scores = guide.end_warmup()
+        assert {url: score for url, score in scores.items() if score} == {
+            url: score for url, score in best.items() if score
+        }
         assert guide.scores(random_page(8), 0.8, random_page(8).links)[0] == [0.8] * 9
+
+
+class TestOrderOfTheWarmUp:
+    def test_words_of_the_topic_first_and_what_another_host_has_last(self):
+        order = EarlyOrder(lambda: LinkWords(fitted().relevance, lambda text: dict.fromkeys(text.split(), 1)))
+        links = [
+            Link("http://a.example/1", "other"),
+            Link("http://a.example/2", "markov chains"),
+            Link("http://b.example/deep/1/?sid=7", "other"),
+            Link("http://b.example/1", "another"),
+        ]
+        other, topical, twin, another = order.scores(links)
+        assert twin < other == another == 0 < topical
+        assert order.end() == {links[1].url, links[2].url}
 
 
 def random_page(number):

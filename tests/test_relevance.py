@@ -136,5 +136,5 @@ class TestMean:
     def test_few_unlabelled_pages_leave_the_regression_out(self) -> None:
         model, bayes = Relevance(), MODELS["bprtfidf"]()
         for each in (model, bayes):
-            each.fit(EXAMPLES, Background.from_documents(OTHERS[: FEWEST_DOCUMENTS - 1] + OTHERS[:50]))
+            each.fit(EXAMPLES, Background.from_documents(OTHERS[: FEWEST_DOCUMENTS - 1] + OTHERS[:20]))
         assert relevances(model, ON_TOPIC) == relevances(bayes, ON_TOPIC)

@@ -13,7 +13,7 @@ from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
-from scrapy_replica.decision import Action
+from scrapy_replica.decision import Action, as_guess
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -54,7 +54,7 @@ class ReplicaDownloaderMiddleware:
         host = host_of(request.url)
         if flight.key is None:
             flight.key = extension.fingerprints.of_request(request)
-        decision = extension.crawl.policy.decide(request.url, host, leeway, callback_of(request))
+        decision = as_guess(extension.crawl.policy.decide(request.url, host, leeway, callback_of(request)))
         if decision.action in {Action.DROP, Action.REWRITE}:
             extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
         elif decision.reason is not None:

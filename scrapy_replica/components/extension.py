@@ -23,7 +23,7 @@ from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
-from scrapy_replica.components.payloads import RequestPayloads
+from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
@@ -76,7 +76,7 @@ class ReplicaExtension:
         self.flights = Flights()
         """The requests on their way."""
         self.has_frontier = False
-        """Our scheduler is in use; it says so itself."""
+        """Our scheduler is in use."""
         self.error: StoreError | None = None
         """Why the crawl database cannot be used any more."""
         self.borders = None if self.config.private_addresses else Borders()
@@ -88,8 +88,13 @@ class ReplicaExtension:
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
-        if isinstance(crawler.request_fingerprinter, ReplicaFingerprinter) and self.config.dust:
-            crawler.request_fingerprinter.rewritten = self.crawl.policy.rewritten
+
+    def _rewritten(self, request: Request, url: str) -> str:
+        """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
+        decision = self.flights.of(request).decision
+        if decision is not None and decision.is_sampled:
+            return url
+        return self.crawl.policy.rewritten(url, host_of(url), callback_of(request))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -99,6 +104,13 @@ class ReplicaExtension:
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.robots_parsed, signals.robots_parsed)
         return extension
+
+    def serve_frontier(self) -> None:
+        """Take note that our scheduler is in use: what is dropped there can come back."""
+        self.has_frontier = True
+        fingerprinter = self._crawler.request_fingerprinter
+        if isinstance(fingerprinter, ReplicaFingerprinter) and self.config.dust:
+            fingerprinter.rewritten = self._rewritten
 
     def _make_crawl(self) -> Crawl:
         config, crawler = self.config, self._crawler

@@ -14,7 +14,6 @@ from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProto
 from w3lib.url import canonicalize_url
 
 from scrapy_replica.address import host_of
-from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.keys import host_key
@@ -39,8 +38,8 @@ class ReplicaFingerprinter:
 
     def __init__(self, fallback: RequestFingerprinterProtocol, aliases: Aliases) -> None:
         self.fallback, self._aliases = fallback, aliases
-        self.rewritten: Callable[[str, str, str], str] | None = None
-        """(URL, host, callback) -> the URL that the DUST rules in force put in its place; the extension sets it."""
+        self.rewritten: Callable[[Request, str], str] | None = None
+        """(request, its URL) -> the URL that the DUST rules in force put in its place; the extension sets it."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -61,7 +60,7 @@ class ReplicaFingerprinter:
             return request
         url = self._aliases.canonical_url(request.url, host_of(request.url)) if self._aliases else request.url
         if self.rewritten is not None and request.method == "GET" and not request.body:
-            url = self.rewritten(url, host_of(url), callback_of(request))
+            url = self.rewritten(request, url)
         return request if url == request.url else request.replace(url=url)
 
 

@@ -47,7 +47,7 @@ class ReplicaScheduler(BaseScheduler):
         self._crawler, self._extension = crawler, extension
         self._crawl, self._payloads = extension.crawl, extension.payloads
         self._urls = extension.crawl.store.urls
-        extension.has_frontier = True
+        extension.serve_frontier()
         self._leases: list[Request] = []
         self._begun: set[int] = set()
         """Keys of the start requests that no earlier run knew."""
@@ -124,6 +124,8 @@ class ReplicaScheduler(BaseScheduler):
             # What is fetched in place of a URL is known by its URL alone: several requests would become one.
             leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
         decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway, callback_of(request))
+        if decision.is_sampled:
+            flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
         # Not needed any more: where the request itself is kept, so would be the page.
         found_on, flight.found_on = flight.found_on, None
         new = NewUrl(

@@ -15,7 +15,7 @@ from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
-from scrapy_replica.decision import FETCH, Action
+from scrapy_replica.decision import FETCH, Action, as_guess
 from scrapy_replica.records import Link
 
 if TYPE_CHECKING:
@@ -148,6 +148,8 @@ class ReplicaSpiderMiddleware:
                 flight.decision = crawl.policy.decide_link(observation, request.url, host, leeway, callback)
             else:
                 flight.decision = crawl.policy.decide(request.url, host, leeway, callback)
+            if flight.decision.is_sampled:
+                flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
             new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))
@@ -179,7 +181,7 @@ class ReplicaSpiderMiddleware:
 
     def _may_pass(self, request: Request, new: NewUrl) -> bool:
         """Carry out a decision where another scheduler is in use; ``False`` if the request is dropped."""
-        decision = self._extension.flights.of(request).decision or FETCH
+        decision = as_guess(self._extension.flights.of(request).decision or FETCH)
         if decision.action is Action.DROP:
             self._extension.crawl.intake.enter([(new, decision)])
             return False

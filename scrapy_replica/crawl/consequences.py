@@ -12,10 +12,11 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import ONLY
+from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
 from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
+from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -63,6 +64,7 @@ class Consequences:
         self._trials, self._samples, self._fallback = trials, samples, fallback
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
+        self._probing = Probing(store.pages.count(EARLY_PAGES))
         self._work = {work: _Work(Reason.REPLICA_HOST, {}) for work in store.saved.unfinished_work()}
 
     def of_page(self, observation: Observation) -> None:
@@ -71,19 +73,34 @@ class Consequences:
         self._end(self._fallback.fetched(observation))
         self._end(self._samples.fetched(observation.page, observation.url_id))
         self._of_target(observation)
+        self._probing.paged()
+        self._probe()
 
     def _of_hosts(self, observation: Observation) -> None:
         findings, probes = self._replicas.observe(observation.page, observation.url_id)
         self._counts["host/blocked"] += len(findings.verdicts)
         self._counts["host/conflicts"] += len(findings.conflicts)
         for probe in probes:
-            self._counts["host/probes"] += self._ask(probe, observation)
+            self._probing.of_hosts(Probe(probe, observation.depth + 1, observation.url_id))
 
-    def _ask(self, probe: ProbeUrl, observation: Observation) -> bool:
-        if probe.is_known:
-            return self._store.urls.rescore({self._intake.key(probe.url): URGENT}) > 0
+    def _probe(self) -> None:
+        """Ask for the probes whose turn it is."""
+        while (due := self._probing.due()) is not None:
+            probe, is_of_host = due
+            is_asked = self._ask(probe)
+            if is_of_host:
+                self._counts["host/probes"] += is_asked
+            else:
+                self._counts["dust/probes"] += is_asked or self._ask(
+                    probe._replace(page=probe.page._replace(is_known=False))
+                )
+
+    def _ask(self, probe: Probe) -> bool:
+        page = probe.page
+        if page.is_known:
+            return self._store.urls.rescore({self._intake.key(page.url): URGENT}) > 0
         return self.may_enter_probes and self._intake.ask_for(
-            probe.url, probe.host, URGENT, depth=observation.depth + 1, parent=observation.url_id
+            page.url, page.host, URGENT, depth=probe.depth, parent=probe.parent
         )
 
     def _of_target(self, observation: Observation) -> None:
@@ -117,15 +134,14 @@ class Consequences:
         for settled in findings.settled:
             self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
         for watched in findings.doubted:
-            # What it saved is asked about anew: where it was wrong the rule does not act any more.
-            self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("doubted", watched))
+            self._samples.audit_rule(watched.id, watched.watch.wrong)
         for watched in findings.ended:
             self._withdraw(watched)
         self._counts["dust/begun"] += len(set(findings.begun))
         for form in findings.probes:
-            probe = ProbeUrl(form, host_of(form), is_known=True)
-            is_asked = self._ask(probe, observation) or self._ask(probe._replace(is_known=False), observation)
-            self._counts["dust/probes"] += is_asked
+            page = ProbeUrl(form, host_of(form), is_known=True)
+            self._probing.of_forms(Probe(page, observation.depth + 1, observation.url_id))
+        self._probe()
 
     def of_failure(self, url_id: int, status: int | None, location: str | None = None) -> None:
         """Take note that a URL brought no page: what was saved in its favour comes back.
@@ -167,7 +183,14 @@ class Consequences:
 
     def _withdraw(self, watched: WatchedRule) -> None:
         self._counts["dust/withdrawn"] += 1
-        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, _evidence("withdrawn", watched))
+        record = watched.watch
+        evidence = {
+            "withdrawn": watched.id,
+            "pairs": record.right + record.wrong,
+            "wrong": record.wrong,
+            "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
+        }
+        self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, evidence)
 
     def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
         self._store.saved.begin_work(work)
@@ -178,10 +201,9 @@ class Consequences:
 
         They may have stopped being right after the last sample was drawn.
         """
-        hosts, rules = self._replicas.holding(), [row for row in self._store.rules.acting() if not row.is_manual]
-        causes = [(verdict.cause, Reason.REPLICA_HOST, verdict.n_aligned) for verdict in hosts]
-        causes += [(f"{RULE}{row.id}", Reason.DUST_RULE, PROVED) for row in rules]
-        return sum(self._samples.audit(*cause) for cause in causes) > 0
+        asked = [self._samples.audit(verdict.cause, verdict.n_aligned) for verdict in self._replicas.holding()]
+        asked += [self._samples.audit_rule(row.id, row.wrong) for row in self._store.rules.acting()]
+        return any(asked)
 
     @property
     def has_work(self) -> bool:
@@ -219,13 +241,3 @@ class Consequences:
         for watched in self._dust.obey():
             self._withdraw(watched)
         self._store.commit()
-
-
-def _evidence(what: str, watched: WatchedRule) -> dict[str, object]:
-    record = watched.watch
-    return {
-        what: watched.id,
-        "pairs": record.right + record.wrong,
-        "wrong": record.wrong,
-        "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
-    }

@@ -67,6 +67,7 @@ class Trace(NamedTuple):
     simhash: int | None
     words: int
     novelty: str
+    is_news: bool | None
     mark: bytes | None
 
 

@@ -12,7 +12,7 @@ from scrapy_replica.focus.state import pack, unpack
 
 Terms = Mapping[str, int]
 
-FEWEST_DOCUMENTS = 200
+FEWEST_DOCUMENTS = 50
 """Unlabelled pages below which the logistic regression has nothing to tell the examples from."""
 
 

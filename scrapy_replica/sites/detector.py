@@ -18,7 +18,7 @@ from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.groups import Conflict, keeper
+from scrapy_replica.sites.groups import Conflict, is_tried, keeper
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
 from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
@@ -39,6 +39,8 @@ _PROMISE = 0.1
 """Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
 _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
+_PROBES_AT_ONCE = 2
+"""Pages asked of one host at a time."""
 _MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 2
 """Pairs of the crawl that the judge learns from, and those compared in one turn."""
 
@@ -61,7 +63,7 @@ class Detector:
         judge: Scores pairs.
         store: Where evidence is read from; without one all of it stays in memory.
         max_probes_of_pair: Pages asked for to decide one pair.
-        max_probes_of_host: Pages asked for on one host, whatever the pairs.
+        max_probes_of_host: Pages asked for on one host that no link led to, whatever the pairs.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class Detector:
         judge: Judge,
         store: EvidenceStore | None = None,
         *,
-        max_probes_of_pair: int = 6,
+        max_probes_of_pair: int = 12,
         max_probes_of_host: int = 12,
     ) -> None:
         self.judge = judge
@@ -98,6 +100,9 @@ class Detector:
 
     def missing(self, host: str, path: str) -> None:
         """Take note that *host* has no page at *path* (with its query): it is gone, or leads elsewhere."""
+        pending = self.candidates.record(host).pending
+        if pending is not None:
+            pending.discard(normal_path(path))
         if host not in self.verdicts:
             self.candidates.add_missing(host, path)
 
@@ -161,7 +166,7 @@ class Detector:
         met = self.candidates.met.get(host)
         return met.n_pages if met is not None else 0
 
-    def _kept(self, comparison: Comparison) -> str:
+    def _kept(self, comparison: Comparison) -> HostEvidence:
         """Return which of two hosts is to be kept."""
         pair = {comparison.first.name, comparison.second.name}
         own = {registered_domain(host) for kept in pair for host in (kept, *self._copies.get(kept, ()))}
@@ -306,23 +311,24 @@ class Detector:
         pair.score = score
         if score < self.judge.threshold_for(len(comparison.aligned), comparison.coverage):
             return False
-        if comparison.shared < _MIN_SHARED:
+        kept = self._kept(comparison)
+        if comparison.shared < _MIN_SHARED or not is_tried(comparison, kept):
+            pair.judged_at = -1  # what comes next may tell
             return False
         clash = self._clash(comparison)
         if clash is not None:
             findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
             return False
-        self._block(comparison, score, findings)
+        self._block(comparison, kept, score, findings)
         return True
 
-    def _block(self, comparison: Comparison, score: float, findings: Findings) -> None:
+    def _block(self, comparison: Comparison, kept: HostEvidence, score: float, findings: Findings) -> None:
         first, second = comparison.first, comparison.second
-        kept = self._kept(comparison)
-        copy, prefixes = (second, comparison.prefixes) if kept == first.name else (first, comparison.prefixes[::-1])
+        copy, prefixes = (second, comparison.prefixes) if kept is first else (first, comparison.prefixes[::-1])
         values = dict(zip(RAW, features_of(comparison, RAW), strict=True))
         verdict = Verdict(
             copy.name,
-            kept,
+            kept.name,
             copy_prefix=prefixes[1],
             keeper_prefix=prefixes[0],
             score=score,
@@ -360,21 +366,37 @@ class Detector:
         return len(pair.aligned) >= _WELL_KNOWN and self.judge.score(pair) < _CONTRADICTION * self.judge.threshold
 
     def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
-        """Ask the host that would be kept for pages already fetched on the other one."""
+        """Ask the host that would be kept for pages already fetched on the other one, and then the other way round.
+
+        The first cost nothing where they are there; the others make a page that is fetched next one to compare.
+        """
         if not self._is_likely(pair, comparison):
             return
-        kept = self._kept(comparison)
-        target, source = comparison.first, comparison.second
-        prefixes = comparison.prefixes[::-1]
-        if kept == source.name:
-            target, source, prefixes = source, target, prefixes[::-1]
+        first, second, prefixes = comparison.first, comparison.second, comparison.prefixes
+        if self._kept(comparison) is first:
+            first, second, prefixes = second, first, prefixes[::-1]
+        self._ask(pair, (first, second), prefixes, findings, may_guess=True)
+        self._ask(pair, (second, first), prefixes[::-1], findings, may_guess=False)
+
+    def _ask(
+        self,
+        pair: Pair,
+        hosts: tuple[HostEvidence, HostEvidence],
+        prefixes: tuple[str, str],
+        findings: Findings,
+        *,
+        may_guess: bool,
+    ) -> None:
+        """Ask the second of *hosts* for pages of the first."""
+        source, target = hosts
         met = self.candidates.record(target.name)
         pending = met.pending or set()
-        room = min(self._max_probes_of_pair - pair.n_probes, self._max_probes_of_host - met.n_probes, 2)
-        for probe in choose(source, target, prefixes, max(0, room), pending):
+        may_guess = may_guess and met.n_probes < self._max_probes_of_host
+        n = min(_PROBES_AT_ONCE - len(pending), self._max_probes_of_pair - pair.n_probes)
+        for probe in choose(source, target, prefixes, max(n, 0), pending, may_guess=may_guess):
             pair.n_probes += 1
             pair.next_look = (0, 0)
-            met.n_probes += 1
+            met.n_probes += not probe.is_known
             pending.add(probe.normal)
             met.pending = pending
             findings.probes.append(probe)

@@ -87,8 +87,8 @@ class Comparison:
         All pages of that host count, wherever they lie, but none twice for its arguments: of a host that adds a session
         id to its links most URLs are known nowhere else.
         """
-        mine, theirs = (_without_arguments(host.view(prefix)[1]) for host, prefix in _sides(self))
-        n_known = min(len(_without_arguments(host.paths)) for host in (self.first, self.second))
+        mine, theirs = (without_queries(host.view(prefix)[1]) for host, prefix in _sides(self))
+        n_known = min(len(without_queries(host.paths)) for host in (self.first, self.second))
         return len(mine & theirs) / max(n_known, 1)
 
     @cached_property
@@ -224,7 +224,8 @@ def _sides(pair: Comparison) -> Iterable[tuple[HostEvidence, str]]:
     return zip((pair.first, pair.second), pair.prefixes, strict=True)
 
 
-def _without_arguments(paths: Iterable[str]) -> set[str]:
+def without_queries(paths: Iterable[str]) -> set[str]:
+    """Return normalised *paths* without their queries."""
     return {path.rpartition("?")[0].rstrip("/") if "?" in path else path for path in paths}
 
 

@@ -11,10 +11,18 @@ from dataclasses import dataclass
 
 from scrapy_replica.sites.alignment import joined
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
-from scrapy_replica.sites.features import Comparison
+from scrapy_replica.sites.features import Comparison, without_queries
 
 MIN_READERS = 10
 """Registered domains linking to a host without which they say nothing: what an attack would have to buy."""
+
+MOST_KNOWN = 0.6
+"""Share of the other host's known pages from which a host may keep its place without being asked for the rest."""
+MIN_TRIED = 3
+"""Pages that are missing on a host that knows less, and that the other was asked for, too."""
+
+MAX_WAIT = 20
+"""Comparable pages after which the start page of a copy is waited for no more."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +34,12 @@ class Conflict:
     contradicting: tuple[str, str]
 
 
-def keeper(pair: Comparison, readers: Callable[[str], int]) -> str:
+def keeper(pair: Comparison, readers: Callable[[str], int]) -> HostEvidence:
     """Return the host of *pair* to keep.
 
     The one that has more of the other's pages, of those that were asked of both; then the one that most of the other's
-    pages call canonical, the one that was known when the other was new, the one that others link to, the one seen
-    first. Only between equals https and the shorter name decide.
+    pages call canonical, the one that had ten pages first, the one that others link to, the one seen first. Https and
+    the shorter name decide between equals only.
 
     :param readers: host -> registered domains that link to it and have no part in the pair.
     """
@@ -41,7 +49,7 @@ def keeper(pair: Comparison, readers: Callable[[str], int]) -> str:
         return (
             -held_share(pair, host),
             -(2 * other.canonical_to[host.name] > other.n_pages),
-            -(host.established < other.first_seen),
+            host.established,
             -(readers(host.name) >= max(MIN_READERS, 2 * readers(other.name))),
             host.first_seen,
             not host.is_https,
@@ -49,7 +57,7 @@ def keeper(pair: Comparison, readers: Callable[[str], int]) -> str:
             host.name,
         )
 
-    return min((rank(first, second), first.name), (rank(second, first), second.name))[1]
+    return first if rank(first, second) < rank(second, first) else second
 
 
 def held_share(pair: Comparison, host: HostEvidence) -> float:
@@ -71,3 +79,24 @@ def held_share(pair: Comparison, host: HostEvidence) -> float:
             # a text that the host has elsewhere is not lacking: a session id is no other page
             found[mark.simhash] = mark.simhash in texts or (twin is not None and is_same_page(mark, twin))
     return sum(found.values()) / len(found) if found else 1.0
+
+
+def is_tried(pair: Comparison, host: HostEvidence) -> bool:
+    """Tell whether enough is known of *host* to keep it.
+
+    The other's start page was fetched, which leads to what the other alone has. And the host knows most of what is
+    known of the other, or it turned out what the rest is: pages that it lacks, which count, or that neither has.
+    """
+    other, mine, theirs = pair.second, *pair.prefixes
+    if host is other:
+        other, mine, theirs = pair.first, theirs, mine
+    pages, known = other.view(theirs)
+    is_asked = "" in pages or theirs in other.missing or "" not in known
+    if not is_asked and len(pair.aligned) < MAX_WAIT:
+        return False
+    missing = {rest for rest in known if joined(mine, rest) in host.missing}
+    bare = without_queries(known)
+    n_alike = len(bare & without_queries(host.view(mine)[1] - missing))
+    if n_alike >= MOST_KNOWN * len(bare):
+        return True
+    return sum(rest in pages or joined(theirs, rest) in other.missing for rest in missing) >= MIN_TRIED

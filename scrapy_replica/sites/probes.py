@@ -7,9 +7,10 @@ for one request. URLs that are known on the other host come first: they would be
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
-from scrapy_replica.sites.alignment import joined
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence
+from scrapy_replica.sites.alignment import joined, relative
+from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, sample_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +29,44 @@ class Probe:
 
 
 def choose(
-    source: HostEvidence, target: HostEvidence, prefixes: tuple[str, str], n: int, pending: set[str]
+    source: HostEvidence,
+    target: HostEvidence,
+    prefixes: tuple[str, str],
+    n: int,
+    pending: set[str],
+    *,
+    may_guess: bool = True,
 ) -> list[Probe]:
-    """Return up to *n* probes of *target*: pages fetched on *source*, not on *target* and not *pending* there.
+    """Return up to *n* probes of *target*: pages of *source* that were not asked of it and are not *pending* there.
 
-    *prefixes* are those of *source* and *target*; *pending* holds normalised paths of *target* already asked for.
+    *prefixes* are those of *source* and *target*; *pending* holds normalised paths of *target* already asked for. First
+    come pages that are missing on *source*, to tell which of the two lacks them, and the start page, which links to all
+    that is a host's own; then pages fetched on *source*, known on *target* first; then what *source* alone knows.
+
+    :param may_guess: ask for pages that are not known on *target*, too.
     """
-    mine, theirs = source.view(prefixes[0])[0], target.view(prefixes[1])
+    mine, theirs = source.view(prefixes[0]), target.view(prefixes[1])
+    places = (relative(path, prefixes[0]) for path in source.missing)
+    missing = {rest for rest in places if rest is not None and rest in theirs[1]}
+    rests = missing | mine[0].keys() | (mine[1] - theirs[1]) | ({""} & (mine[1] | theirs[1]))
     found = []
-    for rest, mark in mine.items():
-        normal = joined(prefixes[1], rest)
-        if rest in theirs[0] or normal in pending or mark.words < MIN_WORDS or mark.simhash is None:
+    for rest in rests if may_guess else rests & theirs[1]:
+        normal, like = joined(prefixes[1], rest), joined(prefixes[0], rest)
+        mark = mine[0].get(rest)
+        if rest in theirs[0] or normal in pending or normal in target.missing or (mark and not _can_tell(mark)):
             continue
-        like = joined(prefixes[0], rest)
         raw = target.paths.get(normal) or moved(source.paths.get(like, "/" + like), *prefixes)
-        if raw is not None:
-            found.append(Probe(target.name, raw, normal, like, rest in theirs[1]))
-    # long pages tell more; ties in order of path, so that a run can be repeated
-    found.sort(key=lambda probe: (not probe.is_known, -min(source.pages[probe.like].words, 500), probe.path))
-    return found[:n]
+        if raw is None:
+            continue
+        probe = Probe(target.name, raw, normal, like, rest in theirs[1])
+        # spread over the site, by a hash that copies draw alike: what is asked of one is asked of all
+        order = (rest not in missing, bool(rest), mark is None, not probe.is_known, sample_hash(normal), raw)
+        found.append((order, probe))
+    return [probe for _, probe in sorted(found, key=itemgetter(0))[:n]]
+
+
+def _can_tell(mark: PageMark) -> bool:
+    return mark.words >= MIN_WORDS and mark.simhash is not None
 
 
 def moved(path: str, prefix: str, new_prefix: str) -> str | None:

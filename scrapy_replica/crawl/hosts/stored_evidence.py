@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from scrapy_replica.address import origin_of
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.pages import TextPlace, is_absent
@@ -40,6 +42,7 @@ class StoredEvidence:
             if page.mark is not None and page.neighbours is not None:
                 Neighbours.from_json(page.neighbours).tell(evidence)
                 evidence.add_page(normal, PageMark.unpack(page.mark))
+            if page.status == HTTPStatus.OK:
                 evidence.add_fetch(page.fetched_at)
             elif is_absent(page.status):
                 evidence.add_missing(normal)

@@ -10,6 +10,7 @@ import numpy as np
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.links.early_order import EarlyOrder
 from scrapy_replica.crawl.links.relevance import Relevance
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.visits import Visit
@@ -44,6 +45,7 @@ class Guide:
         self._strategy = self._new_strategy()
         self._last: Page | None = None
         self._early: list[Visit] = []
+        self._early_order = EarlyOrder(lambda: self._words)
         self._best: dict[str, float] = {}
         self._moved: dict[str, float] = {}
         self.shown = 0
@@ -62,9 +64,9 @@ class Guide:
             raise ConfigError(
                 f"REPLICA_STRATEGY is {name}, which needs a topic: set REPLICA_TOPIC (--topic), or choose breadth-first"
             )
-        words = LinkWords(self.relevance.of_terms, partial(count_terms, language=config.language))
+        self._words = LinkWords(self.relevance.of_terms, partial(count_terms, language=config.language))
         try:
-            return strategies.make(name, config.seed, words)
+            return strategies.make(name, config.seed, self._words)
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
@@ -75,6 +77,7 @@ class Guide:
             if count == 1:
                 logger.info("Showing the strategy the pages since its checkpoint")
             if self.is_warming_up:
+                self._early_order.scores(visit.links)
                 self._warm_up(visit)
             else:
                 self._show(visit)
@@ -98,15 +101,15 @@ class Guide:
     def scores(self, page: Page, relevance: float, links: Sequence[Link]) -> tuple[list[float], dict[str, float]]:
         """Show the strategy a *page* and return the scores of its *links*, and new ones of URLs found earlier.
 
-        In the warm-up all scores are 0, so that the order is that of discovery. More links of the page shown last may
-        follow in a second call.
+        In the warm-up they are those of :class:`EarlyOrder`, and 0 for a strategy without topic. More links of the page
+        shown last may follow in a second call.
         """
         is_same = self._last is not None and page.url == self._last.url
         visit = Visit(page.url, None, {}, links) if is_same else Visit(page.url, relevance, page.terms, links)
         if self.is_warming_up:
             self._visits.add(visit)
             self._warm_up(visit)
-            return [0.0] * len(links), {}
+            return self._early_order.scores(links) if self._strategy.needs_topic else [0.0] * len(links), {}
         if self._strategy.remembers:
             if self._visits.is_due and not is_same:
                 self._visits.begin(self._strategy.name, self._strategy.save())
@@ -124,7 +127,7 @@ class Guide:
     def end_warmup(self) -> dict[str, float]:
         """Learn the topic anew and show a fresh strategy the warm-up's pages.
 
-        Return URL -> best score of the links shown so far, but for those that score 0, as they do already.
+        Return URL -> best score of the links shown so far, but for those that score 0 and did before.
         """
         self.is_warming_up = False
         early, self._early = self._early, []
@@ -138,7 +141,8 @@ class Guide:
         for visit in early if self._strategy.remembers else ():
             self._visits.add(visit)
         best, self._best = self._best, {}
-        return {url: score for url, score in best.items() if score}
+        moved = self._early_order.end()
+        return {url: score for url, score in best.items() if score or url in moved}
 
     def _judged_again(self, visit: Visit) -> Visit:
         if visit.relevance is None:

@@ -81,7 +81,7 @@ class PageTable:
     def trace(self, url_id: int) -> Trace | None:
         """Return the traces of the page of that URL; ``None`` if it brought none."""
         row = self._read(
-            "SELECT signature, simhash, words, novelty, mark FROM pages WHERE url = ? AND novelty IS NOT NULL",
+            "SELECT signature, simhash, words, novelty, is_news, mark FROM pages WHERE url = ? AND novelty IS NOT NULL",
             (url_id,),
         ).fetchone()
         if row is None:

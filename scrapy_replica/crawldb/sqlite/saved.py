@@ -10,7 +10,7 @@ from scrapy_replica.crawldb.sqlite.schema import DROPPED
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 
 MAX_LOOKED_AT = 1_000
-"""URLs that one cause saved among which some are chosen."""
+"""URLs that one cause saved last among which some are chosen."""
 
 
 class SavedTable:
@@ -39,7 +39,7 @@ class SavedTable:
     def some_of(self, cause: str, most: int) -> list[Saved]:
         sql = (
             "SELECT saved.url, cause, target FROM saved JOIN urls ON urls.id = saved.url"
-            f" WHERE cause = ? AND state = {DROPPED} LIMIT {MAX_LOOKED_AT}"
+            f" WHERE cause = ? AND state = {DROPPED} ORDER BY saved.url DESC LIMIT {MAX_LOOKED_AT}"
         )
         found = [Saved(*row) for row in self._read(sql, (cause,))]
         return found[:: max(1, -(-len(found) // most))]
