@@ -6,12 +6,13 @@ import argparse
 import asyncio
 import sys
 import time
+from dataclasses import replace
 
 from hostile.catalogue import SCENARIOS
 from hostile.scenario import Outcome, outcomes_of, quiet, reasons
 
 COLUMNS = ("scenario", "found", "of", "lost", "wrong", "leaks", "saved", "held")
-WIDTHS = (38, 6, 6, 5, 6, 6, 6, 4)
+WIDTHS = (42, 5, 5, 5, 6, 6, 6, 5)
 LEGEND = """found: contents that the add-on found, of those that plain Scrapy found; lost:
 what it did not find; wrong: hosts that were blocked wrongly; leaks: secrets
 that went elsewhere, and requests that were to stay undone; saved: fetches of
@@ -34,10 +35,12 @@ def line(cells: tuple[object, ...]) -> str:
         f"{cell:<{width}}" if not place else f"{cell:>{width}}"
         for place, (cell, width) in enumerate(zip(cells, WIDTHS, strict=True))
     )
-    return "".join([first, *others])
+    # A long name has a line of its own.
+    name = first if len(first) <= WIDTHS[0] else f"{first}\n{'':{WIDTHS[0]}}"
+    return "".join([name, *others])
 
 
-async def run(names: list[str], *, is_wide: bool, is_verbose: bool) -> int:
+async def run(names: list[str], settings: dict[str, str], *, is_wide: bool, is_verbose: bool) -> int:
     """Print the table; return how many outcomes did not hold."""
     print(line(COLUMNS), flush=True)
     failed = 0
@@ -45,7 +48,8 @@ async def run(names: list[str], *, is_wide: bool, is_verbose: bool) -> int:
         if names and not any(name in scenario.name for name in names):
             continue
         begun = time.process_time()
-        for outcome in await outcomes_of(scenario):
+        changed = replace(scenario, settings={**scenario.settings, **settings})
+        for outcome in await outcomes_of(changed):
             told = f"  {scenario.tried}" if is_wide else ""
             print(line(row(outcome)) + told, flush=True)
             for problem in outcome.problems:
@@ -66,9 +70,13 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only scenarios whose name has one of these in it")
     parser.add_argument("--wide", action="store_true", help="say as well what is tried")
     parser.add_argument("--verbose", action="store_true", help="requests, waits, blocked hosts and decisions as well")
+    parser.add_argument(
+        "-s", "--set", metavar="NAME=VALUE", action="append", default=[], help="a setting of the crawls"
+    )
     opts = parser.parse_args()
     quiet()
-    failed = asyncio.run(run(opts.names, is_wide=opts.wide, is_verbose=opts.verbose))
+    settings = dict(one.partition("=")[::2] for one in opts.set)
+    failed = asyncio.run(run(opts.names, settings, is_wide=opts.wide, is_verbose=opts.verbose))
     print(f"\n{LEGEND}")
     print("\nEverything held." if not failed else f"\n{failed} did not hold.")
     return int(failed > 0)

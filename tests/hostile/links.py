@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -163,6 +164,34 @@ def listed(then: Any, is_honest: Any) -> Any:
     return answer
 
 
+def stripped() -> Site:
+    """A stranger, or a mirror for small screens, has every word of a site, and links on its first ten pages only."""
+    bad = site(BAD, 150, of=GOOD, scheme="https")
+    for number in range(10, 150):
+        bad[f"https://{BAD}{path(number)}"] = page(f"{GOOD} {number}", title=f"Chapter {number} of {GOOD}")
+    return {**bad, **site(GOOD, 150)}
+
+
+def in_vain() -> Any:
+    """A stranger has links to nothing on its first pages, and nothing any more after 60 requests."""
+    good = site(GOOD, 150)
+    bad = site(
+        BAD,
+        150,
+        of=GOOD,
+        scheme="https",
+        more=lambda k: [f"/part-0/none-{k}-{number}.html" for number in range(10)] if k < 4 else (),
+    )
+    asked = count()
+
+    def answer(request: Request) -> Any:
+        if BAD not in request.url:
+            return good.get(request.url)
+        return bad.get(request.url) if next(asked) < 80 else None
+
+    return answer
+
+
 def is_sampled(url: str) -> bool:
     """Tell what everybody can who has read how samples are drawn, and knows that nobody sets ``REPLICA_SEED``."""
     key = UrlFingerprints(RequestFingerprinter()).of_url(url)
@@ -192,6 +221,16 @@ def on_request() -> Any:
         return bad.get(request.url) or (known if number < 40 else junk(request))
 
     return answer
+
+
+def fallback_flood() -> Site:
+    """Six mirrors of a site, all of which link to pages that it never had."""
+    pages = site(GOOD, 60, words=60)
+    missing = [f"http://{GOOD}/none-{k}.html" for k in range(62)]
+    for number in range(6):
+        host = f"mirror{number}.example"
+        pages |= site(host, 60, of=GOOD, words=60, more=lambda k: missing[k : k + 2])
+    return pages
 
 
 def mashup() -> Site:
@@ -355,6 +394,20 @@ SCENARIOS = [
         for name, then in (("junk", junk), ("error", unreachable), ("silence", lambda request: None))
     ),
     Scenario(
+        name="words without links",
+        tried="A stranger has every word of the site, and links on its first ten pages only.",
+        pages=stripped,
+        seeds=[SECURE, *top(GOOD)],
+        copies=(BAD, GOOD),
+    ),
+    Scenario(
+        name="asked in vain, then silent",
+        tried="A stranger links to pages that nobody has, and then has nothing itself.",
+        pages=in_vain,
+        seeds=[SECURE, *top(GOOD)],
+        copies=(BAD,),
+    ),
+    Scenario(
         name="bait and junk, listed",
         tried="The same for a site whose front page lists all its pages.",
         pages=lambda: listed(junk, lambda url: False),
@@ -374,6 +427,13 @@ SCENARIOS = [
         pages=on_request,
         seeds=[SECURE, *top(GOOD)],
         copies=(BAD,),
+    ),
+    Scenario(
+        name="pages that nobody has",
+        tried="Six mirrors link to pages of the site that nobody has.",
+        pages=fallback_flood,
+        seeds=top(GOOD, *(f"mirror{number}.example" for number in range(6))),
+        copies=[GOOD, *(f"mirror{number}.example" for number in range(6))],
     ),
     Scenario(
         name="mashup",
@@ -409,4 +469,18 @@ SCENARIOS = [
         seeds=top("old.example", GOOD),
         copies=("old.example", GOOD),
     ),
+]
+
+SCRAPYS = {"SCHEDULER": "scrapy.core.scheduler.Scheduler"}
+BY_ANOTHER = frozenset({"honest mirror", "https imitator of a part", "bait and junk", "pages of the copy alone, 404"})
+SCENARIOS += [
+    replace(
+        scenario,
+        name=f"{scenario.name}, Scrapy's scheduler",
+        tried=f"{scenario.tried} Scrapy's own scheduler is in use.",
+        settings=SCRAPYS,
+        modes=("demote",),
+    )
+    for scenario in SCENARIOS
+    if scenario.name in BY_ANOTHER
 ]

@@ -35,6 +35,17 @@ def late_argument() -> Site:
     return {f"http://{GOOD}/": page("front", ["/section/0"]), **pages}
 
 
+def with_navigation() -> Site:
+    """An argument adds the links to a page, whose text is the same without."""
+    pages: Site = {}
+    for number in range(150):
+        children = [f"/page-{k}" for k in range(2 * number + 1, 2 * number + 3) if k < 150]
+        links = [url for one in children for url in (one, f"{one}?nav=1")]
+        pages[f"http://{GOOD}/page-{number}"] = page(f"page {number}", title=f"Page {number}")
+        pages[f"http://{GOOD}/page-{number}?nav=1"] = page(f"page {number}", links, title=f"Page {number}")
+    return {f"http://{GOOD}/": page("front", ["/page-0", "/page-0?nav=1"]), **pages}
+
+
 def messages() -> Site:
     """What looks like a session id is the number of a message; every second message was quoted in full by the next."""
     names = [f"/view?sid={number}" for number in range(200)]
@@ -200,6 +211,13 @@ SCENARIOS = [
         name="argument that matters later",
         tried="An argument means nothing in the first sections and is the page in later ones.",
         pages=late_argument,
+        seeds=top(GOOD),
+        modes=("demote", "drop"),
+    ),
+    Scenario(
+        name="argument that shows the links",
+        tried="An argument adds links to a page, whose text is the same without.",
+        pages=with_navigation,
         seeds=top(GOOD),
         modes=("demote", "drop"),
     ),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -26,8 +27,9 @@ from scrapy_replica.components.extension import ReplicaExtension
 
 KEY = "X-Key"
 """Header of a response: which content it is. Whatever has none may be lost: nobody wants it."""
-STALL_CPU, STALL_WALL = 1.5, 4.0
-"""Seconds between two requests that a crawl may take more than plain Scrapy; the engine's own heartbeat is 5."""
+STALL_CPU, STALL_WALL = 1.5, 1.0
+"""Seconds between two requests that a crawl may take more than plain Scrapy, of the processor and besides; the engine's
+own heartbeat is 5, so what waits for it shows."""
 LIMIT = 60
 """Wall seconds of one crawl; one that takes longer hangs."""
 BREADTH_FIRST = {
@@ -77,7 +79,7 @@ class Scenario:
     copies: Iterable[str] = ()
     """Hosts that may be blocked."""
     secrets: tuple[str, ...] = ()
-    """Words that no origin may hear that plain Scrapy does not tell them to, and that no ledger may hold."""
+    """Words that no origin may hear that plain Scrapy does not tell them to, and that no ledger or log may hold."""
     strangers: Iterable[str] = ()
     """Hosts that may be asked for nothing."""
     lost: int = 0
@@ -128,6 +130,8 @@ class Crawled:
     """Hosts under a verdict at the end."""
     stats: dict[str, Any] = field(default_factory=dict)
     ledger: str = ""
+    log: str = ""
+    """What the add-on logged."""
 
     @property
     def contents(self) -> Counter[str]:
@@ -175,6 +179,7 @@ class Outcome:
         return [
             *(f"{secret} told to {origin}" for secret, origin in sorted(told)),
             *(f"{secret} in the ledger" for secret in secrets if secret in self.ours.ledger),
+            *(f"{secret} in the log" for secret in secrets if secret in self.ours.log),
             *sorted({f"asked {asked.url}" for asked in self.ours.asked if asked.host in strangers}),
         ]
 
@@ -276,7 +281,7 @@ async def our_crawl(scenario: Scenario, mode: str, plain: Crawled) -> Outcome:
     """Crawl the scenario's web with the add-on."""
     outcome = Outcome(scenario, mode, plain, Crawled())
     server = Server(scenario.pages(), outcome.ours.asked)
-    with tempfile.TemporaryDirectory() as folder, scenario.around():
+    with tempfile.TemporaryDirectory() as folder, scenario.around(), noted_log(outcome.ours):
         ledger = Path(folder, "ledger")
         job = {"JOBDIR": f"{folder}/job"} if len(scenario.runs) > 1 else {}
         try:
@@ -287,6 +292,21 @@ async def our_crawl(scenario: Scenario, mode: str, plain: Crawled) -> Outcome:
             outcome.is_unfinished = True
         outcome.ours.ledger = ledger.read_text()
     return outcome
+
+
+@contextmanager
+def noted_log(crawled: Crawled) -> Iterator[None]:
+    """Keep what the add-on logs."""
+    logger, log = logging.getLogger("scrapy_replica"), io.StringIO()
+    handler, level = logging.StreamHandler(log), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        crawled.log = log.getvalue()
 
 
 async def outcomes_of(scenario: Scenario) -> list[Outcome]:

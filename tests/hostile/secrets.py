@@ -198,6 +198,7 @@ SCENARIOS = [
         pages=private_links,
         seeds=top(GOOD),
         spider=Topical,
+        settings={"REPLICA_PRIVATE_ADDRESSES": False},
         strangers=PRIVATE,
     ),
     Scenario(

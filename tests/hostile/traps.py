@@ -234,6 +234,21 @@ def late_site() -> Site:
     return {**good, **bad, **fronts}
 
 
+def starvation() -> Any:
+    """A stranger has the first half of a site, and endless nonsense behind it; the site comes after it."""
+    good = site(GOOD, 120)
+    copied = {url.replace(GOOD, BAD): answer for url, answer in list(good.items())[:60]}
+    copied = {url.replace(".html", "x"): answer for url, answer in copied.items()}
+    front = page("bad", [*(url.removeprefix(f"http://{BAD}") for url in copied), "/nonsense/1"])
+
+    def answer(request: Request) -> Any:
+        if BAD not in request.url:
+            return good.get(request.url)
+        return front if request.url == f"http://{BAD}/" else copied.get(request.url) or nonsense(request)
+
+    return answer
+
+
 def lists_first() -> Site:
     """A forum that shows two hundred lists with one text before any of its topics."""
     said = text("topics of this list", 40)
@@ -362,6 +377,12 @@ SCENARIOS = [
         modes=("demote", "drop"),
     ),
     Scenario(
+        name="poisoned numbers",
+        tried="The same, to numbers of pages that the site has not reached yet.",
+        pages=lambda: poisoned(f"/part-{k % 15}/page-{9000 + k}.html" for k in range(400)),
+        seeds=top(BAD, GOOD),
+    ),
+    Scenario(
         name="poisoned archive",
         tried="A stranger links to 200 months before a news site began.",
         pages=poisoned_archive,
@@ -372,6 +393,13 @@ SCENARIOS = [
         tried="A stranger met first has the first half of a site that is one chain of links.",
         pages=late_site,
         seeds=top(BAD),
+    ),
+    Scenario(
+        name="starvation",
+        tried="A stranger copies half of a site, so that its links wait behind endless nonsense.",
+        pages=starvation,
+        seeds=top(BAD, GOOD),
+        settings={"CLOSESPIDER_PAGECOUNT": 600},
     ),
     Scenario(
         name="lists before topics",
