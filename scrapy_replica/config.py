@@ -115,7 +115,13 @@ class Config:
         "hosts of the seeds: :ref:`private-addresses`.",
     )
     ledger: Path | None = _setting(None, "File to which every decision is appended as a line of JSON.")
-    seed: int = _setting(0, "Seed of everything random.")
+    seed: int = _setting(
+        0,
+        "Seed of everything random, at most 32 bits. With 0 each job draws its samples in its own way, so that no site "
+        "can know them.",
+        low=0,
+        high=2**32 - 1,
+    )
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Config:

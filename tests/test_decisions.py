@@ -310,8 +310,8 @@ class TestExploration:
         assert (stats["false_drop_rate_low"], stats["false_drop_rate_high"]) == (0.05523, 0.17437)
 
     async def test_share_and_repetition(self):
-        first = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, **self.SETTINGS)
-        second = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, **self.SETTINGS)
+        first = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_SEED=1, **self.SETTINGS)
+        second = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_SEED=1, **self.SETTINGS)
         assert 10 < first.stats["replica/sample/settled"] < 50
         assert first.urls == second.urls
 

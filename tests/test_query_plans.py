@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import sqlite3
-from functools import partial
 
 import pytest
 from crawldb_contract import url
 
 from scrapy_replica.crawldb.contract import Sample, Saved
 from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
 from scrapy_replica.crawldb.sqlite.visits import Visit
@@ -85,16 +84,18 @@ def statements(monkeypatch):
     """SQL -> values of one call, of every statement that is executed."""
     statements = {}
 
-    class Noting(sqlite3.Connection):
-        def execute(self, sql, values=()):
-            statements[sql] = values
-            return super().execute(sql, values)
+    read, write_many = Connection.read, Connection.write_many
 
-        def executemany(self, sql, rows):
-            statements[sql] = rows[0] if rows else ()
-            return super().executemany(sql, rows)
+    def noted(self, sql, values=()):
+        statements[sql] = values
+        return read(self, sql, values)
 
-    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Noting))
+    def all_noted(self, sql, rows):
+        statements[sql] = rows[0] if rows else ()
+        write_many(self, sql, rows)
+
+    monkeypatch.setattr(Connection, "read", noted)
+    monkeypatch.setattr(Connection, "write_many", all_noted)
     return statements
 
 
@@ -197,6 +198,7 @@ def use_pages(pages, visits, ledger, samples):
     samples.enter([Sample(1, "rule 1", Reason.DUST_RULE, 5, "a", 1.0)])
     assert len(samples.of_url(1)) == len(samples.of_cause("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
+    samples.reconsider(1)
     assert len(list(samples.settled())) == 1
 
 

@@ -84,7 +84,7 @@ class TestDraws:
         trials = make(db)
         drawn(trials, range(1, 500), Outcome.SAME)
         before = len(drawn(trials, range(500, 600), Outcome.SAME))
-        for number in (10_000, 10_001):
+        for number in (10_000, 10_001, 10_002):
             trials.begin(number, "http://b.example/x", saving(number))
             trials.settle(number, Outcome.OTHER)
         assert len(drawn(trials, range(600, 700), Outcome.SAME)) > before + 5

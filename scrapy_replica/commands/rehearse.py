@@ -59,6 +59,7 @@ class RehearseCommand(Command):
         apply_arguments(opts, settings)
         truth = Truth.parse(opts.truth) if opts.truth else Truth()
         settings.setdict(rehearsal_settings([Path(warc) for warc in opts.warcs]), "cmdline")
+        settings.set("REPLICA_SEED", settings.getint("REPLICA_SEED") or 1, "cmdline")  # so that it can be repeated
         if not opts.plain:
             settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         run = Run(opts, settings)

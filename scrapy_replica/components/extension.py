@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import time
 from collections import Counter
 from functools import partial
@@ -124,6 +125,7 @@ class ReplicaExtension:
             aliases=aliases,
             payloads=self.payloads,
             counts=counts,
+            salt=config.seed or secrets.randbits(32),
             sink=self._sink,
         )
 

@@ -88,7 +88,19 @@ class ReplicaScheduler(BaseScheduler):
             self._extension.stop(error)
 
     def has_pending_requests(self) -> bool:
-        return self._extension.error is None and self._crawl.has_more()
+        if self._extension.error is not None:
+            return False
+        if self._crawl.is_pending:
+            return True
+        try:
+            # Asked when nothing is on its way any more: what the verdicts rest on is looked at once more.
+            if not self._crawl.consequences.audit():
+                return False
+        except StoreError as error:
+            self._extension.stop(error)
+            return False
+        self._schedule()
+        return True
 
     # In
 

@@ -34,6 +34,8 @@ from scrapy_replica.sites.aliases import Aliases
 MAX_DECIDED = 100
 """URLs decided about in one turn when none of them is to be fetched: 10 ms."""
 
+SALT = "salt"
+
 FOUND = frozenset({State.WAITING, State.LEASED, State.DONE})
 
 
@@ -44,6 +46,7 @@ class Crawl:
     :param now: seconds since the epoch.
     :param payloads: what requests have beyond a plain GET.
     :param counts: statistics, as ``area/what``.
+    :param salt: 32 bits that no site can know, on which it depends what is sampled; a job keeps its own.
     :param sink: where decisions are written as lines of JSON, besides the ledger in *store*.
     """
 
@@ -57,6 +60,7 @@ class Crawl:
         aliases: Aliases,
         payloads: Payloads,
         counts: Counter[str],
+        salt: int = 0,
         sink: TextIO | None = None,
     ) -> None:
         self.config, self.store, self.counts, self._now = config, store, counts, now
@@ -67,7 +71,7 @@ class Crawl:
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
         self._guard = Guard(config, store.pages)
-        self.trials = Trials(store.samples, config.explore, config.seed, key)
+        self.trials = Trials(store.samples, config.explore, self._salt(salt), key)
         self.policy = Policy(
             config,
             aliases,
@@ -101,6 +105,13 @@ class Crawl:
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
         self.consequences.obey()
+
+    def _salt(self, salt: int) -> int:
+        """Return the salt of the job, *salt* for a new one."""
+        stored = self.store.meta(SALT)
+        if stored is None:
+            self.store.set_meta(SALT, str(salt).encode())
+        return salt if stored is None else int(stored)
 
     def _is_known(self, url: str) -> bool:
         key = self.intake.key(url)
@@ -285,6 +296,7 @@ class Crawl:
         self.is_behind = True
         return None
 
-    def has_more(self) -> bool:
-        """Tell whether there is anything to fetch, now or later; to be asked when nothing is on its way any more."""
-        return self.store.urls.waiting > 0 or self.consequences.has_work or self.consequences.audit()
+    @property
+    def is_pending(self) -> bool:
+        """Whether there is anything to fetch, now or later."""
+        return self.store.urls.waiting > 0 or self.consequences.has_work

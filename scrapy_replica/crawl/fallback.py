@@ -31,8 +31,8 @@ class Fallback:
         failed = self._store.urls.row(url_id)
         is_plain = failed.leeway is Leeway.MOVE or (failed.leeway is Leeway.EXEMPT and failed.payload is None)
         if is_plain and not has_secret(failed.url):
-            for url in self._replicas.on_copies(failed.url, failed.host):
-                asked_id = self._intake.ask_elsewhere(failed, url)
+            for url, is_in_vain in self._replicas.on_copies(failed.url, failed.host):
+                asked_id = self._intake.ask_elsewhere(failed, url, is_demoted=is_in_vain)
                 if asked_id is not None:
                     self._asked[asked_id] = url_id
 

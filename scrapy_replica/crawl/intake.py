@@ -55,7 +55,7 @@ class Intake:
     :param now: seconds since the epoch.
     :param counts: statistics, as ``area/what``.
     :param on_new: told URL, host and callback of every URL that waits and was not known; no callback where the URL
-        stands in the place of another one, whose callback it is.
+        stands in the place of another one, whose callback it is, or was found on no page.
     :param sink: where decisions are written as lines of JSON, besides the ledger of the store.
     """
 
@@ -76,14 +76,15 @@ class Intake:
         self.key, self._now, self._counts, self._sink = key, now, counts, sink
         self._on_new = on_new
 
-    def enter(self, asked: Sequence[tuple[NewUrl, Decision]]) -> list[bool]:
+    def enter(self, asked: Sequence[tuple[NewUrl, Decision]], *, are_moved: bool = False) -> list[bool]:
         """Enter URLs as decided: as they stand, behind the others, under another URL, or as dropped.
 
+        :param are_moved: they stand in the place of others.
         :return: for each whether it, or what stands for it, waits now and did not before, or waits in a better place.
         """
         rows, last = [], []
         for new, decision in asked:
-            rows += self._rows(new, decision)
+            rows += self._rows(new, decision, is_moved=are_moved)
             last.append(len(rows) - 1)
         rows += [self._control(rows[place]) for place in last if rows[place].needs_control]
         found = self._store.urls.discover([row.new for row in rows])
@@ -91,7 +92,7 @@ class Intake:
             self._entered(row, url_id, what)
         return [not rows[place].new.is_dropped and found[place][1] is not Found.KNOWN for place in last]
 
-    def _rows(self, new: NewUrl, decision: Decision) -> list[Row]:
+    def _rows(self, new: NewUrl, decision: Decision, *, is_moved: bool) -> list[Row]:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
         rows = []
         for _ in range(MAX_REWRITES):
@@ -108,7 +109,7 @@ class Intake:
             new = new._replace(is_dropped=True)
         elif decision.action is Action.DEMOTE:
             new = new._replace(is_demoted=True)
-        return [*rows, Row(new, decision, is_moved=bool(rows))]
+        return [*rows, Row(new, decision, is_moved=is_moved or bool(rows))]
 
     def _again_of(self, url: NewUrl | Waiting) -> Decision:
         callback = self._payloads.callback(url.payload)
@@ -144,7 +145,8 @@ class Intake:
             return
         self._counts[_COUNTED[what]] += 1
         if what is Found.NEW:
-            callback = None if row.is_moved else self._payloads.callback(row.new.payload)
+            is_found = not row.is_moved and row.new.parent is not None
+            callback = self._payloads.callback(row.new.payload) if is_found else None
             self._on_new(row.new.url, row.new.host, callback)
 
     def again(self, taken: Waiting) -> bool:
@@ -178,7 +180,7 @@ class Intake:
             leeway=taken.leeway,
         )
         new = self._moved(new, url)
-        self.enter([(new, self._again_of(new))])
+        self.enter([(new, self._again_of(new))], are_moved=True)
 
     def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
         """Enter a URL that is to decide something, unless there is anything against it."""
@@ -186,7 +188,7 @@ class Intake:
             return False
         return self.enter([(NewUrl(url, host, self.key(url), score, depth=depth, parent=parent), FETCH)])[0]
 
-    def ask_elsewhere(self, failed: Waiting, url: str) -> int | None:
+    def ask_elsewhere(self, failed: Waiting, url: str, *, is_demoted: bool) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
         new = NewUrl(
             failed.url,
@@ -194,6 +196,7 @@ class Intake:
             failed.key,
             failed.score,
             failed.priority,
+            is_demoted,
             depth=failed.depth,
             parent=failed.parent,
             payload=self._payloads.again(failed.payload),

@@ -78,7 +78,7 @@ class Policy:
             return decision
         if leeway is Leeway.MOVE and block is not None:
             return self._blocked(block, host, callback)
-        if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host)) is not None:
+        if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
             return saved
         if (barred := self._guard.bars(url, host)) is not None:
             return self._resolve(barred.wanted, barred.reason, host, barred.evidence, is_certain=barred.is_certain)
@@ -96,6 +96,7 @@ class Policy:
         # for it; otherwise nothing does, and it may only wait.
         other = counterpart(url, observation.page.url, twin.url)
         is_saved = other is not None and self._is_known(other) and not self._is_missing(other)
+        is_saved = is_saved and self._replicas.shares(twin.host, callback)
         evidence["counterpart"] = other if is_saved else None
         wanted = Action.DROP if is_saved else Action.DEMOTE
         decision = self._resolve(wanted, Reason.EXACT_DUPLICATE_LINKS, host, evidence, is_certain=False)
@@ -150,12 +151,14 @@ class Policy:
         decision = self._resolve(wanted, reason, host, evidence, is_certain=True)
         return replace(decision, probability=verdict.score, causes=(verdict.cause,))
 
-    def _fetched_on_copy(self, url: str, host: str) -> Decision | None:
+    def _fetched_on_copy(self, url: str, host: str, callback: str) -> Decision | None:
         """Return the decision about *url* on a kept host whose page a copy had before it was blocked, if one had."""
         found = self._replicas.fetched_on_copy(url, host)
         if found is None or has_secret(url):
             return None
         verdicts, target = found
+        if not self._replicas.shares(verdicts[-1].copy, callback):
+            return None
         causes = tuple(verdict.cause for verdict in verdicts)
         n_agreed = min(verdict.n_aligned for verdict in verdicts)
         return replace(self._replica(verdicts[0], host), causes=causes, target=target, n_agreed=n_agreed)

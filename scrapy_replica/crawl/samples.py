@@ -9,14 +9,17 @@ from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Sample, State
 from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
-from scrapy_replica.records import Novelty, Page, Verdict
+from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_same_page
 
 AUDITED = 3
-"""URLs of each copy fetched at the end: where half of its pages are others by then, that is seen in 7 of 8 cases."""
-AUDITED_OF_RULE = 8
-"""URLs of each rule, at the end and whenever it is wrong once: an eighth of what it saved, in a row, is met for
+"""URLs that each verdict and rule saved that are fetched at the end, spread from the first to the last: what was right
+at first and wrong for the last third is found out."""
+DOUBTED = 8
+"""URLs of a rule that was wrong once which are fetched after all: an eighth of what it saved, in a row, is met for
 certain, and where a fifth was wrong, anywhere, that is seen in 5 of 6 cases, and leads to eight more."""
+DOUBT = 0.1
+"""Odds that a cause is a bad one at which more is fetched."""
 
 _OF_NOVELTY = {
     Novelty.NOVEL.value: Outcome.OTHER,
@@ -49,18 +52,16 @@ class Samples:
 
     def __init__(self, trials: Trials, replicas: Replicas, db: CrawlDB, fingerprint: Callable[[str], int]) -> None:
         self._trials, self._replicas, self._db, self._fingerprint = trials, replicas, db, fingerprint
-        self._audited: dict[str, int] = {}
-        """Copy -> samples that were other pages when what it saved was looked at last."""
-        self._audited_rules: dict[int, int] = {}
-        """Id of a rule -> its wrong pairs when what it saved was looked at last."""
+        self._audited: set[str] = set()
+        """Causes of which some of what they saved was fetched at the end."""
 
     def fetched(self, page: Page, url_id: int) -> list[str]:
         """Take note of a page; return the causes that it ended."""
+        ended: list[str] = []
         if not self._trials.is_sample(url_id):
-            self._unasked(page, url_id)
+            ended += self._unasked(page, url_id)
         keys = [self._db.urls.key_of(url_id), *map(self._fingerprint, page.redirected_from)]
         via = self._db.urls.find([key for key in keys[1:] if key is not None])
-        ended: list[str] = []
         for sample in (one for at in (url_id, *(known.id for known in via.values())) for one in self._open(at)):
             ended += self._settle(sample, url_id, None)
         for waiting in (one for key in keys if key is not None for one in self._trials.awaiting(key)):
@@ -68,55 +69,63 @@ class Samples:
                 ended += self._settle(sample, waiting, url_id)
         return ended
 
-    def audit(self, verdict: Verdict) -> bool:
-        """Let some of what *verdict* saved be fetched after all; tell whether there was any.
+    def audit(self, cause: str, reason: Reason, n_agreed: int) -> bool:
+        """Let some of what *cause* saved be fetched after all; tell whether there was any.
 
-        Once for each verdict, and again as long as a sample that it saw was another page.
+        Once for each cause, and again as long as its samples leave a doubt; *n_agreed* is as in :class:`Decision`.
         """
-        if not self._trials.are_drawn:
+        is_settled = cause in self._audited and self._trials.odds(cause, n_agreed) < DOUBT
+        if not self._trials.are_drawn or is_settled:
             return False
-        n_other = self._trials.n_other(verdict.cause)
-        if self._audited.get(verdict.copy) == n_other:
-            return False
-        self._audited[verdict.copy] = n_other
-        chosen = self._db.saved.some_of(verdict.cause, AUDITED)
-        for saved in chosen:
-            self._trials.audit(saved, self._db.urls.url_of(saved.id))
-            self._db.saved.restore(saved.id)
-        return bool(chosen)
+        self._audited.add(cause)
+        return self.look_at(cause, reason, AUDITED)
 
-    def audit_rule(self, rule_id: int, n_wrong: int) -> bool:
-        """Let some of what a DUST rule saved be fetched after all, the last ones among it; tell whether there was any.
-
-        Once as long as it is wrong in no more than *n_wrong* pairs.
-        """
-        if not self._trials.are_drawn or self._audited_rules.get(rule_id) == n_wrong:
-            return False
-        self._audited_rules[rule_id] = n_wrong
-        chosen = self._db.saved.some_of(f"rule {rule_id}", AUDITED_OF_RULE)
+    def look_at(self, cause: str, reason: Reason, most: int) -> bool:
+        """Let at most *most* URLs that *cause* saved be fetched after all; tell whether there were any."""
+        chosen = self._db.saved.some_of(cause, most)
         for saved in chosen:
-            self._trials.audit(saved, self._db.urls.url_of(saved.id), Reason.DUST_RULE)
+            self._trials.audit(saved, reason, self._db.urls.url_of(saved.id))
             self._db.saved.restore(saved.id)
         return bool(chosen)
 
     def failed(self, url_id: int) -> list[str]:
         """Take note that a URL brought no page; return the causes that this ended."""
-        return self._trials.settle(url_id, Outcome.FAILED) if self._open(url_id) else []
+        ended = self._trials.settle(url_id, Outcome.FAILED) if self._open(url_id) else []
+        key = self._db.urls.key_of(url_id)
+        for waiting in self._trials.awaiting(key) if key is not None else ():
+            for sample in self._open(waiting):
+                ended += self._settle(sample, waiting, url_id)
+        return ended
 
     def _open(self, url_id: int) -> list[Sample]:
         """Return the sample that the URL of that id is, for one of its causes, if it is not settled."""
         return self._trials.open_of(url_id)[:1]
 
-    def _unasked(self, page: Page, url_id: int) -> None:
-        """Make a sample of a page of a copy that was fetched for another reason, and stands for itself alone."""
+    def _unasked(self, page: Page, url_id: int) -> list[str]:
+        """Take note of a page of a copy that was fetched for another reason; return the causes that it ended.
+
+        It is a sample that stands for itself alone.
+        """
         verdict, twin = self._replicas.verdict_of(page.host), self._replicas.twin_url(page)
         if verdict is None or twin is None:
-            return
+            return []
         key = self._fingerprint(twin)
         known = self._db.urls.find([key]).get(key)
-        if known is not None and known.state is not State.DROPPED and not self._db.pages.has_failed(known.id):
+        if known is not None and self._db.pages.has_failed(known.id):
+            return self._own(url_id)
+        if known is not None and known.state is not State.DROPPED:
             decision = Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, causes=(verdict.cause,), target=twin)
             self._trials.begin(url_id, page.url, decision)
+        return []
+
+    def _own(self, url_id: int) -> list[str]:
+        """Take note that the kept host lacks a page of the copy; return the causes that this ended.
+
+        It came back by itself, so it says nothing of the others. But the page that leads to it is not the same on both.
+        """
+        trace, parent = self._db.pages.trace(url_id), self._db.urls.row(url_id).parent
+        is_own = trace is not None and trace.novelty == Novelty.NOVEL.value
+        return self._trials.reconsider(parent) if is_own and parent is not None else []
 
     def _settle(self, sample: Sample, url_id: int, target_id: int | None) -> list[str]:
         """Settle *sample*, whose page is that of *url_id*, if its target was fetched: as *target_id* where told."""
@@ -129,6 +138,8 @@ class Samples:
             known = self._db.urls.find([sample.target]).get(sample.target)
             target_id = known.id if known is not None else None
         target = self._db.pages.trace(target_id) if target_id is not None else None
+        if target is None and target_id is not None and self._db.pages.has_failed(target_id):
+            return self._trials.settle(sample.id, Outcome.FAILED) + self._own(url_id)
         if target is None:
             return []
         outcome = Outcome.SAME if target_id == url_id else compared(page, target)

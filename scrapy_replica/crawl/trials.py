@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import mmh3
+
 from scrapy_replica.crawldb.contract import Sample, SampleStore, Saved
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
 from scrapy_replica.numeric import is_above, wilson_interval
@@ -74,11 +76,13 @@ class Trials:
     One page is one sample, by however many URLs it is met.
 
     :param explore: least probability; 0 draws none.
+    :param salt: what draws depend on besides the URL; unknown to the sites, which would be honest where they are looked
+        at.
     :param key: URL -> 64 bits of its request fingerprint, signed.
     """
 
-    def __init__(self, samples: SampleStore, explore: float, seed: int, key: Callable[[str], int]) -> None:
-        self._samples, self._explore, self._seed, self._key = samples, explore, seed, key
+    def __init__(self, samples: SampleStore, explore: float, salt: int, key: Callable[[str], int]) -> None:
+        self._samples, self._explore, self._salt, self._key = samples, explore, salt, key
         self._records: dict[str, Record] = {}
         self._sums: defaultdict[Reason, defaultdict[Outcome, float]] = defaultdict(partial(defaultdict, float))
         """Reason -> outcome -> URLs that the settled samples stand for."""
@@ -115,9 +119,9 @@ class Trials:
         """Whether there are samples at all."""
         return self._explore > 0
 
-    def n_other(self, cause: str) -> int:
-        """Return how many samples of *cause* were pages of their own."""
-        return self._record(cause).outcomes[Outcome.OTHER]
+    def odds(self, cause: str, n_agreed: int) -> float:
+        """Return the odds that *cause* is a bad one."""
+        return self._record(cause).odds(n_agreed)
 
     # Drawing
 
@@ -132,8 +136,7 @@ class Trials:
             return decision
         probability = max(self._probability(record, decision.n_agreed, corner) for record in records)
         # By the page, not by chance: its other spellings are drawn or left alike, and a crawl can be repeated.
-        mixed = (target + self._seed) * 0x9E3779B97F4A7C15 % (1 << 64)
-        if mixed >= probability * (1 << 64):
+        if mmh3.hash64(target.to_bytes(8, "big", signed=True), self._salt, signed=False)[0] >= probability * (1 << 64):
             return decision
         for record in records:
             record.n_drawn += 1
@@ -159,7 +162,7 @@ class Trials:
             for sample in samples:
                 self._take(self._record(sample.cause), sample)
 
-    def audit(self, saved: Saved, url: str, reason: Reason = Reason.REPLICA_HOST) -> None:
+    def audit(self, saved: Saved, reason: Reason, url: str) -> None:
         """Write down that *url*, which was *saved*, is fetched after all as a sample that stands for itself."""
         sample = Sample(saved.id, saved.cause, reason, saved.target, corner_of(url), 1.0)
         self._samples.enter([sample])
@@ -182,6 +185,16 @@ class Trials:
     def settle(self, url_id: int, outcome: Outcome) -> list[str]:
         """Take note what fetching a sample showed; return the causes that this ends."""
         return self._settled(self._samples.settle(url_id, outcome), outcome)
+
+    def reconsider(self, url_id: int) -> list[str]:
+        """Take note that a sample is another page, whatever it seemed to be; return the causes that this ends."""
+        ended = self.settle(url_id, Outcome.OTHER)
+        samples = self._samples.reconsider(url_id)
+        for sample in samples:
+            self._record(sample.cause).outcomes[Outcome.SAME] -= 1
+            if sample.reason is not None:
+                self._count(sample.reason, Outcome.SAME, -sample.weight, -(sample.weight**2), -1)
+        return ended + self._settled(samples, Outcome.OTHER)
 
     def _settled(self, samples: Iterable[Sample], outcome: Outcome) -> list[str]:
         ended = []

@@ -206,6 +206,9 @@ class SampleStore(Protocol):
     def settle(self, url_id: int, outcome: Outcome) -> list[Sample]:
         """Write what fetching a URL showed; return its samples that were not settled before, as they are now."""
 
+    def reconsider(self, url_id: int) -> list[Sample]:
+        """Make other pages of the samples of a URL that were the same; return them."""
+
     def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
         """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""
 

@@ -107,7 +107,7 @@ class Pages(Protocol):
         """Tell whether that URL was fetched with a status of 200 before."""
 
     def has_failed(self, url_id: int) -> bool:
-        """Tell whether that URL was fetched and brought no page: no response, or a status from :data:`MISSING` on."""
+        """Tell whether that URL was fetched and brought no page: no response, or another status than 200."""
 
     def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""

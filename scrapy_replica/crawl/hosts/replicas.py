@@ -154,18 +154,18 @@ class Replicas:
             self._fetched[verdict.copy] = pages
         return pages
 
-    def on_copies(self, url: str, host: str) -> list[str]:
+    def on_copies(self, url: str, host: str) -> list[tuple[str, bool]]:
         """Return the URLs on the copies of the kept *host* that stand where *url* does, which brought no page.
 
-        Not those of copies that were asked often and in vain.
+        And of each whether that copy was asked often and in vain, so that it can wait.
         """
         found = []
         for verdict in self._detector.copies_of(host):
             copy = self._detector.candidates.host(verdict.copy)
             path = moved(path_of(url), verdict.keeper_prefix, verdict.copy_prefix)
-            asked = self._asked.get(verdict.copy, _Asked())
-            if path and copy.origin and verdict.copy not in self._detector.by_hand and not asked.is_in_vain:
-                found.append(copy.origin + copy.paths.get(normal_path(path), path))
+            if path and copy.origin and verdict.copy not in self._detector.by_hand:
+                is_in_vain = self._asked.get(verdict.copy, _Asked()).is_in_vain
+                found.append((copy.origin + copy.paths.get(normal_path(path), path), is_in_vain))
         return found
 
     def asked(self, copy: str, *, is_news: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.crawldb.pages import MISSING, Fetched, HostPage, PageRow, TextPlace, Trace
+from scrapy_replica.crawldb.pages import Fetched, HostPage, PageRow, TextPlace, Trace
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 # The fields of the record are columns; the host is that of the URL.
@@ -67,9 +67,9 @@ class PageTable:
         return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None
 
     def has_failed(self, url_id: int) -> bool:
-        """Tell whether that URL was fetched and brought no page: no response, or a status from 400 on."""
-        sql = "SELECT 1 FROM pages WHERE url = ? AND COALESCE(status, ?2) >= ?2"
-        return self._read(sql, (url_id, MISSING)).fetchone() is not None
+        """Tell whether that URL was fetched and brought no page: no response, or another status than 200."""
+        sql = "SELECT 1 FROM pages WHERE url = ? AND status IS NOT 200"
+        return self._read(sql, (url_id,)).fetchone() is not None
 
     def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""

@@ -19,7 +19,7 @@ from scrapy_replica.crawldb.reader import (
     UrlView,
     VerdictView,
 )
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
@@ -70,7 +70,8 @@ def _one_line(path: Path) -> Iterator[None]:
         cause = error.__cause__ if isinstance(error, StoreError) else error
         if cause is None:
             raise
-        what = "the crawl is writing, try again" if "locked" in str(cause) else "begin the crawl in another JOBDIR"
+        again = f"{advice(cause)}; or begin the crawl in another JOBDIR"
+        what = "the crawl is writing, try again" if "locked" in str(cause) else again
         raise StoreError(f"{path} cannot be used ({cause}): {what}") from None
 
 

@@ -7,9 +7,10 @@ waits again unless what stands for it is there. That costs fetches; the other wa
 from __future__ import annotations
 
 import json
+import pickletools
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +30,9 @@ LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks"})
 """What the crawl makes anew: half of a model or of a checkpoint is none."""
 
 BATCH = 1_000
+NEAR = 50
+"""URLs beside a gap whose pages tell when it was filled; a page gives a few of them."""
+
 SLACK = 1.0
 """Seconds that links of a page may be entered later than those of a page fetched after it: callbacks that wait."""
 
@@ -136,6 +140,8 @@ def _is_sound(value: Any, column: Column) -> bool:
         return False
     if column.name == "url" and isinstance(value, str):
         return value.isprintable() and ":" in value
+    if column.name == "payload" and isinstance(value, bytes):
+        return _is_request(value)
     if column.name == "state" and isinstance(value, int):
         return 0 <= value < len(STATES)
     try:
@@ -148,16 +154,27 @@ def _is_sound(value: Any, column: Column) -> bool:
     return True
 
 
+def _is_request(payload: bytes) -> bool:
+    """Tell whether *payload* can be read; what is pickled is looked through, not carried out."""
+    try:
+        if payload.startswith(b"{"):
+            json.loads(payload)
+        else:
+            deque(pickletools.genops(payload), maxlen=0)
+    except Exception:  # noqa: BLE001 - whatever a damaged pickle raises
+        return False
+    return True
+
+
 # Mending
 
 
 def _mend(connection: Connection, read: Counter[str], *, is_cut: bool, n_unreadable: int) -> Salvaged:
     """Make one whole of what was read; nothing that was lost may keep anything from being fetched."""
-    last = _last_id(connection)
+    n_lost = _last_id(connection) - read["urls"]
+    n_again = _fetch_again(connection) if n_lost or is_cut or n_unreadable else 0
     _forget_what_hangs(connection)
     _number_hosts(connection)
-    n_lost = last - read["urls"]
-    n_again = _fetch_again(connection, last, is_cut=is_cut) if n_lost or is_cut or n_unreadable else 0
     n_restored = _restore(connection)
     connection.write(f"UPDATE urls SET state = {WAITING} WHERE state = {LEASED}")
     states = dict(connection.read("SELECT state, COUNT(*) FROM urls GROUP BY state").fetchall())
@@ -191,6 +208,7 @@ def _forget_what_hangs(connection: Connection) -> None:
     """Delete what belongs to URLs that were lost, and what was saved by what was lost."""
     for table, column in _referring():
         connection.write(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT id FROM urls)")
+    connection.write("UPDATE urls SET parent = NULL WHERE parent NOT IN (SELECT id FROM urls)")
     connection.write("UPDATE pages SET twin = NULL WHERE twin NOT IN (SELECT id FROM urls)")
     connection.write(
         "DELETE FROM saved WHERE target IS NOT NULL AND target NOT IN (SELECT key FROM urls WHERE key != 0)"
@@ -227,14 +245,14 @@ def _number_hosts(connection: Connection) -> None:
     connection.write("UPDATE pages SET host = (SELECT host FROM urls WHERE id = pages.url)")
 
 
-def _fetch_again(connection: Connection, last: int, *, is_cut: bool) -> int:
+def _fetch_again(connection: Connection) -> int:
     """Let the pages wait whose links may have been lost; return how many.
 
     Ids are given in the order of discovery, so the pages that filled a gap were fetched between those that gave the
     URLs before it and those that gave the URLs after it.
     """
     pages = set[int]()
-    for begin, end in _gaps(connection, last, is_cut=is_cut):
+    for begin, end in _gaps(connection):
         rows = connection.read("SELECT url FROM pages WHERE fetched_at BETWEEN ? AND ?", (begin, end))
         pages |= {url for (url,) in rows}
     # Of what is done and has no page nobody can tell which links it gave.
@@ -245,22 +263,31 @@ def _fetch_again(connection: Connection, last: int, *, is_cut: bool) -> int:
     return len(pages)
 
 
-def _gaps(connection: Connection, last: int, *, is_cut: bool) -> Iterator[tuple[float, float]]:
-    """Yield between which times, in seconds since the epoch, the pages were fetched that filled each gap."""
+def _gaps(connection: Connection) -> Iterator[tuple[float, float]]:
+    """Yield between which times, in seconds since the epoch, the pages were fetched that filled each gap.
+
+    One gap is the end: the last URLs may be lost without a trace. Rather too much than too little is fetched again:
+    some times were damaged, and a URL in place of another has a parent that was fetched long before.
+    """
     sql = "SELECT urls.id, fetched_at FROM urls LEFT JOIN pages ON pages.url = parent ORDER BY urls.id"
-    expected, latest, begin = 1, 0.0, None
+    before, expected, begin = deque[float](maxlen=NEAR), 1, None
+    after: list[float] = []
     for url_id, at in connection.read(sql):
-        if url_id != expected and begin is None:
-            begin = latest
+        if url_id != expected:
+            begin, after = _begin(before) if begin is None else begin, []
         expected = url_id + 1
-        # What was entered for an older page says nothing: a URL in place of another, say.
-        if at is not None and at >= latest:
-            latest = at
-            if begin is not None:
-                yield begin - SLACK, at + SLACK
-                begin = None
-    if begin is not None or expected <= last or is_cut:
-        yield (latest if begin is None else begin) - SLACK, float("inf")
+        if at is not None:
+            before.append(at)
+            after.append(at)
+        if begin is not None and len(after) == NEAR:
+            yield begin - SLACK, max(after) + SLACK
+            begin = None
+    yield (_begin(before) if begin is None else begin) - SLACK, float("inf")
+
+
+def _begin(before: Iterable[float]) -> float:
+    """Return by when the page was fetched that gave the last of some URLs, if two of the times may be damaged."""
+    return ([0.0] * 3 + sorted(before))[-3]
 
 
 def _restore(connection: Connection) -> int:

@@ -42,6 +42,13 @@ class SampleTable:
         )
         return [_sample(row) for row in rows.fetchall()]
 
+    def reconsider(self, url_id: int) -> list[Sample]:
+        rows = self._write(
+            f"UPDATE samples SET outcome = ? WHERE url = ? AND outcome = ? RETURNING {COLUMNS}",
+            (Outcome.OTHER.value, url_id, Outcome.SAME.value),
+        ).fetchall()
+        return [_sample(row) for row in rows]
+
     def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
         rows = self._read(
             "SELECT reason, outcome, SUM(weight), SUM(weight * weight), COUNT(*) FROM samples"
