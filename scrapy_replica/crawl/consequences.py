@@ -13,10 +13,10 @@ from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import ONLY
 from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
-from scrapy_replica.crawl.samples import Samples
+from scrapy_replica.crawl.samples import DOUBTED, Samples
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.watched import WatchedRule
+from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -134,7 +134,7 @@ class Consequences:
         for settled in findings.settled:
             self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
         for watched in findings.doubted:
-            self._samples.audit_rule(watched.id, watched.watch.wrong)
+            self._samples.look_at(f"{RULE}{watched.id}", Reason.DUST_RULE, DOUBTED)
         for watched in findings.ended:
             self._withdraw(watched)
         self._counts["dust/begun"] += len(set(findings.begun))
@@ -201,9 +201,10 @@ class Consequences:
 
         They may have stopped being right after the last sample was drawn.
         """
-        asked = [self._samples.audit(verdict.cause, verdict.n_aligned) for verdict in self._replicas.holding()]
-        asked += [self._samples.audit_rule(row.id, row.wrong) for row in self._store.rules.acting()]
-        return any(asked)
+        hosts, rules = self._replicas.holding(), [row for row in self._store.rules.acting() if not row.is_manual]
+        causes = [(verdict.cause, Reason.REPLICA_HOST, verdict.n_aligned) for verdict in hosts]
+        causes += [(f"{RULE}{row.id}", Reason.DUST_RULE, PROVED) for row in rules]
+        return sum(self._samples.audit(*cause) for cause in causes) > 0
 
     @property
     def has_work(self) -> bool:

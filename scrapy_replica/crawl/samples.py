@@ -13,13 +13,13 @@ from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_same_page
 
 AUDITED = 3
-"""URLs that each verdict saved that are fetched at the end, spread from the first to the last: what was right at first
-and wrong for the last third is found out."""
-DOUBT = 0.1
-"""Odds that a verdict is a bad one at which more is fetched."""
-AUDITED_OF_RULE = 8
-"""URLs of each rule, at the end and whenever it is wrong once: an eighth of what it saved, in a row, is met for
+"""URLs that each verdict and rule saved that are fetched at the end, spread from the first to the last: what was right
+at first and wrong for the last third is found out."""
+DOUBTED = 8
+"""URLs of a rule that was wrong once which are fetched after all: an eighth of what it saved, in a row, is met for
 certain, and where a fifth was wrong, anywhere, that is seen in 5 of 6 cases, and leads to eight more."""
+DOUBT = 0.1
+"""Odds that a cause is a bad one at which more is fetched."""
 
 _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
 
@@ -49,9 +49,7 @@ class Samples:
     def __init__(self, trials: Trials, replicas: Replicas, db: CrawlDB, fingerprint: Callable[[str], int]) -> None:
         self._trials, self._replicas, self._db, self._fingerprint = trials, replicas, db, fingerprint
         self._audited: set[str] = set()
-        """Verdicts of which some of what they saved was fetched at the end."""
-        self._audited_rules: dict[int, int] = {}
-        """Id of a rule -> its wrong pairs when what it saved was looked at last."""
+        """Causes of which some of what they saved was fetched at the end."""
 
     def fetched(self, page: Page, url_id: int) -> list[str]:
         """Take note of a page; return the causes that it ended."""
@@ -67,32 +65,22 @@ class Samples:
                 ended += self._settle(sample, waiting, url_id)
         return ended
 
-    def audit(self, cause: str, n_agreed: int) -> bool:
-        """Let some of what the verdict called *cause* saved be fetched after all; tell whether there was any.
+    def audit(self, cause: str, reason: Reason, n_agreed: int) -> bool:
+        """Let some of what *cause* saved be fetched after all; tell whether there was any.
 
-        Once for each verdict, and again as long as its samples leave a doubt; *n_agreed* is as in :class:`Decision`.
+        Once for each cause, and again as long as its samples leave a doubt; *n_agreed* is as in :class:`Decision`.
         """
         is_settled = cause in self._audited and self._trials.odds(cause, n_agreed) < DOUBT
         if not self._trials.are_drawn or is_settled:
             return False
         self._audited.add(cause)
-        chosen = self._db.saved.some_of(cause, AUDITED)
-        for saved in chosen:
-            self._trials.audit(saved, Reason.REPLICA_HOST, self._db.urls.url_of(saved.id))
-            self._db.saved.restore(saved.id)
-        return bool(chosen)
+        return self.look_at(cause, reason, AUDITED)
 
-    def audit_rule(self, rule_id: int, n_wrong: int) -> bool:
-        """Let some of what a DUST rule saved be fetched after all, the last ones among it; tell whether there was any.
-
-        Once as long as it is wrong in no more than *n_wrong* pairs.
-        """
-        if not self._trials.are_drawn or self._audited_rules.get(rule_id) == n_wrong:
-            return False
-        self._audited_rules[rule_id] = n_wrong
-        chosen = self._db.saved.some_of(f"rule {rule_id}", AUDITED_OF_RULE)
+    def look_at(self, cause: str, reason: Reason, most: int) -> bool:
+        """Let at most *most* URLs that *cause* saved be fetched after all; tell whether there were any."""
+        chosen = self._db.saved.some_of(cause, most)
         for saved in chosen:
-            self._trials.audit(saved, Reason.DUST_RULE, self._db.urls.url_of(saved.id))
+            self._trials.audit(saved, reason, self._db.urls.url_of(saved.id))
             self._db.saved.restore(saved.id)
         return bool(chosen)
 
