@@ -227,7 +227,7 @@ def print_ledger() -> None:
     """Print where the ledger lies, and what ``explain`` says of one URL in it."""
     print(f"\nLedger: {JOB / 'replica.sqlite'} (SQLite, table decisions), and as lines of JSON {LEDGER}")
     with LEDGER.open(encoding="utf-8") as lines:
-        decisions = [json.loads(line) for line in lines]
+        decisions = [decision for decision in map(json.loads, lines) if "***" not in decision["url"]]  # left out there
     if decisions:
         url = max(decisions, key=lambda decision: (decision["action"] == "drop", decision["at"]))["url"]
         print(f"\n$ scrapy replica explain '{url}' --job {JOB}")
