@@ -184,6 +184,7 @@ def use_pages(pages, visits, ledger, samples):
     pages.simhashes()
     pages.count(9)
     pages.trace(1)
+    pages.news(1)
     visits.add(Visit("http://a/1", 0.5, {"x": 1}, [Link("http://a/2")]))
     assert len(list(visits.tail())) == 1
     assert not visits._wrapped.is_due

@@ -53,7 +53,7 @@ class Finder(Enum):
     PAGE = "page"
     """A page of its host."""
     IDLE = "idle"
-    """A page of its host that brought no news."""
+    """A page of its host of which is not known that it brought news."""
 
 
 BY_ARGUMENTS = frozenset({TrapKind.FACETS, TrapKind.REVISIONS})
