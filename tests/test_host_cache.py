@@ -97,16 +97,25 @@ class TestBudgets:
 
     def test_a_guard_counts_from_the_database_what_it_counted_in_memory(self):
         db, times = SqliteCrawlDB(None), itertools.count()
+        stranger = db.urls.discover([NewUrl("http://b.example/", "b.example", -1)])[0][0]
+        db.pages.enter(Fetched(stranger, next(times), 200, is_news=False))
         live = Guard(Config(), db.pages)
         live.bars("http://a.example/", "a.example")
-        for number, is_news in enumerate([True, None, False] * 60):
+        found_on = None
+        for number, is_news in enumerate([True, None, False] * 60 + [False] * 90):
             url = f"http://a.example/{'cal' if number % 2 else 'x'}/{number}"
-            url_id = db.urls.discover([NewUrl(url, "a.example", number)])[0][0]
+            if number >= 180:
+                url = f"http://a.example/{'days' if number % 2 else 'empty'}/2024-{number % 12 + 1:02}"
+            # Months below "empty" are found on pages without news, those below "days" on a stranger's.
+            parent = stranger if number >= 180 and number % 2 else found_on
+            url_id = db.urls.discover([NewUrl(url, "a.example", number, parent=parent)])[0][0]
             db.pages.enter(Fetched(url_id, next(times), 200, is_news=is_news))
-            live.count(url, "a.example", is_novel=is_news)
+            live.count(url, "a.example", parent, is_novel=is_news)
+            found_on = url_id
+        assert live.bars("http://a.example/empty/2030-01", "a.example").evidence == {"kind": "calendar"}
         again = Guard(Config(), db.pages)
-        for prefix in ("cal", "x", "new"):
-            url = f"http://a.example/{prefix}/y"
+        for path in ("cal/y", "x/y", "new/y", "empty/2030-01", "days/2030-01"):
+            url = f"http://a.example/{path}"
             assert live.bars(url, "a.example") == again.bars(url, "a.example")
 
     @pytest.mark.parametrize("config", [Config(), Config(host_budget=9, path_budget=5), Config(trap_credit=0)])
@@ -117,14 +126,15 @@ class TestBudgets:
         narrow = Guard(config, db.pages)
         hosts = [f"h{number}.example" for number in range(5)]
         news = {"trap": [False], "dull": [False] * 4 + [True, None], "good": [True]}
-        barred = 0
+        barred, found_on = 0, None
         for number in range(900):
             host, kind = chance.choice(hosts), chance.choice(list(news))
             url, is_novel = f"http://{host}/{kind}/{number}", chance.choice(news[kind])
-            url_id = db.urls.discover([NewUrl(url, host, number)])[0][0]
+            url_id = db.urls.discover([NewUrl(url, host, number, parent=found_on)])[0][0]
             db.pages.enter(Fetched(url_id, float(number), 200, is_news=is_novel))
             for one in (wide, narrow):
-                one.count(url, host, is_novel=is_novel)
+                one.count(url, host, found_on, is_novel=is_novel)
+            found_on = url_id
             for other in chance.sample(hosts, 3):
                 for path in ("trap/x", "dull/x", "good/x", "new/x", "good/x?rev=3"):
                     asked = f"http://{other}/{path}"
@@ -151,7 +161,7 @@ class TestTakenBack:
         counted = rooms[0]
         db.commit()
         assert counted.bars("http://a.example/x", "a.example") is None
-        counted.count("http://a.example/", "a.example", is_novel=True)
+        counted.count("http://a.example/", "a.example", None, is_novel=True)
         assert counted.bars("http://a.example/x", "a.example") is not None
         for room in rooms:
             room.forget("a.example")

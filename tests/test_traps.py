@@ -6,14 +6,15 @@ from hypothesis import strategies as st
 
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.urls.folding import Folding
+from scrapy_replica.urls.mazes import Mazes
 from scrapy_replica.urls.shapes import TrapKind, shape
-from scrapy_replica.urls.traps import Traps
+from scrapy_replica.urls.traps import Finder, Traps
 
 
-def fed(urls, is_news=False, **options):
+def fed(urls, is_news=False, finder=Finder.IDLE, **options):
     traps = Traps(**options)
     for url in urls:
-        traps.observe(url, is_news)
+        traps.observe(url, is_news, finder)
     return traps
 
 
@@ -41,7 +42,9 @@ class TestShape:
             ("http://h/list?colour=red&size=s", TrapKind.FACETS, ["colour=red", "size=s"]),
             ("http://h/a/x/a/x", TrapKind.REPEATING_SEGMENTS, ["a", "x"]),
             ("http://h/" + "/".join("abcdefghijkl"), TrapKind.GROWING_PATH, []),
-            ("http://h/wiki/a?rev=7", TrapKind.REVISIONS, []),
+            ("http://h/wiki/a?rev=7", TrapKind.REVISIONS, ["rev="]),
+            ("http://h/wiki/a?action=diff&version=2", TrapKind.REVISIONS, ["action=diff"]),
+            ("http://h/files/?C=N;O=D", TrapKind.REVISIONS, ["c=n;o=d"]),
         ],
     )
     def test_what_a_machine_makes(self, url, expected, values):
@@ -100,10 +103,32 @@ class TestTraps:
     def test_old_versions_are_no_news_and_counted_by_host(self):
         pages = [f"http://h/wiki/{page}?{view}" for page in "abc" for view in ("rev=7", "action=diff&version=2")]
         traps = fed(pages, is_news=True, patience=12)
-        assert traps.trap("http://h/wiki/d?do=revisions") == (TrapKind.REVISIONS, True)
+        assert traps.trap("http://h/wiki/d?do=revisions")[:2] == (TrapKind.REVISIONS, True)
         assert traps.trap("http://h/wiki/d") is None
         assert traps.trap("http://other/wiki/d?rev=3") is None
         assert traps.trap("http://h/wiki/d?version=latest") is None
+
+    def test_editions_are_no_wiki(self):
+        assert fed(f"http://h/law?version={number}" for number in range(60)).trap("http://h/law?version=7") is None
+
+    @pytest.mark.parametrize(
+        ("urls", "finder"),
+        [
+            (MONTHS, Finder.STRANGER),
+            (MONTHS, Finder.PAGE),
+            ([f"http://h/a/b{'/a/b' * n}" for n in range(2, 30)], Finder.PAGE),
+            ([f"http://h/shop?a={i % 3}&b={i % 5}" for i in range(40)], Finder.STRANGER),
+            ([f"http://h/wiki/a?{view}" for view in ("rev=7", "do=diff") * 20], Finder.STRANGER),
+        ],
+    )
+    def test_what_strangers_and_news_lead_to_is_no_evidence(self, urls, finder):
+        assert fed(urls).trap(urls[-1]) is not None
+        assert fed(urls, finder=finder).trap(urls[-1]) is None
+
+    def test_events_may_lie_ahead_but_not_in_other_combinations(self):
+        traps = fed([*MONTHS, *(f"http://h/list?a={i % 3}&b={i % 5}" for i in range(30))])
+        assert traps.trap("http://h/events/2030-01").n_agreed == 0
+        assert traps.trap("http://h/list?a=2&b=2").n_agreed == 30
 
     @pytest.mark.parametrize("is_news", [True, None])
     def test_a_calendar_with_news_is_none(self, is_news):
@@ -112,11 +137,11 @@ class TestTraps:
     def test_news_ends_the_wait_and_makes_it_longer(self):
         traps = fed(MONTHS[:15], True)
         for url in MONTHS[:14]:
-            traps.observe(url, False)
+            traps.observe(url, False, Finder.IDLE)
         assert traps.trap(MONTHS[-1]) is None
-        traps.observe(MONTHS[0], False)
+        traps.observe(MONTHS[0], False, Finder.IDLE)
         assert traps.trap(MONTHS[-1]) is not None
-        traps.observe(MONTHS[0], True)
+        traps.observe(MONTHS[0], True, Finder.IDLE)
         assert traps.trap(MONTHS[-1]) is None
 
     def test_other_places_are_not_touched(self):
@@ -138,7 +163,7 @@ LONG = "we are sorry that there is nothing to be found here any more " * 3
 def judged(traps, url, title="", text="", links=(), novelty=Novelty.NOVEL, is_news=True):
     page = Page(url, "h", title, text=text, words=len(text.split()), links=tuple(Link(link) for link in links))
     found = traps.is_news(page, novelty, is_news, 20)
-    traps.observe(url, found)
+    traps.observe(url, found, Finder.IDLE)
     return found
 
 
@@ -178,23 +203,64 @@ class TestNews:
             None,
         ]
 
+
+NOWHERE = "http://h/x/1000"
+
+
+def walked(mazes, n, text=LONG, found_on=lambda number: number - 1, links=lambda number: ()):
+    """Show *n* pages, each found on the one before."""
+    for number in range(n):
+        said = text(number) if callable(text) else text
+        page = Page(f"http://h/x/{number}", "h", "", text=said, links=tuple(map(Link, links(number))))
+        mazes.observe(page, number, found_on(number), is_repeated=number > 0)
+    return mazes
+
+
+class TestMazes:
+    def test_pages_with_one_text_that_feed_themselves(self):
+        mazes = walked(Mazes(), 32)
+        assert mazes.has(NOWHERE, 31)
+        assert not walked(Mazes(), 31).has(NOWHERE, 30)
+
+    def test_only_what_they_lead_to_is_in_it(self):
+        mazes = walked(Mazes(), 100)
+        assert not mazes.has(NOWHERE, None)
+        assert not mazes.has(NOWHERE, 1000)
+        assert not mazes.has("http://h/y/1", 99)
+
+    @pytest.mark.parametrize("found_on", [None, 1000])
+    def test_what_others_lead_to_is_none(self, found_on):
+        assert not walked(Mazes(), 300, found_on=lambda number: found_on).has(NOWHERE, 299)
+
     @pytest.mark.parametrize(
-        ("text", "is_trap"),
+        ("text", "is_maze"),
         [
-            (lambda number: LONG, True),
             (lambda number: f"{LONG} page {number}", True),
             (lambda number: f"{LONG} {number * 7}", False),
-            (lambda number: "too short to tell", False),
         ],
     )
-    def test_without_a_shape_only_exact_repetition_is_a_trap(self, text, is_trap):
-        traps = Traps()
+    def test_the_text_is_that_of_its_url(self, text, is_maze):
+        assert walked(Mazes(), 100, text).has(NOWHERE, 99) is is_maze
+
+    def test_lists_with_one_heading_are_none(self):
+        goods = walked(Mazes(), 100, links=lambda number: [f"http://h/goods/{number}", "http://h/about"])
+        assert not goods.has(NOWHERE, 99)
+        assert walked(Mazes(), 100, links=lambda number: ["http://h/about/us"]).has(NOWHERE, 99)
+
+    def test_news_ends_it(self):
+        mazes = walked(Mazes(), 100)
+        mazes.observe(Page("http://h/x/news", "h", "", text="something else"), 1000, 99, is_repeated=False)
+        assert not mazes.has(NOWHERE, 99)
+
+    def test_memory_is_bounded(self):
+        mazes = Mazes(max_places=10)
+        for number in range(5_000):
+            mazes.observe(Page(f"http://h/x/{number}", "h", "", text=LONG), number, None, is_repeated=True)
+        assert len(mazes) < 2_100
         for number in range(100):
-            judged(traps, f"http://h/x/{number}", text=text(number), novelty=Novelty.NEAR_DUPLICATE, is_news=False)
-        assert kind(traps, "http://h/x/100") is (TrapKind.REPETITION if is_trap else None)
-        assert kind(traps, "http://h/y/100") is None
-        judged(traps, "http://h/x/100", text="something else", is_news=True)
-        assert kind(traps, "http://h/x/101") is None
+            url = f"http://h/x?{'a' * number}=1"
+            mazes.observe(Page(url, "h", "", text=LONG), number, None, is_repeated=True)
+        assert len(mazes) <= 20
 
 
 class TestFolding:

@@ -53,7 +53,7 @@ class Finder(Enum):
     PAGE = "page"
     """A page of its host."""
     IDLE = "idle"
-    """A page of its host that brought no news."""
+    """A page of its host of which is not known that it brought news."""
 
 
 BY_ARGUMENTS = frozenset({TrapKind.FACETS, TrapKind.REVISIONS})
@@ -102,7 +102,7 @@ class Traps:
 
     A place is a trap after as many pages without news in a row as it brought with news before, at least *patience*: so
     a calendar with events is crawled, and one without ends. The revisions of a host are one place, which has no news
-    once it has been asked for two ways, and half as many are enough.
+    once it has been asked for two ways; of these and of paths that repeat half as many are enough.
     Lines are held in memory only: where a host is met again they are counted from none, which costs fetches and no
     page.
 

@@ -83,7 +83,7 @@ class Rooms:
             Fetched(url_id, time.time(), 200, None, page.signature, page.simhash, page.words, page.title, is_news=True)
         )
         self.duplicates.add(page)
-        self.guard.count(page.url, page.host, is_novel=True)
+        self.guard.count(page.url, page.host, None, is_novel=True)
         self.replicas.observe(page, url_id)
         self.dust.observe(page, url_id, twin)
         self.replicas.work()

@@ -87,7 +87,7 @@ class Guard:
             Mazes(max(1, 3 * credit // 2)),
         )
         pages = [page for page in self._pages.of_host(host) if page.status == 200]
-        is_idle = {page.url_id: page.is_news == 0 for page in pages}
+        is_idle = {page.url_id: page.is_news != 1 for page in pages}
         for page in pages:
             finder = _finder(is_idle.get(page.parent) if page.parent is not None else None)
             found.count(page.url, finder, is_novel=None if page.is_news is None else bool(page.is_news))
@@ -95,7 +95,7 @@ class Guard:
 
     def _finder_of(self, found_on: int | None, host: str) -> Finder:
         news = self._pages.news(found_on) if found_on is not None else None
-        return _finder(None if news is None or news[0] != host else news[1] is False)
+        return _finder(None if news is None or news[0] != host else news[1] is not True)
 
     def _evicted(self, host: str, guard: _HostGuard) -> None:
         self._slack[host] = guard.slack
