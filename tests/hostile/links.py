@@ -419,6 +419,7 @@ SCENARIOS = [
         tried="The same; where the samples will be drawn the stranger is honest.",
         pages=lambda: listed(junk, is_sampled),
         seeds=[SECURE, *top(GOOD)],
+        settings={"REPLICA_SEED": 0},
         copies=(BAD,),
     ),
     Scenario(
