@@ -381,7 +381,8 @@ SCENARIOS = [
         tried="A stranger has the whole site over https, one page in ten of it rewritten.",
         pages=censor,
         seeds=[SECURE, *top(GOOD)],
-        copies=(BAD,),
+        copies=(BAD, GOOD),
+        lost=15,
     ),
     *(
         Scenario(

@@ -302,7 +302,7 @@ SCENARIOS = [
         pages=lambda: with_trap(growing, "/grow/"),
         seeds=top(GOOD),
         settings=ENDLESS,
-        check=within(SMALL, "/grow/"),
+        check=within(2 * SMALL, "/grow/"),
     ),
     Scenario(
         name="facets",
@@ -310,7 +310,7 @@ SCENARIOS = [
         pages=lambda: with_trap(facets, "/filter"),
         seeds=top(GOOD),
         settings=ENDLESS,
-        check=within(2 * SMALL, "/filter"),
+        check=within(3 * SMALL, "/filter"),
     ),
     Scenario(
         name="endless session ids",
