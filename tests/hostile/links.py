@@ -381,7 +381,8 @@ SCENARIOS = [
         tried="A stranger has the whole site over https, one page in ten of it rewritten.",
         pages=censor,
         seeds=[SECURE, *top(GOOD)],
-        copies=(BAD,),
+        copies=(BAD, GOOD),
+        lost=15,
     ),
     *(
         Scenario(
@@ -419,6 +420,7 @@ SCENARIOS = [
         tried="The same; where the samples will be drawn the stranger is honest.",
         pages=lambda: listed(junk, is_sampled),
         seeds=[SECURE, *top(GOOD)],
+        settings={"REPLICA_SEED": 0},
         copies=(BAD,),
     ),
     Scenario(

@@ -304,7 +304,7 @@ SCENARIOS = [
         pages=lambda: with_trap(growing, "/grow/"),
         seeds=top(GOOD),
         settings=ENDLESS,
-        check=within(SMALL, "/grow/"),
+        check=within(2 * SMALL, "/grow/"),
     ),
     Scenario(
         name="facets",
@@ -312,7 +312,7 @@ SCENARIOS = [
         pages=lambda: with_trap(facets, "/filter"),
         seeds=top(GOOD),
         settings=ENDLESS,
-        check=within(2 * SMALL, "/filter"),
+        check=within(3 * SMALL, "/filter"),
     ),
     Scenario(
         name="endless session ids",
