@@ -204,6 +204,8 @@ class Consequences:
         hosts, rules = self._replicas.holding(), [row for row in self._store.rules.acting() if not row.is_manual]
         causes = [(verdict.cause, Reason.REPLICA_HOST, verdict.n_aligned) for verdict in hosts]
         causes += [(f"{RULE}{row.id}", Reason.DUST_RULE, PROVED) for row in rules]
+        # In drop mode links of duplicates are dropped without a verdict.
+        causes += [(cause, Reason.EXACT_DUPLICATE_LINKS, 0) for cause in self._trials.of(Reason.EXACT_DUPLICATE_LINKS)]
         return sum(self._samples.audit(*cause) for cause in causes) > 0
 
     @property

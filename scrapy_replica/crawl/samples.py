@@ -24,16 +24,22 @@ DOUBT = 0.1
 _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
 
 
+LINKS, FEW_LINKS = 4, 3
+"""A sample with more than so many times the links of its target, and so many more, leads further, and is another page.
+Menus around every page of a copy make up to three times as many links to its own site."""
+
+
 def compared(page: Trace, target: Trace) -> Outcome:
     """Return what a sample's *page* is beside the page of its *target*."""
-    if page.signature is not None and page.signature == target.signature:
-        return Outcome.SAME
-    if page.simhash is None or target.simhash is None or min(page.words, target.words) < MIN_WORDS:
+    is_same = page.signature is not None and page.signature == target.signature
+    is_little = page.simhash is None or target.simhash is None or min(page.words, target.words) < MIN_WORDS
+    if is_little and not is_same:
         return Outcome.UNKNOWN
     if page.mark is not None and target.mark is not None:
-        is_same = is_same_page(PageMark.unpack(page.mark), PageMark.unpack(target.mark))
-    else:
-        is_same = (page.simhash ^ target.simhash).bit_count() <= SAME_PAGE_BITS
+        mine, theirs = PageMark.unpack(page.mark), PageMark.unpack(target.mark)
+        is_same = is_same_page(mine, theirs) and mine.links <= LINKS * theirs.links + FEW_LINKS
+    elif page.simhash is not None and target.simhash is not None:
+        is_same = is_same or (page.simhash ^ target.simhash).bit_count() <= SAME_PAGE_BITS
     return Outcome.SAME if is_same else Outcome.OTHER
 
 

@@ -114,6 +114,10 @@ class Trials:
         """Tell whether its samples ended *cause*."""
         return self._record(cause).is_refuted
 
+    def of(self, reason: Reason) -> list[str]:
+        """Return the causes that are *reason* on some host and of which samples were drawn in this run."""
+        return [cause for cause in self._records if cause.startswith(f"{reason.value} on ")]
+
     @property
     def are_drawn(self) -> bool:
         """Whether there are samples at all."""

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import mmh3
 
+from scrapy_replica.address import origin_of
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.language import guess_language
@@ -30,12 +31,12 @@ _MAX_VIEWS = 8
 ESTABLISHED = 10
 """Pages after which a host is no newcomer."""
 _DIGITS = re.compile(r"\d+")
-_FORMAT = struct.Struct("<QQIII2s")
+_FORMAT = struct.Struct("<QQIII2sH")
 
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """The traces of one page that tell copies from other pages; 94 bytes packed."""
+    """The traces of one page that tell copies from other pages; 96 bytes packed."""
 
     simhash: int | None
     signature: int
@@ -47,6 +48,8 @@ class PageMark:
     words: int
     language: str | None
     sketch: bytes | None
+    links: int = 0
+    """Links to its own host, at most 65,535."""
 
     def pack(self) -> bytes:
         """Return the mark as stored; the inverse of :meth:`unpack`."""
@@ -57,6 +60,7 @@ class PageMark:
             self.title_pattern,
             min(self.words, 2**31 - 1) << 1 | (self.simhash is not None),
             (self.language or "").encode("ascii"),
+            self.links,
         )
         return head + (self.sketch or b"")
 
@@ -64,7 +68,7 @@ class PageMark:
     def unpack(cls, packed: bytes) -> PageMark:
         if len(packed) not in (_FORMAT.size, _FORMAT.size + BINS):
             raise ValueError(f"a page mark of {len(packed)} bytes")
-        simhash, signature, title, pattern, words, language = _FORMAT.unpack_from(packed)
+        simhash, signature, title, pattern, words, language, links = _FORMAT.unpack_from(packed)
         return cls(
             simhash if words & 1 else None,
             signature,
@@ -73,6 +77,7 @@ class PageMark:
             words >> 1,
             language.rstrip(b"\0").decode("ascii") or None,
             packed[_FORMAT.size :] or None,
+            links,
         )
 
 
@@ -90,7 +95,13 @@ def mark_of(page: Page) -> PageMark:
         words=page.words,
         language=language,
         sketch=sketch(page.text),
+        links=_own_links(page),
     )
+
+
+def _own_links(page: Page) -> int:
+    origin = f"{origin_of(page.url)}/"
+    return min(sum(link.url.startswith(origin) for link in page.links), 2**16 - 1)
 
 
 def is_same_page(a: PageMark, b: PageMark) -> bool:
