@@ -17,7 +17,7 @@ _PORTS = {"http": 80, "https": 443}
 _USER = re.compile(r"(?<=://)[^/?#\s@\"]*@")
 _TOKENS = (
     r"[\w.-]*(?:token|secret|passw(?:or)?d|passphrase|pwd|api_?key|auth(?!or)|signature|jwt|credential|saml|nonce)[\w.-]*"
-    r"|key|sig|ticket|otp|assertion|invite|magic"
+    r"|key|sig|pass|ticket|otp|assertion|invite|magic"
 )
 _SECRET = re.compile(rf"[?&;](?:{_TOKENS})=[^?&;#\s]", re.IGNORECASE)
 _TOLD = re.compile(rf"([?&;](?:{_TOKENS}|[\w.-]*(?:session_?id|sessid)[\w.-]*|sid)=)[^?&;#\s\"]+", re.IGNORECASE)

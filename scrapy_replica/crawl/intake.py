@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TextIO
 
-from scrapy_replica.address import host_of, redacted
+from scrapy_replica.address import has_secret, host_of, redacted
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Saved, StoreError, Waiting
@@ -183,8 +183,11 @@ class Intake:
         self.enter([(new, self._again_of(new))], are_moved=True)
 
     def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
-        """Enter a URL that is to decide something, unless there is anything against it."""
-        if self._policy.of_url(url, host) is not FETCH:
+        """Enter a URL that is to decide something, unless there is anything against it.
+
+        One that holds a secret may be the guess of a page that was found on another host, which alone may hear it.
+        """
+        if has_secret(url) or self._policy.of_url(url, host) is not FETCH:
             return False
         return self.enter([(NewUrl(url, host, self.key(url), score, depth=depth, parent=parent), FETCH)])[0]
 
