@@ -11,6 +11,7 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
+from zlib import crc32
 
 from scrapy import Request
 from scrapy.exceptions import DownloadFailedError, DownloadTimeoutError, ResponseDataLossError
@@ -25,7 +26,7 @@ MIRROR = "mirror.example"
 BOTH = (MIRROR, GOOD)
 
 
-def mirrors(n: int = 100) -> Any:
+def mirrors(n: int = 80) -> Any:
     return {**site(MIRROR, n, of=GOOD), **site(GOOD, n)}
 
 
@@ -55,12 +56,12 @@ FAILURES = {
 
 def flaky() -> Any:
     """Every third request of each host fails at first."""
-    pages, asked = mirrors(80), Counter[str]()
+    pages, asked = mirrors(), Counter[str]()
 
     def answer(request: Request) -> Any:
         asked[request.url] += 1
         is_first = asked[request.url] == 1
-        return ResponseDataLossError("half") if is_first and hash(request.url[-7:]) % 3 == 0 else pages.get(request.url)
+        return ResponseDataLossError("half") if is_first and crc32(request.url.encode()) % 3 == 0 else pages.get(request.url)
 
     return answer
 
@@ -129,7 +130,7 @@ class Ordering(Follower):
 
 
 def shop() -> Any:
-    pages = site(GOOD, 150)
+    pages = site(GOOD, 100)
 
     def answer(request: Request) -> Any:
         return page(f"order {request.url}", words=30) if request.method == "POST" else pages.get(request.url)

@@ -16,29 +16,31 @@ from hostile.scenario import Scenario
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 
 SECURE = f"https://{BAD}/"
+N = 100
+"""Pages of a site: enough for a verdict to come into force and to act on most of them."""
 
 
 def mirror() -> Site:
     """Two honest hosts of one site, all of it: what the add-on is for."""
-    return {**site(GOOD, 150), **site("mirror.example", 150, of=GOOD)}
+    return {**site(GOOD, N), **site("mirror.example", N, of=GOOD)}
 
 
 def circle() -> Site:
     """Two mirrors; the one met second is the canonical one."""
-    copy = site("mirror.example", 150, of=GOOD, head=lambda k: f'<link rel="canonical" href="http://{GOOD}{path(k)}">')
-    return {**copy, **site(GOOD, 150)}
+    copy = site("mirror.example", N, of=GOOD, head=lambda k: f'<link rel="canonical" href="http://{GOOD}{path(k)}">')
+    return {**copy, **site(GOOD, N)}
 
 
 def partial_mirror() -> Site:
     """An old mirror, met first, with a third of the pages."""
-    return {**site(GOOD, 150), **first(site("mirror.example", 150, of=GOOD), 0.33)}
+    return {**site(GOOD, N), **first(site("mirror.example", N, of=GOOD), 0.33)}
 
 
 def stale_mirror() -> Site:
     """A mirror, met first, whose every fifth page is as it was long ago, and which has ten pages that are gone."""
     old = site(
         "mirror.example",
-        150,
+        N,
         of=GOOD,
         says=lambda k: text(("old", k)) if k % 5 == 0 else None,
         more=lambda k: [f"/gone-{number}.html" for number in range(10)] if k == 0 else [],
@@ -48,15 +50,15 @@ def stale_mirror() -> Site:
         for url, (status, headers, html) in old.items()
     }
     gone = {f"http://mirror.example/gone-{number}.html": page(f"gone {number}", ["/"]) for number in range(10)}
-    return {**old, **gone, **site(GOOD, 150)}
+    return {**old, **gone, **site(GOOD, N)}
 
 
 def own_pages(answer_elsewhere: Any = None) -> Any:
     """A mirror that has 30 pages of its own; the kept host answers their paths with *answer_elsewhere*."""
     own = [f"/more/own-{number}.html" for number in range(30)]
     pages = {
-        **site(GOOD, 120),
-        **site("mirror.example", 120, of=GOOD, more=lambda k: own[k % 30 : k % 30 + 1] if k < 60 else []),
+        **site(GOOD, N),
+        **site("mirror.example", N, of=GOOD, more=lambda k: own[k % 30 : k % 30 + 1] if k < 60 else []),
         **{f"http://mirror.example{one}": page(f"own {one}", ["/"]) for one in own},
     }
 
@@ -82,13 +84,13 @@ def imitator(share: float = 0.4, junk: int = 0, head: str = "", scheme: str = "h
     """A stranger with a share of the site's pages, each with *junk* links to pages that it has not."""
     bad = site(
         BAD,
-        150,
+        N,
         of=GOOD,
         scheme=scheme,
         head=lambda k: head.format(path(k)),
         more=lambda k: [f"/part-{k}/junk-{number}.html" for number in range(junk)],
     )
-    return {**first(bad, share), **site(GOOD, 150)}
+    return {**first(bad, share), **site(GOOD, N)}
 
 
 def bought_links() -> Site:
@@ -111,7 +113,7 @@ def open_redirects() -> Site:
 
 def canonical_to_stranger() -> Site:
     """The site names the imitator as the canonical place of each of its pages: a wrong setting, or an intruder's."""
-    good = site(GOOD, 150, head=lambda k: f'<link rel="canonical" href="https://{BAD}{path(k)}">')
+    good = site(GOOD, N, head=lambda k: f'<link rel="canonical" href="https://{BAD}{path(k)}">')
     return {**imitator(0.4), **good}
 
 
@@ -128,18 +130,18 @@ def hreflang_abuse() -> Site:
 
 def censor() -> Any:
     """A stranger with every page of the site, of which it has rewritten one in ten."""
-    good = site(GOOD, 150)
-    bad = site(BAD, 150, of=GOOD, scheme="https")
-    for number in range(5, 150, 10):
-        links = [path(child) for child in range(6 * number + 1, 6 * number + 7) if child < 150]
+    good = site(GOOD, N)
+    bad = site(BAD, N, of=GOOD, scheme="https")
+    for number in range(5, N, 10):
+        links = [path(child) for child in range(6 * number + 1, 6 * number + 7) if child < N]
         bad[f"https://{BAD}{path(number)}"] = page("", links, says=text(("censored", number)))
     return {**bad, **good}
 
 
 def cloak(after: int, then: Any) -> Any:
     """A stranger answers with the site's pages until it was asked *after* times, and *then* otherwise."""
-    good = site(GOOD, 150)
-    bad = site(BAD, 150, of=GOOD, scheme="https")
+    good = site(GOOD, N)
+    bad = site(BAD, N, of=GOOD, scheme="https")
     asked = count()
 
     def answer(request: Request) -> Any:
@@ -152,8 +154,8 @@ def cloak(after: int, then: Any) -> Any:
 
 def listed(then: Any, is_honest: Any) -> Any:
     """A stranger has a site whose front page lists all pages; those that are not *is_honest* are junk after 30."""
-    good = site(GOOD, 250, fanout=250, words=60)
-    bad = site(BAD, 250, of=GOOD, scheme="https", fanout=250, words=60)
+    good = site(GOOD, 150, fanout=150, words=60)
+    bad = site(BAD, 150, of=GOOD, scheme="https", fanout=150, words=60)
     asked = count()
 
     def answer(request: Request) -> Any:
@@ -166,18 +168,18 @@ def listed(then: Any, is_honest: Any) -> Any:
 
 def stripped() -> Site:
     """A stranger, or a mirror for small screens, has every word of a site, and links on its first ten pages only."""
-    bad = site(BAD, 150, of=GOOD, scheme="https")
-    for number in range(10, 150):
+    bad = site(BAD, N, of=GOOD, scheme="https")
+    for number in range(10, N):
         bad[f"https://{BAD}{path(number)}"] = page(f"{GOOD} {number}", title=f"Chapter {number} of {GOOD}")
-    return {**bad, **site(GOOD, 150)}
+    return {**bad, **site(GOOD, N)}
 
 
 def in_vain() -> Any:
     """A stranger has links to nothing on its first pages, and nothing any more after 60 requests."""
-    good = site(GOOD, 150)
+    good = site(GOOD, N)
     bad = site(
         BAD,
-        150,
+        N,
         of=GOOD,
         scheme="https",
         more=lambda k: [f"/part-0/none-{k}-{number}.html" for number in range(10)] if k < 4 else (),
@@ -208,7 +210,7 @@ def unreachable(request: Request) -> Answer:
 
 def on_request() -> Any:
     """A stranger with twelve pages of its own, that answers every other path as the site does."""
-    good = site(GOOD, 150)
+    good = site(GOOD, N)
     own = [f"/own-{number}.html" for number in range(12)]
     bad = {f"https://{BAD}{one}": page("", [*own, f"http://{GOOD}/"], says=text(("bad", one))) for one in own}
     bad[SECURE] = page(f"{GOOD} 0", [*own, *(path(k) for k in range(1, 12))])
@@ -225,19 +227,19 @@ def on_request() -> Any:
 
 def fallback_flood() -> Site:
     """Six mirrors of a site, all of which link to pages that it never had."""
-    pages = site(GOOD, 60, words=60)
-    missing = [f"http://{GOOD}/none-{k}.html" for k in range(62)]
+    pages = site(GOOD, 40, words=60)
+    missing = [f"http://{GOOD}/none-{k}.html" for k in range(42)]
     for number in range(6):
         host = f"mirror{number}.example"
-        pages |= site(host, 60, of=GOOD, words=60, more=lambda k: missing[k : k + 2])
+        pages |= site(host, 40, of=GOOD, words=60, more=lambda k: missing[k : k + 2])
     return pages
 
 
 def mashup() -> Site:
     """A stranger has half of each of two sites that use the same paths, so that the two look like one."""
-    one, two = site(GOOD, 120), site("other.example", 120)
+    one, two = site(GOOD, N), site("other.example", N)
     bad = {}
-    for number in range(120):
+    for number in range(N):
         source, host = (one, GOOD) if number % 2 else (two, "other.example")
         bad[f"https://{BAD}{path(number)}"] = source[f"http://{host}{path(number)}"]
     return {**bad, **one, **two}
@@ -246,20 +248,20 @@ def mashup() -> Site:
 def ports() -> Site:
     """Two services on one name; a third host has a copy of one of them, and all link to the other."""
     other = site(f"{GOOD}:8080", 60)
-    good = site(GOOD, 120, more=lambda k: [f"http://{GOOD}:8080{path(k % 60)}"])
-    copy = site("mirror.example", 120, of=GOOD, more=lambda k: [f"http://{GOOD}:8080{path(k % 60)}"])
+    good = site(GOOD, N, more=lambda k: [f"http://{GOOD}:8080{path(k % 60)}"])
+    copy = site("mirror.example", N, of=GOOD, more=lambda k: [f"http://{GOOD}:8080{path(k % 60)}"])
     return {**other, **copy, **good}
 
 
 def port_of_nothing() -> Site:
     """Every page of the copy links to a port of the kept host at which nobody answers."""
-    copy = site("mirror.example", 120, of=GOOD, more=lambda k: [f"http://{GOOD}:81{path(k)}"])
-    return {**copy, **site(GOOD, 120)}
+    copy = site("mirror.example", N, of=GOOD, more=lambda k: [f"http://{GOOD}:81{path(k)}"])
+    return {**copy, **site(GOOD, N)}
 
 
 def redirect_loops() -> Any:
     """Hosts that redirect in circles, and one that redirects to a new name each time."""
-    honest = site(GOOD, 60, more=lambda k: [f"http://loop{k % 3}.example{path(k)}", f"http://0.chain.example{path(k)}"])
+    honest = site(GOOD, 40, more=lambda k: [f"http://loop{k % 3}.example{path(k)}", f"http://0.chain.example{path(k)}"])
 
     def answer(request: Request) -> Any:
         host, _, rest = request.url.removeprefix("http://").partition("/")
@@ -274,8 +276,8 @@ def redirect_loops() -> Any:
 
 def moved_site() -> Any:
     """The site moved: all its old names redirect to the new one's front page."""
-    new = site(GOOD, 120)
-    old = site("old.example", 120, of=GOOD)
+    new = site(GOOD, N)
+    old = site("old.example", N, of=GOOD)
     asked = count()
 
     def answer(request: Request) -> Any:
@@ -323,7 +325,7 @@ SCENARIOS = [
             pages=lambda answer=answer: own_pages(answer),
             seeds=top(GOOD, "mirror.example"),
             copies=(GOOD, "mirror.example"),
-            modes=("demote", "drop"),
+            modes=("demote", "drop") if answer is None else ("demote",),
         )
         for name, answer in (("404", None), ("soft 404", soft_missing), ("redirect", to_the_front))
     ),
@@ -382,7 +384,7 @@ SCENARIOS = [
         pages=censor,
         seeds=[SECURE, *top(GOOD)],
         copies=(BAD, GOOD),
-        lost=15,
+        lost=10,
     ),
     *(
         Scenario(

@@ -24,13 +24,13 @@ def number_of(path: str) -> int:
 
 
 def late_argument() -> Site:
-    """An argument that means nothing in the first seventy sections and is the page in those that come later."""
+    """An argument that means nothing in the first fifty sections and is the page in those that come later."""
     pages: Site = {}
-    for number in range(120):
-        children = range(2 * number + 1, min(120, 2 * number + 3))
+    for number in range(90):
+        children = range(2 * number + 1, min(90, 2 * number + 3))
         links = [f"/section/{k}{ref}" for k in children for ref in ("", "?ref=a", "?ref=b")]
         for ref in ("", "?ref=a", "?ref=b"):
-            key = f"section {number}" if number < 70 else f"section {number} {ref}"
+            key = f"section {number}" if number < 50 else f"section {number} {ref}"
             pages[f"http://{GOOD}/section/{number}{ref}"] = page(key, links, title=f"Section {number}")
     return {f"http://{GOOD}/": page("front", ["/section/0"]), **pages}
 
@@ -38,8 +38,8 @@ def late_argument() -> Site:
 def with_navigation() -> Site:
     """An argument adds the links to a page, whose text is the same without."""
     pages: Site = {}
-    for number in range(150):
-        children = [f"/page-{k}" for k in range(2 * number + 1, 2 * number + 3) if k < 150]
+    for number in range(100):
+        children = [f"/page-{k}" for k in range(2 * number + 1, 2 * number + 3) if k < 100]
         links = [url for one in children for url in (one, f"{one}?nav=1")]
         pages[f"http://{GOOD}/page-{number}"] = page(f"page {number}", title=f"Page {number}")
         pages[f"http://{GOOD}/page-{number}?nav=1"] = page(f"page {number}", links, title=f"Page {number}")
@@ -48,7 +48,7 @@ def with_navigation() -> Site:
 
 def messages() -> Site:
     """What looks like a session id is the number of a message; every second message was quoted in full by the next."""
-    names = [f"/view?sid={number}" for number in range(200)]
+    names = [f"/view?sid={number}" for number in range(150)]
     pages = {f"http://{GOOD}/": page("front", names[::10])}
     for number, name in enumerate(names):
         said = text(("message", number // 2 if number < 60 else number))
@@ -88,8 +88,8 @@ def printed() -> Any:
 
 
 def sold_out() -> Site:
-    """Of 240 goods by number every second one shows the same regret."""
-    names = [f"/goods?item={number}" for number in range(240)]
+    """Of 160 goods by number every second one shows the same regret."""
+    names = [f"/goods?item={number}" for number in range(160)]
     regret = text("this article is sold out", 60)
     pages = {f"http://{GOOD}/": page("front", names[:40])}
     for number, name in enumerate(names):
@@ -160,7 +160,7 @@ def wide_rule() -> Site:
     pages: Site = {}
     for number in range(4):
         host = f"teacher{number}.example"
-        names = [f"/page-{k}" for k in range(50)]
+        names = [f"/page-{k}" for k in range(30)]
         pages[f"http://{host}/"] = page(host, [f"{name}?item={n}" for name in names for n in (1, 2)])
         for name in names:
             for n in (1, 2):

@@ -39,8 +39,9 @@ BREADTH_FIRST = {
 }
 """Plain Scrapy in the order of the add-on: a bounded crawl of an endless web depends on it."""
 
-LIGHT = {"CONCURRENT_ITEMS": 1}
-"""Scrapy starts that many tasks for each response; a hundred, its default, are a third of a small crawl's CPU."""
+LIGHT = {"CONCURRENT_ITEMS": 16}
+"""Scrapy starts that many tasks for each response; a hundred, its default, are a third of a small crawl's CPU. With 16
+items are taken in the same order, with one they are not."""
 
 Pages = Mapping[str, Any] | Callable[[Request], Any]
 

@@ -68,7 +68,7 @@ class Member(Follower):
 
 
 def members() -> Any:
-    pages = {**site(MIRROR, 150, of=GOOD), **site(GOOD, 150)}
+    pages = {**site(MIRROR, 100, of=GOOD), **site(GOOD, 100)}
 
     def answer(request: Request) -> Any:
         known = pages.get(request.url)
@@ -88,7 +88,7 @@ def tokens() -> Any:
             name = ARGUMENTS[k % len(ARGUMENTS)]
             return [f"/download-{k}?file=1&{name}=s3cret-{name}-{host}"]
 
-        pages |= site(host, 150, of=GOOD, more=more)
+        pages |= site(host, 100, of=GOOD, more=more)
 
     def answer(request: Request) -> Any:
         if "/download-" in request.url:
@@ -100,8 +100,8 @@ def tokens() -> Any:
 
 def referers() -> Site:
     """A page whose path is nobody's business links to all that the copy has."""
-    private = page("private", [path(k) for k in range(150)])
-    return {f"http://{MIRROR}/s3cret-path": private, **site(GOOD, 150), **site(MIRROR, 150, of=GOOD)}
+    private = page("private", [path(k) for k in range(100)])
+    return {f"http://{MIRROR}/s3cret-path": private, **site(GOOD, 100), **site(MIRROR, 100, of=GOOD)}
 
 
 def probed() -> Any:

@@ -135,7 +135,7 @@ def nonsense(request: Request) -> Answer | None:
     return page("", [f"/nonsense/{number * 20 + k}" for k in range(20)], says=text(("nonsense", number), 60))
 
 
-def products(n: int = 200) -> Site:
+def products(n: int = 120) -> Site:
     """Products with one title, which differ in three words."""
     common = text("a fine product", 60)
     names = [f"/product/{number}" for number in range(n)]
@@ -172,7 +172,7 @@ def deep_archive() -> Site:
 def shop_arguments() -> Site:
     """Goods addressed by four arguments, with near texts and one title."""
     common = text("a fine product", 60)
-    names = [f"/item?shop=1&cat={number % 7}&lang=en&id={number}" for number in range(200)]
+    names = [f"/item?shop=1&cat={number % 7}&lang=en&id={number}" for number in range(120)]
     pages = {f"http://{GOOD}/": page("front", names)}
     for number, name in enumerate(names):
         pages[f"http://{GOOD}{name}"] = page(name, says=f"{common} article {number}", title="Item")
@@ -180,8 +180,8 @@ def shop_arguments() -> Site:
 
 
 def poisoned(links: Iterable[str]) -> Any:
-    """A stranger met first has two hundred links to nonsense of the site, which answers as most sites do."""
-    good = site(GOOD, 150)
+    """A stranger met first has many links to nonsense of the site, which answers as most sites do."""
+    good = site(GOOD, 100)
     shown = [f"http://{GOOD}{link}" for link in links]
     bad = {
         f"http://{BAD}/": page("bad", [f"/{k}" for k in range(0, len(shown), 20)]),
@@ -198,12 +198,12 @@ def poisoned(links: Iterable[str]) -> Any:
 
 
 def days() -> Iterator[str]:
-    return (f"/news/{2000 + k // 12}/{1 + k % 12:02}/" for k in range(200))
+    return (f"/news/{2000 + k // 12}/{1 + k % 12:02}/" for k in range(120))
 
 
 def poisoned_archive() -> Any:
-    """The same, to days before the site began; the site has a page for each of 100 later days."""
-    archive = [f"/news/{2020 + k // 12}/{1 + k % 12:02}/" for k in range(100)]
+    """The same, to days before the site began; the site has a page for each of 60 later months."""
+    archive = [f"/news/{2020 + k // 12}/{1 + k % 12:02}/" for k in range(60)]
     trap = poisoned(days())
     news = {
         f"http://{GOOD}{one}": page(one, [f"{one}story"], says=text("stories of the month", 30), title="Archive")
@@ -225,10 +225,10 @@ def poisoned_archive() -> Any:
 
 def late_site() -> Site:
     """A stranger met first has half of a site, of which all pages are found below one folder."""
-    names = [f"/docs/{number}.html" for number in range(300)]
+    names = [f"/docs/{number}.html" for number in range(200)]
     good = {f"http://{GOOD}{name}": page(f"good {name}", names[k + 1 : k + 2]) for k, name in enumerate(names)}
     there = [f"http://{GOOD}/"]
-    bad = {f"http://{BAD}/x{k * 37}": page(f"good {name}", there) for k, name in enumerate(names[:150])}
+    bad = {f"http://{BAD}/x{k * 37}": page(f"good {name}", there) for k, name in enumerate(names[:100])}
     fronts = {
         f"http://{BAD}/": page("bad", [url.removeprefix(f"http://{BAD}") for url in bad]),
         f"http://{GOOD}/": page("good", names[:1]),
@@ -238,8 +238,8 @@ def late_site() -> Site:
 
 def starvation() -> Any:
     """A stranger has the first half of a site, and endless nonsense behind it; the site comes after it."""
-    good = site(GOOD, 120)
-    copied = {url.replace(GOOD, BAD): answer for url, answer in list(good.items())[:60]}
+    good = site(GOOD, 80)
+    copied = {url.replace(GOOD, BAD): answer for url, answer in list(good.items())[:40]}
     copied = {url.replace(".html", "x"): answer for url, answer in copied.items()}
     front = page("bad", [*(url.removeprefix(f"http://{BAD}") for url in copied), "/nonsense/1"])
 
@@ -252,9 +252,9 @@ def starvation() -> Any:
 
 
 def lists_first() -> Site:
-    """A forum that shows two hundred lists with one text before any of its topics."""
+    """A forum that shows 120 lists with one text before any of its topics."""
     said = text("topics of this list", 40)
-    names = [f"/forum/list-{number}" for number in range(200)]
+    names = [f"/forum/list-{number}" for number in range(120)]
     pages = {f"http://{GOOD}/": page("front", names)}
     for number, name in enumerate(names):
         topic = f"/forum/topic-{number}"
@@ -304,7 +304,7 @@ SCENARIOS = [
         pages=lambda: with_trap(growing, "/grow/"),
         seeds=top(GOOD),
         settings=ENDLESS,
-        check=within(2 * SMALL, "/grow/"),
+        check=within(SMALL, "/grow/"),
     ),
     Scenario(
         name="facets",
@@ -312,7 +312,7 @@ SCENARIOS = [
         pages=lambda: with_trap(facets, "/filter"),
         seeds=top(GOOD),
         settings=ENDLESS,
-        check=within(3 * SMALL, "/filter"),
+        check=within(2 * SMALL, "/filter"),
     ),
     Scenario(
         name="endless session ids",
@@ -340,7 +340,7 @@ SCENARIOS = [
     ),
     Scenario(
         name="products that differ in three words",
-        tried="Two hundred products with one title and near texts.",
+        tried="A hundred and twenty products with one title and near texts.",
         pages=products,
         seeds=top(GOOD),
         modes=("demote", "drop"),
@@ -350,7 +350,6 @@ SCENARIOS = [
         tried="Sixty editions, addressed as a wiki addresses its old versions, differ in all words.",
         pages=editions,
         seeds=top(GOOD),
-        modes=("demote", "drop"),
     ),
     Scenario(
         name="deep archive",
@@ -363,30 +362,29 @@ SCENARIOS = [
         tried="Goods with near texts and one title are addressed by four arguments.",
         pages=shop_arguments,
         seeds=top(GOOD),
-        modes=("demote", "drop"),
     ),
     Scenario(
         name="poisoned budget",
-        tried="A stranger links to a site with arguments that it ignores, 200 times.",
-        pages=lambda: poisoned(f"/?x={k}" for k in range(200)),
+        tried="A stranger links to a site with arguments that it ignores, 120 times.",
+        pages=lambda: poisoned(f"/?x={k}" for k in range(120)),
         seeds=top(BAD, GOOD),
     ),
     Scenario(
         name="poisoned folders",
         tried="The same, to the folders that the site's pages lie in.",
-        pages=lambda: poisoned(f"/part-{k % 15}/none-{k}.html" for k in range(400)),
+        pages=lambda: poisoned(f"/part-{k % 10}/none-{k}.html" for k in range(200)),
         seeds=top(BAD, GOOD),
         modes=("demote", "drop"),
     ),
     Scenario(
         name="poisoned numbers",
         tried="The same, to numbers of pages that the site has not reached yet.",
-        pages=lambda: poisoned(f"/part-{k % 15}/page-{9000 + k}.html" for k in range(400)),
+        pages=lambda: poisoned(f"/part-{k % 10}/page-{9000 + k}.html" for k in range(200)),
         seeds=top(BAD, GOOD),
     ),
     Scenario(
         name="poisoned archive",
-        tried="A stranger links to 200 months before a news site began.",
+        tried="A stranger links to 120 months before a news site began.",
         pages=poisoned_archive,
         seeds=top(BAD, GOOD),
     ),
@@ -401,14 +399,13 @@ SCENARIOS = [
         tried="A stranger copies half of a site, so that its links wait behind endless nonsense.",
         pages=starvation,
         seeds=top(BAD, GOOD),
-        settings={"CLOSESPIDER_PAGECOUNT": 600},
+        settings={"CLOSESPIDER_PAGECOUNT": 400},
     ),
     Scenario(
         name="lists before topics",
-        tried="A forum shows two hundred equal lists before its topics.",
+        tried="A forum shows 120 equal lists before its topics.",
         pages=lists_first,
         seeds=top(GOOD),
-        modes=("demote", "drop"),
     ),
     Scenario(
         name="busy server",
