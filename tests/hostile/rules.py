@@ -160,7 +160,7 @@ def wide_rule() -> Site:
     pages: Site = {}
     for number in range(4):
         host = f"teacher{number}.example"
-        names = [f"/page-{k}" for k in range(30)]
+        names = [f"/page-{k}" for k in range(50)]
         pages[f"http://{host}/"] = page(host, [f"{name}?item={n}" for name in names for n in (1, 2)])
         for name in names:
             for n in (1, 2):
