@@ -71,7 +71,7 @@ def slow() -> Any:
     pages = {**site("slow.example", 12), **site(GOOD, 80, more=lambda k: ["http://slow.example/"])}
 
     async def later(request: Request) -> Any:
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.1)
         return pages.get(request.url, (404, {**HTML}, ""))
 
     return lambda request: later(request) if "slow" in request.url else pages.get(request.url)
@@ -196,7 +196,7 @@ SCENARIOS = [
     ),
     Scenario(
         name="slow server",
-        tried="One host takes a quarter of a second for each page, the other none.",
+        tried="One host takes a tenth of a second for each page, the other none.",
         pages=slow,
         seeds=top(GOOD),
     ),
