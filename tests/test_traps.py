@@ -44,7 +44,6 @@ class TestShape:
             ("http://h/" + "/".join("abcdefghijkl"), TrapKind.GROWING_PATH, []),
             ("http://h/wiki/a?rev=7", TrapKind.REVISIONS, ["rev="]),
             ("http://h/wiki/a?action=diff&version=2", TrapKind.REVISIONS, ["action=diff"]),
-            ("http://h/files/?C=N;O=D", TrapKind.REVISIONS, ["c=n;o=d"]),
         ],
     )
     def test_what_a_machine_makes(self, url, expected, values):
