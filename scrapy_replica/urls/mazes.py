@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from scrapy_replica.records import Page
-from scrapy_replica.urls.folding import Folding, hash_of
+from scrapy_replica.urls.folding import hash_of, numbers_of
 from scrapy_replica.urls.shapes import siblings
 
 MAX_LINKS = 2_000
@@ -15,10 +16,12 @@ MAX_LINKS = 2_000
 MAX_PAGES = 2_000
 """Pages of one maze that are remembered; what an older one led to is not in it."""
 
+_DIGITS = re.compile(r"\d+")
+
 
 @dataclass(slots=True)
 class _Run:
-    """Pages of one place, one after the other, with one text."""
+    """Pages of one place, one after the other, with one text but for the numbers of its URL."""
 
     text: int
     pages: dict[int, None] = field(default_factory=dict)
@@ -60,7 +63,8 @@ class Mazes:
         self._held -= len(run) if run is not None else 0
         if not is_repeated:
             return
-        text = Folding(page.url, page.title, page.text, is_date=True).signature()
+        told = {str(number) for number in numbers_of(page.url)}
+        text = hash_of(_DIGITS.sub(lambda found: "" if found[0] in told else found[0], page.text))
         if run is None or run.text != text:
             run = _Run(text)
         self._take(run, page, url_id, found_on, place)
