@@ -118,7 +118,8 @@ class Trials:
 
     def of(self, reason: Reason) -> list[str]:
         """Return the causes that are *reason* on some host and of which samples were drawn in this run."""
-        return [cause for cause in self._records if cause.startswith(f"{reason.value} on ")]
+        known = [(cause, record) for cause, record in self._records.items() if record.n_drawn]
+        return [cause for cause, _ in known if cause.startswith(f"{reason.value} on ")]
 
     @property
     def are_drawn(self) -> bool:
