@@ -70,9 +70,10 @@ class TestForgetful:
             return sessions(asked)
 
         hosts = "\n".join(f"http://{name}.example/" for name in "ab")
-        whole = await crawl(TopicSpider, web, ALONE, seeds=hosts)
+        settings = ALONE | {"REPLICA_HOSTS": False}
+        whole = await crawl(TopicSpider, web, settings, seeds=hosts)
         request.getfixturevalue("forgetful")
-        assert (await crawl(TopicSpider, web, ALONE, seeds=hosts)).urls == whole.urls
+        assert (await crawl(TopicSpider, web, settings, seeds=hosts)).urls == whole.urls
 
     async def test_copies(self, request):
         sites = [site(f"http://{name}.example", work) for name, work in (("a", "w"), ("b", "w"), ("c", "v"))]

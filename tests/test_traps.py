@@ -44,7 +44,6 @@ class TestShape:
             ("http://h/" + "/".join("abcdefghijkl"), TrapKind.GROWING_PATH, []),
             ("http://h/wiki/a?rev=7", TrapKind.REVISIONS, ["rev="]),
             ("http://h/wiki/a?action=diff&version=2", TrapKind.REVISIONS, ["action=diff"]),
-            ("http://h/files/?C=N;O=D", TrapKind.REVISIONS, ["c=n;o=d"]),
         ],
     )
     def test_what_a_machine_makes(self, url, expected, values):
@@ -267,8 +266,9 @@ class TestFolding:
     @given(st.text(max_size=40), st.text(max_size=60), st.booleans())
     def test_any_page(self, path, text, is_date):
         folding = Folding(f"http://h/{path}", text, text, is_date=is_date)
-        assert folding.signature() == Folding(f"http://h/{path}", text, text, is_date=is_date).signature()
-        assert len(list(folding.lines())) <= 2 * len(text) + 2
+        lines = list(folding.lines())
+        assert lines == list(Folding(f"http://h/{path}", text, text, is_date=is_date).lines())
+        assert len(lines) <= 2 * len(text) + 2
 
     def test_what_is_left(self):
         folding = Folding(

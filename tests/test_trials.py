@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_replica.crawl import trials as trials_module
 from scrapy_replica.crawl.trials import Record, Trials, corner_of
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -110,6 +111,16 @@ class TestDraws:
         twice += drawn(make(other), range(100, 400), Outcome.SAME)
         other.close()
         assert once == twice
+
+
+class TestWithoutDrawing:
+    def test_what_is_fetched_anyway_is_a_sample_up_to_a_number(self, db, monkeypatch):
+        monkeypatch.setattr(trials_module, "ENOUGH", 10)
+        trials = make(db)
+        for number in range(1, 30):
+            decision = saving(number)
+            trials.begin(number, f"http://b.example/{number}", decision)
+        assert len(db.samples.of_cause(CAUSE)) == 10
 
 
 class TestEnds:

@@ -27,6 +27,8 @@ CORNER = 0.5
 three samples more for a site of any size."""
 UNTOLD = 5
 """Samples that nothing can be told of, and twice as many as of the others, after which what they test ends as well."""
+ENOUGH = 5_000
+"""Samples of one cause after which what nobody drew is none any more: in ``observe`` mode every URL would be one."""
 MAX_RECORDS = 10_000
 """Causes whose record is in memory, about 1 kB each; others are read again."""
 
@@ -116,7 +118,8 @@ class Trials:
 
     def of(self, reason: Reason) -> list[str]:
         """Return the causes that are *reason* on some host and of which samples were drawn in this run."""
-        return [cause for cause in self._records if cause.startswith(f"{reason.value} on ")]
+        known = [(cause, record) for cause, record in self._records.items() if record.n_drawn]
+        return [cause for cause, _ in known if cause.startswith(f"{reason.value} on ")]
 
     @property
     def are_drawn(self) -> bool:
@@ -154,6 +157,8 @@ class Trials:
 
     def begin(self, url_id: int, url: str, decision: Decision) -> None:
         """Write down that the URL of that id is fetched although *decision* was to drop it."""
+        if not decision.is_sampled and self._record(decision.causes[0]).n_drawn >= ENOUGH:
+            return
         target = self._key(decision.target) if decision.target is not None else None
         corner = corner_of(url)
         reasons: list[Reason | None] = [decision.reason, *[None] * len(decision.causes)]

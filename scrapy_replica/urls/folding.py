@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -50,9 +49,9 @@ class Folding:
         lines = (_DATE.sub(" ", said) if is_date else said).split("\n", MAX_LINES)
         self.is_whole = len(lines) <= MAX_LINES
         """The page is not too long to be judged."""
-        local = url.partition("://")[2].partition("/")[2].lower()
+        local = _local(url)
         self._tokens = [_TOKEN.findall(line) for line in lines]
-        self._numbers = _told_by(local)
+        self._numbers = numbers_of(url)
         found = {int(token) for line in self._tokens for token in line if _is_number(token)}
         self.echoes_url = not found.isdisjoint(self._numbers)
         """A number of the URL, or one beside it, stands on the page."""
@@ -67,19 +66,19 @@ class Folding:
             if words or numbers:
                 yield tuple(words), tuple(numbers)
 
-    def signature(self) -> int:
-        """Return a 64-bit hash of all lines."""
-        return hash_of(" ".join(itertools.chain.from_iterable(itertools.chain(*self.lines()))))
-
 
 def _is_number(token: str) -> bool:
     return token.isdecimal() and len(token) <= _LONGEST_NUMBER
 
 
-def _told_by(local: str) -> frozenset[int]:
-    """Return the numbers in a URL's path and query, the parts of dates among them, and those beside each."""
+def _local(url: str) -> str:
+    return url.partition("://")[2].partition("/")[2].lower()
+
+
+def numbers_of(url: str) -> frozenset[int]:
+    """Return the numbers in the path and query of *url*, the parts of dates among them, and those beside each."""
     numbers: set[int] = set()
-    for token in _TOKEN.findall(local):
+    for token in _TOKEN.findall(_local(url)):
         if token.isdecimal() and len(token) in {6, 8}:
             numbers.update(map(int, filter(None, (token[:4], token[4:6], token[6:]))))
         elif token.isdecimal() and len(token) == _TIMESTAMP:

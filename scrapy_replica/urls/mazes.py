@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from scrapy_replica.records import Page
-from scrapy_replica.urls.folding import Folding, hash_of
+from scrapy_replica.urls.folding import hash_of, numbers_of
 from scrapy_replica.urls.shapes import siblings
 
 MAX_LINKS = 2_000
@@ -15,10 +16,12 @@ MAX_LINKS = 2_000
 MAX_PAGES = 2_000
 """Pages of one maze that are remembered; what an older one led to is not in it."""
 
+_DIGITS = re.compile(r"\d+")
+
 
 @dataclass(slots=True)
 class _Run:
-    """Pages of one place, one after the other, with one text."""
+    """Pages of one place, one after the other, with one text but for the numbers of its URL."""
 
     text: int
     pages: dict[int, None] = field(default_factory=dict)
@@ -26,6 +29,9 @@ class _Run:
     links: set[int] = field(default_factory=set)
     n_fed: int = 0
     """Those of them that another one led to."""
+
+    def __len__(self) -> int:
+        return 1 + len(self.pages) + len(self.links)
 
 
 class Mazes:
@@ -44,6 +50,8 @@ class Mazes:
     def __init__(self, patience: int = 30, max_places: int = 1_000) -> None:
         self._patience, self._max_places = patience, max_places
         self._runs: OrderedDict[str, _Run] = OrderedDict()
+        self._held = 0
+        """Places, pages and links of all runs."""
 
     def observe(self, page: Page, url_id: int, found_on: int | None, *, is_repeated: bool) -> None:
         """Take note of a page, of the URL with that id, found on the page with the id *found_on*.
@@ -51,16 +59,21 @@ class Mazes:
         *is_repeated*: some page before said the same.
         """
         place = siblings(page.url)
+        run = self._runs.pop(place, None)
+        self._held -= len(run) if run is not None else 0
         if not is_repeated:
-            self._runs.pop(place, None)
             return
-        text = Folding(page.url, page.title, page.text, is_date=True).signature()
-        run = self._runs.get(place)
+        told = {str(number) for number in numbers_of(page.url)}
+        text = hash_of(_DIGITS.sub(lambda found: "" if found[0] in told else found[0], page.text))
         if run is None or run.text != text:
-            run = self._runs[place] = _Run(text)
-        self._runs.move_to_end(place)
+            run = _Run(text)
+        self._take(run, page, url_id, found_on, place)
+        self._runs[place] = run
+        self._held += len(run)
         if len(self._runs) > self._max_places:
-            self._runs.popitem(last=False)
+            self._held -= len(self._runs.popitem(last=False)[1])
+
+    def _take(self, run: _Run, page: Page, url_id: int, found_on: int | None, place: str) -> None:
         if not self._leads_elsewhere(run, page, place):
             run.n_fed += found_on in run.pages
             run.pages[url_id] = None
@@ -82,4 +95,4 @@ class Mazes:
         return run is not None and run.n_fed >= self._patience and found_on in run.pages
 
     def __len__(self) -> int:
-        return sum(1 + len(run.pages) + len(run.links) for run in self._runs.values())
+        return self._held

@@ -18,11 +18,10 @@ _DATE = re.compile(
 No name of a file: pictures are numbered below the month that they were taken in."""
 _DATE_ARGUMENT = re.compile(r"(?:[\w-]*[-_])?(?:year|month|week|day|date|time)=[^&]*\d|cal_\w+=", re.IGNORECASE)
 _PART_OF_DATE = re.compile(r"[ymd]=\d{1,4}$", re.IGNORECASE)
-# MediaWiki, DokuWiki, MoinMoin, Trac, WordPress and its calendar; the sort orders of Apache's listings.
+# MediaWiki, DokuWiki, MoinMoin, Trac, WordPress and its calendar.
 _REVISION = re.compile(
     r"[?&;](?:(?:rev|revision|version|oldid|old_version|diff)=\d"
     r"|(?:action|do|cmd)=(?:annotate|backlink|diff|edit|history|info|media|print|raw|recent|revisions)\b"
-    r"|C=[NMSD][;&]O=[AD]\b"
     r"|(?:format=(?:txt|raw|print)|ical=|outlook-ical=|printable=))",
     re.IGNORECASE,
 )
