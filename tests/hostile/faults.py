@@ -60,8 +60,8 @@ def flaky() -> Any:
 
     def answer(request: Request) -> Any:
         asked[request.url] += 1
-        is_first = asked[request.url] == 1
-        return ResponseDataLossError("half") if is_first and crc32(request.url.encode()) % 3 == 0 else pages.get(request.url)
+        is_cut = asked[request.url] == 1 and crc32(request.url.encode()) % 3 == 0
+        return ResponseDataLossError("half") if is_cut else pages.get(request.url)
 
     return answer
 

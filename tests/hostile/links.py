@@ -138,10 +138,10 @@ def censor() -> Any:
     return {**bad, **good}
 
 
-def cloak(after: int, then: Any) -> Any:
+def cloak(after: int, then: Any, n: int = N) -> Any:
     """A stranger answers with the site's pages until it was asked *after* times, and *then* otherwise."""
-    good = site(GOOD, N)
-    bad = site(BAD, N, of=GOOD, scheme="https")
+    good = site(GOOD, n)
+    bad = site(BAD, n, of=GOOD, scheme="https")
     asked = count()
 
     def answer(request: Request) -> Any:
@@ -395,6 +395,14 @@ SCENARIOS = [
             copies=(BAD,),
         )
         for name, then in (("junk", junk), ("error", unreachable), ("silence", lambda request: None))
+    ),
+    Scenario(
+        name="bait and junk, items in turn",
+        tried="The same while the links of a page that was read before are still being taken in.",
+        pages=lambda: cloak(40, junk, 150),
+        seeds=[SECURE, *top(GOOD)],
+        settings={"CONCURRENT_ITEMS": 1},
+        copies=(BAD,),
     ),
     Scenario(
         name="words without links",
