@@ -130,7 +130,7 @@ class Ordering(Follower):
 
 
 def shop() -> Any:
-    pages = site(GOOD, 100)
+    pages = site(GOOD, 150)
 
     def answer(request: Request) -> Any:
         return page(f"order {request.url}", words=30) if request.method == "POST" else pages.get(request.url)
