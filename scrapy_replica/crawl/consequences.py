@@ -24,6 +24,9 @@ from scrapy_replica.records import Novelty, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.evidence import path_of
 
+OF = "of "
+"""Begins the work of bringing back what a cause saved."""
+
 HOST, RULE = "host ", "rule "
 """Begin the causes that are verdicts and rules."""
 
@@ -193,6 +196,8 @@ class Consequences:
         self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, evidence)
 
     def _bring_back(self, work: str, reason: Reason, evidence: Mapping[str, object]) -> None:
+        if work.startswith(OF):
+            self._intake.end(work.removeprefix(OF))
         self._store.saved.begin_work(work)
         self._work[work] = _Work(reason, evidence)
 

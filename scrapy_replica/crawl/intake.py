@@ -75,6 +75,8 @@ class Intake:
         self._store, self._policy, self._trials, self._payloads = store, policy, trials, payloads
         self.key, self._now, self._counts, self._sink = key, now, counts, sink
         self._on_new = on_new
+        self._ended: set[str] = set()
+        """Causes that ended in this run."""
 
     def enter(self, asked: Sequence[tuple[NewUrl, Decision]], *, are_moved: bool = False) -> list[bool]:
         """Enter URLs as decided: as they stand, behind the others, under another URL, or as dropped.
@@ -84,13 +86,18 @@ class Intake:
         """
         rows, last = [], []
         for new, decision in asked:
-            rows += self._rows(new, decision, is_moved=are_moved)
+            holds = self._ended.isdisjoint(decision.causes)
+            rows += self._rows(new, decision if holds else self._again_of(new), is_moved=are_moved)
             last.append(len(rows) - 1)
         rows += [self._control(rows[place]) for place in last if rows[place].needs_control]
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._entered(row, url_id, what)
         return [not rows[place].new.is_dropped and found[place][1] is not Found.KNOWN for place in last]
+
+    def end(self, cause: str) -> None:
+        """Take note that *cause* ended: what was decided because of it and is not entered yet is decided once more."""
+        self._ended.add(cause)
 
     def _rows(self, new: NewUrl, decision: Decision, *, is_moved: bool) -> list[Row]:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
