@@ -454,6 +454,7 @@ SCENARIOS = [
             tried="Two sites have the same pages at the same paths but for that share of the words.",
             pages=lambda own=own: template(own),
             seeds=top("one.example", "two.example"),
+            copies=("one.example", "two.example") if own < 0.05 else (),
         )
         for own in (0.03, 0.06, 0.10, 0.15)
     ),

@@ -342,6 +342,7 @@ SCENARIOS = [
         pages=lambda: imitator(0.3, 10, n=150),
         seeds=[SECURE, *top(GOOD)],
         copies=(BAD,),
+        most=1.6,
     ),
     Scenario(
         name="bought links",

@@ -400,6 +400,7 @@ SCENARIOS = [
         pages=starvation,
         seeds=top(BAD, GOOD),
         settings={"CLOSESPIDER_PAGECOUNT": 400},
+        lost=40,
     ),
     Scenario(
         name="lists before topics",
