@@ -136,8 +136,8 @@ class Replicas:
     def _on_copy(self, path: str, host: str) -> tuple[list[Verdict], str] | None:
         for verdict in self._detector.copies_of(host):
             rest = relative(path, verdict.keeper_prefix)
-            if rest is None:
-                continue
+            if rest is None or verdict.copy in self._detector.by_hand:
+                continue  # who blocks a host wants the other one's pages
             if (found := self._pages_of(verdict).get(rest)) is not None:
                 return [verdict], found
             if (beyond := self._on_copy(joined(verdict.copy_prefix, rest), verdict.copy)) is not None:
