@@ -33,6 +33,24 @@ ENGLISH = [
     "not",
     "have",
 ]
+GERMAN = [
+    "der",
+    "die",
+    "das",
+    "und",
+    "ist",
+    "nicht",
+    "ein",
+    "mit",
+    "von",
+    "den",
+    "dem",
+    "auf",
+    "für",
+    "sich",
+    "auch",
+    "im",
+]
 
 GERMAN = [
     "der",

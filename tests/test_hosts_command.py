@@ -37,7 +37,7 @@ def job(tmp_path):
         url_id = enter(db, f"http://www.a.example/{number}", "www.a.example", number, is_dropped=is_saved)
         db.ledger.record(url_id, Decision(action, Action.DROP, Reason.REPLICA_HOST), 1_700_000_001.0)
         if is_saved:
-            db.saved.save([Saved(url_id, "host www.a.example", 10 + number)])
+            db.saved.save([Saved(url_id, JUDGED.cause, 10 + number)])
     enter(db, "http://c.example/", "c.example", 20)
     enter(db, "http://www.a.example:8080/", "www.a.example:8080", 21, slot="mine", priority=3, score=0.5)
     db.close()
@@ -134,7 +134,7 @@ class TestExplain:
 
     def test_tells_what_is_fetched_in_the_place_of_a_url(self, job, capsys):
         lines = replica(capsys, "explain", "http://www.a.example/0", "--job", job)[1].splitlines()
-        assert {"state: dropped", "saved by: host www.a.example", "in its place: http://a.example/0"} <= {*lines}
+        assert {"state: dropped", f"saved by: {JUDGED.cause}", "in its place: http://a.example/0"} <= {*lines}
         assert "in its place: None" not in replica(capsys, "explain", "http://www.a.example/1", "--job", job)[1]
 
     def test_tells_the_place_in_the_order(self, job, capsys):
@@ -176,7 +176,7 @@ class TestSaved:
     def test_nor_what_only_waits_behind_the_others(self, job, capsys):
         db = SqliteCrawlDB(job)
         url_id = enter(db, "http://www.a.example/9", "www.a.example", 9, is_demoted=True)
-        db.saved.save([Saved(url_id, "host www.a.example", None)])
+        db.saved.save([Saved(url_id, JUDGED.cause, None)])
         db.close()
         assert self.saved(job, capsys) == 2
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from lxml.html import fromstring
-from replica_sites import ENGLISH, edited, text_of
+from replica_sites import ENGLISH, GERMAN, edited, text_of
 from scrapy import Request, Spider
 from web import REPLICA, crawl, job_states
 
@@ -33,24 +33,6 @@ from scrapy_replica.sites.aliases import Aliases
 
 pytestmark = pytest.mark.asyncio
 
-GERMAN = [
-    "der",
-    "die",
-    "das",
-    "und",
-    "ist",
-    "nicht",
-    "ein",
-    "mit",
-    "von",
-    "den",
-    "dem",
-    "auf",
-    "für",
-    "sich",
-    "auch",
-    "im",
-]
 ONE = REPLICA | {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}
 """One request of a host in flight, so that few come after a verdict."""
 ALL = ONE | {"REPLICA_EXPLORE": 0}

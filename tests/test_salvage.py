@@ -173,10 +173,13 @@ class TestWhatIsKept:
         (tmp_path / "job").mkdir()
         db = SqliteCrawlDB(tmp_path / "job", "a")
         rows = [NewUrl(f"{SITE}{number}", "a.example", number + 1) for number in range(4)]
-        rows += [NewUrl(f"http://b.example/{k}", "b.example", 100 + k, is_dropped=True) for k in range(3)]
+        rows += [NewUrl(f"http://b.example/{k}", "b.example", 100 + k, is_dropped=True) for k in range(5)]
         ids = [url_id for url_id, _ in db.urls.discover(rows)]
-        db.saved.save([Saved(ids[4], "host b.example", 1), Saved(ids[5], "exact-duplicate-links", 999)])
-        db.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 9), time.time(), time.time() + 1e6)
+        holds, ended = (Verdict("b.example", f"{name}.example", "", "", 0.9, 9) for name in "ac")
+        db.saved.save([Saved(ids[4], holds.cause, 1), Saved(ids[5], "exact-duplicate-links on b.example", 999)])
+        db.saved.save([Saved(ids[7], cause, 1) for cause in (ended.cause, "only on b.example")])
+        db.saved.save([Saved(ids[8], cause, 1) for cause in ("rule 99", "dust-rule on b.example")])
+        db.verdicts.enter(holds, time.time(), time.time() + 1e6)
         db.rules.enter({"host": "a.example", "rule": "x"}, 1.0, is_manual=True)
         db._connection.write("INSERT INTO orders (host, keeper) VALUES ('c.example', NULL)")
         db.close()
@@ -188,7 +191,9 @@ class TestWhatIsKept:
         assert states["http://b.example/0"] == ["dropped"]  # its target waits, and the verdict holds
         assert states["http://b.example/1"] == ["waiting"]  # its target is nowhere
         assert states["http://b.example/2"] == ["waiting"]  # nothing stands for it
-        assert salvaged.restored == 2
+        assert states["http://b.example/3"] == ["waiting"]  # its verdict is gone
+        assert states["http://b.example/4"] == ["waiting"]  # its rule is gone
+        assert salvaged.restored == 4
 
     def test_verdicts_rules_and_orders(self, job, tmp_path):
         salvaged = salvage(job / FILE_NAME, tmp_path / "new")

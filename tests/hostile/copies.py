@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from replica_sites import ENGLISH, GERMAN
 from scrapy import Request
 
 from hostile.building import Site, first, page, path, shared_text, site, text
@@ -304,48 +305,7 @@ def anthology() -> Site:
 
 def translations() -> Site:
     """Two languages of one site: the same paths, pictures and numbers, and titles that are names."""
-    words = {
-        "en.example": [
-            "the",
-            "of",
-            "and",
-            "to",
-            "in",
-            "is",
-            "that",
-            "for",
-            "it",
-            "as",
-            "with",
-            "was",
-            "on",
-            "are",
-            "by",
-            "this",
-            "be",
-            "from",
-        ],
-        "de.example": [
-            "der",
-            "die",
-            "das",
-            "und",
-            "ist",
-            "nicht",
-            "ein",
-            "eine",
-            "mit",
-            "von",
-            "den",
-            "dem",
-            "zu",
-            "auf",
-            "sich",
-            "auch",
-            "im",
-            "wird",
-        ],
-    }
+    words = {"en.example": ENGLISH, "de.example": GERMAN}
     pages: Site = {}
     for host, common in words.items():
 

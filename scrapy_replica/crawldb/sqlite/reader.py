@@ -187,11 +187,11 @@ class SqliteReader:
         ).fetchall()
         found = []
         for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, is_manual, ended in rows:
-            saved = self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (f"host {copy}",))
             pages = self._count(
                 f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND fetched_at <= ? AND status = 200", (copy, at)
             )
             verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
+            saved = self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (verdict.cause,))
             found.append(VerdictView(verdict, at, bool(is_manual), ended, saved, pages))
         return found
 

@@ -219,8 +219,14 @@ def _forget_what_hangs(connection: Connection) -> None:
     )
     connection.write(
         "DELETE FROM saved WHERE cause LIKE 'host %' AND substr(cause, 6) NOT IN"
-        " (SELECT copy FROM verdicts WHERE ended IS NULL)"
+        " (SELECT copy || ' of ' || keeper FROM verdicts WHERE ended IS NULL)"
     )
+    # What stands beside a verdict or a rule saves nothing without it.
+    for beside, cause in (("only on %", "host %"), ("dust-rule on %", "rule %")):
+        connection.write(
+            "DELETE FROM saved WHERE cause LIKE ? AND url NOT IN (SELECT url FROM saved WHERE cause LIKE ?)",
+            (beside, cause),
+        )
 
 
 def _number_hosts(connection: Connection) -> None:
