@@ -7,11 +7,13 @@ hosts. Nothing here raises: of what is no URL, host, name and origin are empty.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tldextract import TLDExtract
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 _PORTS = {"http": 80, "https": 443}
 _USER = re.compile(r"(?<=://)[^/?#\s@\"]*@")
@@ -21,7 +23,6 @@ _TOKENS = (
 )
 _SECRET = re.compile(rf"[?&;](?:{_TOKENS})=[^?&;#\s]", re.IGNORECASE)
 _TOLD = re.compile(rf"([?&;](?:{_TOKENS}|[\w.-]*(?:session_?id|sessid)[\w.-]*|sid)=)[^?&;#\s\"]+", re.IGNORECASE)
-_SUFFIXES = TLDExtract(suffix_list_urls=(), cache_dir=None)  # the list it ships with: no network, nothing written
 # Nearly all URLs of a crawl, at a fifth of the time that urllib takes.
 _PLAIN = re.compile(r"(https?)://([A-Za-z0-9_.-]+)(?::([1-9]\d{0,3}))?(?=[/?#]|\Z)")
 
@@ -70,8 +71,15 @@ def registered_domain(host: str) -> str:
     try:
         return str(ip_address(name))
     except ValueError:
-        found = _SUFFIXES.extract_str(name)
+        found = _suffixes().extract_str(name)
         return found.top_domain_under_public_suffix or ".".join(name.split(".")[-2:])
+
+
+@cache
+def _suffixes() -> TLDExtract:
+    from tldextract import TLDExtract  # noqa: PLC0415 - it brings an HTTP client along, which no command needs
+
+    return TLDExtract(suffix_list_urls=(), cache_dir=None)  # the list it ships with: no network, nothing written
 
 
 def redacted(text: str) -> str:
