@@ -16,6 +16,8 @@ from web import REPLICA, crawl, job_states
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.address import host_of
+from scrapy_replica.commands.hosts import verdicts_of
+from scrapy_replica.commands.job import reading
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
@@ -169,6 +171,60 @@ class TestCopies:
         result = await crawl_sites(kept, settings=settings)
         assert per_host(result)["a.example"] == 0
         assert job_states(tmp_path)["http://a.example/"] == ["dropped"]
+
+    async def test_what_a_person_blocks_is_not_asked_for_even_as_a_sample(self, tmp_path):
+        judged(tmp_path, "b.example", "a.example")
+        kept, other = site("http://a.example", "w", 40), site("http://b.example", "w", 40)
+        portal = {"http://portal.example/": html(text_of("portal"), other)}
+        settings = ONE | {"JOBDIR": str(tmp_path), "REPLICA_EXPLORE": 1, "CONCURRENT_REQUESTS": 1}
+        pages = {**kept, **other, **portal}
+        begun = await crawl_sites(kept, portal, served=pages, settings=settings | {"CLOSESPIDER_PAGECOUNT": 4})
+        assert begun.stats["replica/sample/fetched"] == 40
+        order(tmp_path, "b.example", "a.example")
+        result = await crawl_sites(kept, portal, served=pages, settings=settings)
+        assert per_host(result)["b.example"] == 0
+        assert set(kept) <= {*begun.urls, *result.urls}
+
+    async def test_a_block_by_hand_that_is_taken_back_leaves_nothing_of_the_verdict_before_it(self, tmp_path):
+        judged(tmp_path, "b.example", "a.example")
+        kept, other = site("http://a.example", "w", 20), site("http://b.example", "v", 20)
+        portal = {"http://portal.example/": html(text_of("portal"), [*other, *kept])}
+        pages, settings = {**kept, **other, **portal}, ALL | {"JOBDIR": str(tmp_path)}
+        first = await crawl_sites(portal, served=pages, settings=settings)
+        assert per_host(first)["b.example"] == 0
+        order(tmp_path, "b.example", "c.example")
+        assert per_host(await crawl_sites(portal, served=pages, settings=settings))["b.example"] == 0
+        with open_orders(tmp_path / FILE_NAME) as orders:
+            orders.allow("b.example")
+        assert set(other) <= set((await crawl_sites(portal, served=pages, settings=settings)).urls)
+
+    async def test_a_block_after_an_order_to_allow_holds_when_the_crawl_goes_on(self, tmp_path):
+        kept, other = site("http://a.example", "w", 20), site("http://b.example", "v", 20)
+        with_links = {"http://portal.example/": html(text_of("portal"), [*kept, *other])}
+        pages, settings = {**kept, **other, **with_links}, ALL | {"JOBDIR": str(tmp_path)}
+        SqliteCrawlDB(tmp_path, "topic").close()
+        with open_orders(tmp_path / FILE_NAME) as orders:
+            for host in ("a.example", "b.example"):
+                orders.allow(host)
+            orders.block("b.example", "a.example")
+        for pagecount in (3, 0):
+            result = await crawl_sites(
+                with_links, served=pages, settings=settings | {"CLOSESPIDER_PAGECOUNT": pagecount}
+            )
+            assert per_host(result)["b.example"] == 0
+        assert set(held(tmp_path)) == {"b.example"}
+
+    async def test_what_the_commands_tell_of_a_crawl_that_saved_something(self, tmp_path, capsys):
+        kept, copied = site("http://a.example", "w", 60), site("http://b.example/m", "w", 60)
+        result = await crawl_sites(kept, copied, settings=ALL | {"JOBDIR": str(tmp_path)})
+        assert blocked(result) == 1
+        (verdict,) = verdicts_of_job(tmp_path)
+        assert verdict["saved"] >= 40
+
+
+def verdicts_of_job(job):
+    with reading(str(job)) as reader:
+        return verdicts_of(reader)
 
 
 def judged(job, copy, keeper):

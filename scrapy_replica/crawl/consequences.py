@@ -44,6 +44,14 @@ class _Work:
     """Id of the last URL that came back: what is saved again meanwhile, because the host is blocked anew, stays so."""
 
 
+def _reason_of(cause: str) -> Reason:
+    """Return the reason behind *cause*; a verdict where it is none, as in work for one page."""
+    if cause.startswith(RULE):
+        return Reason.DUST_RULE
+    told = cause.partition(" ")[0]
+    return Reason(told) if told in {reason.value for reason in Reason} else Reason.REPLICA_HOST
+
+
 class Consequences:
     """Carries findings out on the frontier; nothing else does.
 
@@ -68,7 +76,7 @@ class Consequences:
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._probing = Probing(store.pages.count(EARLY_PAGES))
-        self._work = {work: _Work(Reason.REPLICA_HOST, {}) for work in store.saved.unfinished_work()}
+        self._work = {work: _Work(_reason_of(work.removeprefix(OF)), {}) for work in store.saved.unfinished_work()}
 
     def of_page(self, observation: Observation) -> None:
         """Carry out what the page brought to light, and settle what it is a sample of."""
@@ -161,9 +169,7 @@ class Consequences:
             self._end(self._samples.failed(url_id))
             self._dust.gone(url, [int(cause.removeprefix(RULE)) for cause in causes if cause.startswith(RULE)])
         if causes:
-            is_host = any(cause.startswith(HOST) for cause in causes)
-            reason = Reason.REPLICA_HOST if is_host else Reason.DUST_RULE
-            self._bring_back(f"for {key}", reason, {"gone": url})
+            self._bring_back(f"for {key}", _reason_of(causes[0]), {"gone": url})
         else:
             self._fallback.ask(url_id)
 
@@ -175,7 +181,7 @@ class Consequences:
             if cause.startswith(HOST):
                 self._take_back(self._replicas.withdraw(cause))
             elif not cause.startswith(RULE):
-                reason = Reason.REPLICA_HOST if cause.startswith(ONLY) else Reason(cause.partition(" ")[0])
+                reason = _reason_of(cause)
                 self._counts[f"sample/ended/{reason.value}"] += 1
                 self._bring_back(f"of {cause}", reason, {"ended": cause})
 

@@ -12,7 +12,7 @@ from scrapy_replica.address import has_secret, host_of, redacted
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Saved, StoreError, Waiting
-from scrapy_replica.decision import FETCH, Action, Decision
+from scrapy_replica.decision import FETCH, TESTED, Action, Decision
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
@@ -158,10 +158,11 @@ class Intake:
 
     def again(self, taken: Waiting) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
-        if self._trials.is_sample(taken.id):
-            return True
         decision = self._again_of(taken)
         if decision.reason is None or (decision.action is Action.DEMOTE and taken.is_demoted):
+            return True
+        # What a person orders holds for samples, too.
+        if decision.reason in TESTED and self._trials.is_sample(taken.id):
             return True
         if decision.action is not Action.FETCH or not self._store.ledger.knows(taken.id, decision.reason):
             self.record(taken.id, taken.url, decision)

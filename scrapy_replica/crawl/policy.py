@@ -163,7 +163,7 @@ class Policy:
         if found is None or has_secret(url):
             return None
         verdicts, target = found
-        if not self._replicas.shares(verdicts[-1].copy, callback):
+        if not self._replicas.shares(verdicts[-1].copy, callback) or self._is_missing(target):
             return None
         causes = tuple(verdict.cause for verdict in verdicts)
         n_agreed = min(verdict.n_aligned for verdict in verdicts)

@@ -59,9 +59,7 @@ class Samples:
 
     def fetched(self, page: Page, url_id: int) -> list[str]:
         """Take note of a page; return the causes that it ended."""
-        ended: list[str] = []
-        if not self._trials.is_sample(url_id):
-            ended += self._unasked(page, url_id)
+        ended = self._unasked(page, url_id)
         keys = [self._db.urls.key_of(url_id), *map(self._fingerprint, page.redirected_from)]
         via = self._db.urls.find([key for key in keys[1:] if key is not None])
         for sample in (one for at in (url_id, *(known.id for known in via.values())) for one in self._open(at)):
@@ -109,7 +107,7 @@ class Samples:
         It is a sample that stands for itself alone.
         """
         verdict, twin = self._replicas.verdict_of(page.host), self._replicas.twin_url(page)
-        if verdict is None or twin is None:
+        if verdict is None or twin is None or self._trials.is_sample(url_id):
             return []
         key = self._fingerprint(twin)
         known = self._db.urls.find([key]).get(key)

@@ -212,8 +212,12 @@ class Detector:
         touched = [verdict for verdict in self.verdicts.values() if host in (verdict.copy, verdict.keeper)]
         for verdict in touched:
             self.withdraw(verdict.copy)
-        self._own.add(host)
+        self.never_judge(host)
         return touched
+
+    def never_judge(self, host: str) -> None:
+        """Reach no verdict on *host* any more; those that hold stay."""
+        self._own.add(host)
 
     def rewritten(self, host: str, path: str) -> tuple[str, str] | None:
         """Return the host and path that stand for *path* (with its query) of the copy *host*.

@@ -100,14 +100,16 @@ class Replicas:
             self._enact(verdict, is_manual=is_manual)
         for copy, keeper in db.verdicts.withdrawn():
             self._detector.keep_apart(copy, keeper)
-        for order in db.verdicts.orders(0):
-            if order.keeper is None:
-                self._detector.allow(order.host)
         self._last_order = int(db.meta(LAST_ORDER) or 0)
+        for order in db.verdicts.orders(0):
+            # What an order ended holds no more, later verdicts stand, and new orders are still to be carried out.
+            if order.keeper is None and order.id <= self._last_order:
+                self._detector.never_judge(order.host)
 
     def forget(self, host: str) -> None:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
         self._detector.candidates.read_again(host)
+        self._fetched.pop(host, None)
         held = {verdict.copy: (verdict, is_manual) for verdict, is_manual in self._db.verdicts.holding()}
         for copy in self._detector.verdicts.keys() - held.keys():
             self._detector.take_back(copy)
@@ -308,7 +310,7 @@ class Replicas:
             # The person knows better which of the two to keep.
             freed.append(self._end(keeper, "allowed"))
         if copy in self._detector.verdicts:
-            self._end(copy, "allowed")
+            freed.append(self._end(copy, "allowed"))  # what that one saved is decided once more, under this order
         verdict = Verdict(copy, keeper, "", "", 1.0, 0)
         self._enact(verdict, is_manual=True)
         self._keep(verdict, is_manual=True)
