@@ -11,7 +11,7 @@ import numpy as np
 from scrapy_replica.focus.distances import Distances
 from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.known_graph import KnownGraph
-from scrapy_replica.focus.layers import TOP_TERMS, LayerBayes, TopTerms
+from scrapy_replica.focus.layers import TOP_TERMS, LayerBayes, Thresholds, TopTerms
 from scrapy_replica.numeric import FloatArray, IntArray
 
 IS_RELEVANT = 0.5
@@ -30,7 +30,7 @@ class ContextGraph:
     from scratch on the present layers, but for observations of pages that kept their layer; pages that *graph* has
     forgotten stay in the layer they had.
 
-    Memory: 250 bytes a page, at most 25 MB, besides *graph*; terms and their counts, at most 25 MB.
+    Memory: 350 bytes a page, at most 35 MB, besides *graph*; terms and their counts, at most 25 MB.
     """
 
     def __init__(self, max_distance: int, hmm: HMM, is_tfidf: bool = True, graph: KnownGraph | None = None) -> None:
@@ -39,7 +39,7 @@ class ContextGraph:
         self.graph = graph or KnownGraph()
         self._counts_links = hmm.order == 1
         self.terms = TopTerms(is_tfidf)
-        self.bayes = LayerBayes(max_distance)
+        self.bayes = LayerBayes(max_distance, self.terms)
         self.distances = Distances(max_distance, self.graph)
         self.observe: Callable[[Mapping[str, int]], int] | None = None
         """Observation of a page by its terms, instead of its layer class."""
@@ -48,7 +48,8 @@ class ContextGraph:
         for column in ("layer", "observation", "terms"):
             pages.add_column(column, np.int16)
         pages.add_column("term", np.int32, TOP_TERMS)
-        pages.add_column("weight", np.uint16, TOP_TERMS)
+        pages.add_column("weight", np.float32, TOP_TERMS)
+        self.thresholds = Thresholds(pages, max_distance)
 
     @property
     def is_trained(self) -> bool:
@@ -67,15 +68,16 @@ class ContextGraph:
         page = self.graph.visit(url)
         row = self.graph.pages.row(page)
         self._keep(row, *self.terms.see(terms))
-        observation = self.observe(terms) if self.observe else self.bayes.classify(*self._document(row))
-        changed = self.distances.visit(page, relevance > IS_RELEVANT)
-        self.graph.pages["observation"][row] = observation
-        self.graph.pages["layer"][row] = self.distances[page]
+        self.graph.pages["layer"][row] = self.max_distance
+        self.graph.pages["observation"][row] = self.observe(terms) if self.observe else self._classify(row)
         self._count(row, 1.0)
         if self._counts_links:
             sources = self._layers(self.graph.sources(page))
-            self.hmm.count_links(sources, np.full_like(sources, self.distances[page]))
-        return observation, self._follow(changed)
+            self.hmm.count_links(sources, np.full_like(sources, self.max_distance))
+        is_relevant = relevance > IS_RELEVANT
+        nearer = self.distances.visit(page, is_relevant)
+        changed = self._follow([page, *nearer] if is_relevant else nearer)
+        return int(self.graph.pages["observation"][row]), [each for each in changed if each != page]
 
     def link(self, urls: IntArray) -> list[int]:
         """Take note of the *urls* that the page visited last links to; return the pages whose layer changed."""
@@ -93,7 +95,10 @@ class ContextGraph:
         self.hmm.count_observation(self._layer(page), observation)
 
     def _follow(self, changed: Sequence[int]) -> list[int]:
-        """Move the counts of pages whose distance changed; return those that were moved."""
+        """Train the models on the layers of pages whose distance changed, then classify these pages anew.
+
+        Returns those that were moved.
+        """
         self._pending.extend(changed)
         moved, links = [], 0
         while self._pending and links < MOST_FOLLOWED:
@@ -101,6 +106,12 @@ class ContextGraph:
             if self._layer(page) != self.distances[page]:
                 links += self._move(page)
                 moved.append(page)
+        for page in moved:
+            layer = self._layer(page)
+            if layer < self.max_distance:
+                self.thresholds.enter(page, layer, self.likelihood(page, layer))
+        for page in moved if self.observe is None else ():
+            self._observe_again(self.graph.pages.row(page))
         return moved
 
     def _move(self, page: int) -> int:
@@ -113,12 +124,23 @@ class ContextGraph:
                 self.hmm.count_links(sources, np.full_like(sources, layer), times)
         self._count(row, -1.0)
         self.graph.pages["layer"][row] = new
-        document = self._document(row)
-        if self.observe is None:
-            self.graph.pages["observation"][row] = self.bayes.classify(*document)
         self._count(row, 1.0)
-        self.bayes.note_threshold(new, *document)
         return 20 + len(targets) + len(sources)
+
+    def _observe_again(self, row: int) -> None:
+        pages, observation = self.graph.pages, self._classify(row)
+        layer, old = int(pages["layer"][row]), int(pages["observation"][row])
+        self.hmm.count_observation(layer, old, -1.0)
+        self.hmm.count_observation(layer, observation)
+        pages["observation"][row] = observation
+
+    def _classify(self, row: int) -> int:
+        """Return the likeliest layer of a page, or d, "d or more", where its probability is at most its sigma."""
+        if not self.is_trained:
+            return self.max_distance
+        probabilities = self.bayes.probabilities(*self._document(row))
+        best = int(probabilities.argmax())
+        return best if probabilities[best] > self.thresholds[best] else self.max_distance
 
     def _count(self, row: int, times: float) -> None:
         layer, pages = int(self.graph.pages["layer"][row]), self.graph.pages
@@ -136,7 +158,7 @@ class ContextGraph:
         pages = self.graph.pages
         pages["terms"][row] = len(terms)
         pages["term"][row, : len(terms)] = terms
-        pages["weight"][row, : len(terms)] = np.minimum(weights, 65535)
+        pages["weight"][row, : len(terms)] = weights
 
     def _document(self, row: int) -> tuple[IntArray, FloatArray]:
         pages = self.graph.pages
@@ -149,6 +171,7 @@ class ContextGraph:
             "hmm": self.hmm.state_of_counts(),
             "terms": self.terms.state(),
             "bayes": self.bayes.state(),
+            "thresholds": self.thresholds.state(),
             "pending": np.array(self._pending, dtype=np.int64),
         }
 
@@ -156,4 +179,5 @@ class ContextGraph:
         self.hmm.restore(state["hmm"])
         self.terms.restore(state["terms"])
         self.bayes.restore(state["bayes"])
+        self.thresholds.restore(state["thresholds"])
         self._pending = deque(state["pending"].tolist())
