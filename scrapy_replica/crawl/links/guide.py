@@ -10,11 +10,11 @@ import numpy as np
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.links.early_order import EarlyOrder
 from scrapy_replica.crawl.links.relevance import Relevance
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
+from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.terms import terms as count_terms
