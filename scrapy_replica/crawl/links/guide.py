@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.links.early_order import EarlyOrder
 from scrapy_replica.crawl.links.recipe import MODEL, RECIPE, Recipe, show
 from scrapy_replica.crawl.links.relevance import Relevance
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
+from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.focus.model_file import load
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
