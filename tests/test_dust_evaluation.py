@@ -8,11 +8,12 @@ import pytest
 from scrapy.cmdline import execute
 from web import page
 
-from scrapy_replica.evaluation.dust import Row, evaluate, family, halves, judge, part_of, read, total, unknowable
+from scrapy_replica.evaluation.dust import EMPTY, evaluate, judge, part_of, read, total, unknowable
 from scrapy_replica.evaluation.dust_combined import TRUTH, Removed, figures_of, removed_by_hosts
 from scrapy_replica.evaluation.dust_kinds import KINDS, difference, kinds_of
 from scrapy_replica.evaluation.dust_learners import LEARNERS, combined
 from scrapy_replica.evaluation.dust_peers import peers
+from scrapy_replica.evaluation.dust_splits import Row, empty_listings, family, family_with_services, halves
 from scrapy_replica.urls.rulebook import RuleBook
 
 
@@ -107,6 +108,29 @@ class TestSplit:
         assert one
         assert other
 
+    def test_a_service_is_cut_by_what_it_is_asked(self):
+        host = "http://h/index.php?title=Special:"
+        asked = {f"{host}New&offset={n}": f"h /index.php {n} Special:New" for n in range(3)}
+        asked |= {"http://h/list.php?b=2&a=1": "h /list.php 1 2", "http://h/?showimage=7": "h / 7"}
+        assert {url: family_with_services(row(url, "x")) for url in asked} == asked
+        own_page = [
+            f"{host}Links/A&limit=5",
+            f"{host}Linked&target=A&days=3",
+            "http://h/view.php?title=A&b=2",
+            "http://h/a/",
+        ]
+        for url in own_page:
+            assert family_with_services(row(url, "x")) == family(row(url, "x"))
+
+    def test_empty_listings_are_a_kind_apart(self):
+        rows = [row(f"http://h/tag/{n}/feed", "none") for n in range(51)] + [
+            row(f"http://h/{n}", "A") for n in range(50)
+        ]
+        assert empty_listings(rows) == {"none"}
+        part = part_of(rows, empty_listings(rows))
+        assert sum(kind == EMPTY for kind in part.kinds.values()) == 50
+        assert sum(kind == "path" for kind in part.kinds.values()) == 49
+
     def test_page_numbers_are_counted_apart(self):
         rows = [
             row("http://h/?p=7", "A"),
@@ -165,6 +189,8 @@ class TestEvaluate:
         assert figures["removable"] == 120
         assert figures["combined_e0.rules"] == 1
         assert figures["combined_e0.seconds"] > 0
+        assert figures["combined_e0.services.recall"] == figures["combined_e0.cluster.recall"] == 1.0
+        assert figures["combined_e0.by_host.removable"] == figures["combined_e0.by_host.right"] == 120  # sid is a guess
         (rule,) = rules["h"]
         assert rule.transformation[0].key == "sid"
 
@@ -179,7 +205,9 @@ class TestEvaluate:
         assert figures["unknowable"] == 1_593
         assert figures["pattern_tree_e0.recall"] >= 0.11  # 0.119 measured on dust (dev), family split
         assert figures["pattern_tree_e0.precision"] >= 0.98  # 0.990 measured there
-        assert sum(figures[f"pattern_tree_e0.kind.{kind}.removable"] for kind in KINDS) == figures["removable"]
+        assert (
+            sum(figures[f"pattern_tree_e0.kind.{kind}.removable"] for kind in (*KINDS, EMPTY)) == figures["removable"]
+        )
 
     @pytest.mark.shared
     @pytest.mark.parametrize(

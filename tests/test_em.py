@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lac import brute_alpha
 
-from scrapy_replica.sites.em import Start, alphas_and_cuts, train
-from scrapy_replica.sites.lac import Cube
+from scrapy_replica.lazy.em import Start, alphas_and_cuts, train
+from scrapy_replica.lazy.lac import Cube
 
 
 def entropy(labels):

@@ -14,7 +14,7 @@ from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.links.early_order import EarlyOrder
+from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_replica.evaluation.cuts import equal_frequency_cuts, equal_width_cuts
-from scrapy_replica.sites.intervals import Intervals
+from scrapy_replica.lazy.intervals import Intervals
 
 values_of = st.lists(st.integers(0, 12) | st.just(math.nan), min_size=1, max_size=60)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.sites.lac import LAC, Cube
+from scrapy_replica.lazy.lac import LAC, Cube
 
 
 def brute_alpha(examples, items):

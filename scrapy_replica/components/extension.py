@@ -266,6 +266,8 @@ class ReplicaExtension:
         for key, count in self.crawl.counts.items():
             stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
         stats.set_value("replica/frontier/waiting", self.crawl.store.urls.waiting)
+        for name, count in self.crawl.guide.distances_told().items():
+            stats.set_value(f"replica/distance/{name}", count)
         self._flush_false_drops()
 
     def _flush_false_drops(self) -> None:

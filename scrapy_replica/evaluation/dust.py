@@ -11,16 +11,15 @@ import csv
 import gzip
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-
-import mmh3
 
 from scrapy_replica.evaluation.dust_kinds import KINDS, difference, is_by_number, kinds_of
 from scrapy_replica.evaluation.dust_learners import LEARNERS
 from scrapy_replica.evaluation.dust_peers import Canonicaliser, peers
-from scrapy_replica.urls.pattern import parse
+from scrapy_replica.evaluation.dust_splits import SPLITS, Row, empty_listings, family, halves
+from scrapy_replica.urls.interchange import priors
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.rulebook import RuleBook
 
@@ -28,24 +27,10 @@ MIN_TEXT_CHARS = 200
 """Shorter pages are left out: equal crumbs of text are no evidence that two pages are one."""
 EPSILONS = {"e0": 0.0, "e10": 0.1}
 SUPPORT = 3
+EMPTY = "empty"
+"""The kind of the URLs of an empty listing."""
 LARGEST_HOSTS = 10
 """Hosts whose rules are shown."""
-
-
-class Row(NamedTuple):
-    """One URL of the table."""
-
-    url: str
-    host: str
-    cluster: str
-    """Host and digest of the visible text."""
-    canonical: str
-    """Target of ``rel=canonical``; empty without one."""
-
-    @property
-    def text(self) -> str:
-        """Digest of the visible text."""
-        return self.cluster.rpartition(" ")[2]
 
 
 class Count(NamedTuple):
@@ -98,28 +83,6 @@ def _rows(table: csv.DictReader[str], path: str | Path) -> list[Row]:
     return list(rows.values())
 
 
-def family(row: Row) -> str:
-    """Return what must not stand in both halves: the page that a URL is about (target, title or path) on its host."""
-    pattern = parse(row.url)
-    page = pattern.value("target") or pattern.value("title") or pattern.path
-    return f"{row.host} {page.replace(' ', '_')}"
-
-
-SPLITS: dict[str, Callable[[Row], str]] = {
-    "family": family,
-    "url": lambda row: row.url,
-    "cluster": lambda row: row.cluster,
-}
-
-
-def halves(rows: Sequence[Row], key: Callable[[Row], str]) -> tuple[list[Row], list[Row]]:
-    """Cut *rows* in two by the hash of *key*."""
-    parts: tuple[list[Row], list[Row]] = ([], [])
-    for row in rows:
-        parts[mmh3.hash(key(row), signed=False) & 1].append(row)
-    return parts
-
-
 Counts = Mapping[tuple[str, str], Count]
 """(host, kind of difference) -> removals there."""
 
@@ -129,13 +92,16 @@ class Part(NamedTuple):
 
     rows: Sequence[Row]
     kinds: Mapping[str, str]
-    """Removable URL -> what it differs in from the others of its cluster."""
+    """Removable URL -> what it differs in from the others of its cluster, or :data:`EMPTY`."""
 
 
-def part_of(rows: Sequence[Row]) -> Part:
-    """Return *rows* with what the removable ones differ in."""
+def part_of(rows: Sequence[Row], listings: Container[str] = ()) -> Part:
+    """Return *rows* with what the removable ones differ in; those of the clusters *listings* are of a kind apart."""
     kinds = kinds_of((row.url, row.cluster) for row in rows)
-    return Part(rows, {row.url: kind for row, kind in zip(rows, kinds, strict=True) if kind})
+    named = [
+        (row.url, EMPTY if row.cluster in listings else kind) for row, kind in zip(rows, kinds, strict=True) if kind
+    ]
+    return Part(rows, dict(named))
 
 
 def removals(canonical: Canonicaliser, rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
@@ -188,13 +154,15 @@ def evaluate(path: str | Path, learners: Iterable[str] = LEARNERS, with_peers: b
     ``.rules``, ``.seconds`` (CPU time of learning one half, mean of two) on the family split, the same with ``_e10``,
     and ``<learner>_e0.host.<host>.recall``, ``<learner>_e0.kind.<kind>.recall`` and so on (see ``dust_kinds.KINDS``).
 
-    ``combined_e0.url`` and ``.cluster`` are the other splits. ``rel_canonical`` and the peers have the same figures;
-    they learn nothing.
+    ``combined_e0.services``, ``.url`` and ``.cluster`` are the other splits, ``.by_host`` what other hosts alone
+    taught; there, empty listings are counted apart, as ``.empty.right`` and so on. ``rel_canonical`` and the peers have
+    the same figures; they learn nothing.
 
     :raises ValueError: the file is no such table.
     """
     rows = read(path)
-    parts = [part_of(half) for half in halves(rows, family)]
+    listings = empty_listings(rows)
+    parts = [part_of(half, listings) for half in halves(rows, family)]
     largest: dict[str, list[Rule]] = {host: [] for host, _ in Counter(r.host for r in rows).most_common(LARGEST_HOSTS)}
     figures: dict[str, float] = {
         "urls": len(rows),
@@ -218,13 +186,40 @@ def evaluate(path: str | Path, learners: Iterable[str] = LEARNERS, with_peers: b
 
 
 def _other_splits(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the figures of ``combined`` on the other splits; those of empty listings are no part of the totals."""
     figures: dict[str, float] = {}
-    for split in ("url", "cluster"):
-        parts = [part_of(half) for half in halves(rows, SPLITS[split])]
+    listings = empty_listings(rows)
+    for split in (name for name in SPLITS if name != "family"):
+        parts = [part_of(half, listings) for half in halves(rows, SPLITS[split])]
         for suffix, epsilon in EPSILONS.items():
             found, _ = _learnt("combined", epsilon, parts)
-            figures |= _named(f"combined_{suffix}.{split}", {key: found[key] for key in found if "." not in key})
+            figures |= _named(f"combined_{suffix}.{split}", _totals(found))
+    for suffix, epsilon in EPSILONS.items():
+        figures |= _named(f"combined_{suffix}.by_host", _totals(_carried(epsilon, rows, listings)))
     return figures
+
+
+def _totals(figures: Mapping[str, float]) -> dict[str, float]:
+    """Return the totals of *figures* without the empty listings, and these apart."""
+    empty = {key: figures[f"kind.{EMPTY}.{key}"] for key in ("removable", "right", "wrong")}
+    count = Count(*(int(figures[key] - empty[key]) for key in empty))
+    rest = {key: figures[key] for key in ("rules", "seconds")}
+    return _plain(count) | rest | _named(EMPTY, empty)
+
+
+def _carried(epsilon: float, rows: Sequence[Row], listings: Container[str]) -> dict[str, float]:
+    """Return the figures of the rules that other hosts taught, and of the shipped guesses, on each host."""
+    started = time.process_time()
+    learnt = learn("combined", epsilon, rows)
+    seconds = time.process_time() - started
+    by_host: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_host[row.host].append(row)
+    counts = []
+    for host, own in by_host.items():
+        book = RuleBook([*priors(), *(rule.anywhere() for rule in learnt if rule.host != host)])
+        counts.append(judge(lambda url, book=book: book.canonical(url)[0], part_of(own, listings)))  # type: ignore[misc]
+    return _figures(counts) | {"rules": len(learnt), "seconds": seconds}
 
 
 def _unlearnt(name: str, canonical: Canonicaliser, parts: Sequence[Part]) -> dict[str, float]:
@@ -260,7 +255,7 @@ def _figures(counts: Sequence[Counts]) -> dict[str, float]:
     """Return the figures of all removals, of each kind and of each host."""
     places = [(place, count) for part in counts for place, count in part.items()]
     figures = _plain(total(count for _, count in places))
-    for kind in KINDS:
+    for kind in (*KINDS, EMPTY):
         own = total(count for (_, its_kind), count in places if its_kind == kind)
         figures |= _named(f"kind.{kind}", _plain(own))
     for host in sorted({host for (host, _), _ in places}):

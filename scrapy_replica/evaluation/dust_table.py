@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scrapy_replica.evaluation.dust import EPSILONS, Evaluation
+from scrapy_replica.evaluation.dust import EMPTY, EPSILONS, Evaluation
 from scrapy_replica.evaluation.dust_kinds import KINDS
 from scrapy_replica.urls.rule import Rule
 
@@ -30,7 +30,7 @@ def table(evaluation: Evaluation) -> str:
     for name in (f"combined_{suffix}" for suffix in EPSILONS):
         if name in names:
             lines += ["", _head(f"{name} by kind", _COUNTED)]
-            lines += [_line(kind, figures, f"{name}.kind.{kind}", _COUNTED) for kind in KINDS]
+            lines += [_line(kind, figures, f"{name}.kind.{kind}", _COUNTED) for kind in (*KINDS, EMPTY)]
             lines += ["", _head(f"{name} by host", _COUNTED)]
             hosts = [host for host in rules if f"{name}.host.{host}.recall" in figures]
             lines += [_line(host, figures, f"{name}.host.{host}", _COUNTED) for host in hosts]

@@ -20,10 +20,10 @@ from scrapy_replica.evaluation.measures import auc
 from scrapy_replica.evaluation.pareto import dominance_counts
 from scrapy_replica.evaluation.replica_baselines import BiasedSVM, normpaths
 from scrapy_replica.evaluation.replica_published import MAX_DF, Collection, is_obvious_replica
+from scrapy_replica.lazy.em import Start, train
+from scrapy_replica.lazy.intervals import Intervals
+from scrapy_replica.lazy.lac import LAC, Cube
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
-from scrapy_replica.sites.em import Start, train
-from scrapy_replica.sites.intervals import Intervals
-from scrapy_replica.sites.lac import LAC, Cube
 
 _TOPS = ("com", "org", "net", "com.br", "org.br", "edu")
 _COMMON = tuple(f"/{name}.html" for name in ("index", "about", "contact", "links", "news", "map", "help", "faq"))

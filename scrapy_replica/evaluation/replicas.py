@@ -25,10 +25,11 @@ from scrapy_replica.evaluation.pareto import dominance_counts
 from scrapy_replica.evaluation.replica_baselines import BiasedSVM
 from scrapy_replica.evaluation.replica_pairs import N_FOLDS, PairTable, load
 from scrapy_replica.evaluation.replica_published import NAMES
+from scrapy_replica.lazy.em import Start, train
+from scrapy_replica.lazy.intervals import Intervals
+from scrapy_replica.lazy.lac import LAC, Cube
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.records import Noise, Page
-from scrapy_replica.sites.em import Start, train
-from scrapy_replica.sites.intervals import Intervals
 from scrapy_replica.sites.judge import (
     COLUMNS,
     RAW,
@@ -40,7 +41,6 @@ from scrapy_replica.sites.judge import (
     threshold_at,
     trained_on,
 )
-from scrapy_replica.sites.lac import LAC, Cube
 
 Scorer: TypeAlias = Callable[[PairTable, BoolArray], FloatArray]
 """(table, rows to train on) -> scores of all rows, more is more alike."""

@@ -1,25 +1,28 @@
-"""The terms of a page that count, and a classifier of text into distance layers."""
+"""The terms of a page that count, a classifier of text into distance layers, and its thresholds."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from scrapy_replica.focus.window import Window
 from scrapy_replica.numeric import FloatArray, IntArray
 
 TOP_TERMS = 40
-"""Terms of a page that count, by TF-IDF (seed 40 of the context-graph crawler)."""
+"""Terms of a page that count, by TF-IDF (as in the context-graph crawler)."""
 MOST_TERMS = 100_000
-RECENT = 50
-"""Training pages of a layer among which the smallest probability is its threshold."""
+MOST_CARRIED = 20_000
+"""Terms that are given to another crawl, those in most pages: the rest of the room is for its own."""
+LEAST = 1e-300
+"""What a probability of 0 is kept as, so that it can be told from none."""
 
 
 class TopTerms:
-    """Chooses the terms of a page by TF-IDF (or TF) over the pages seen so far and numbers them.
+    """Chooses the terms of a page by TF-IDF over the pages seen so far, numbers them and weighs them.
 
+    Weights are TF, w = count, or with *is_tfidf* TF-IDF, w = count / (words of the page) * ln((1 + pages) / holders).
     At most ``MOST_TERMS`` terms are numbered (about 20 MB with the counts of seven layers); later ones are not seen.
     """
 
@@ -30,23 +33,24 @@ class TopTerms:
         self._holders = np.zeros(1024, dtype=np.int64)
 
     def see(self, terms: Mapping[str, int]) -> tuple[IntArray, FloatArray]:
-        """Count a page; return the numbers of its top terms and their weights (counts, TF or TF-IDF), shape (k,)."""
+        """Count a page; return the numbers of its top terms and their weights, shape (k,)."""
         self.pages += 1
         found = list(map(self.ids.get, terms))
         if None in found:
             found = [self._new(term) if number is None else number for term, number in zip(terms, found, strict=True)]
         numbers = np.array(found, dtype=np.int64)
-        weights = np.fromiter(terms.values(), np.float64, len(terms))
+        counts = np.fromiter(terms.values(), np.float64, len(terms))
+        words = counts.sum()
         if len(self.ids) >= MOST_TERMS:
-            numbers, weights = numbers[numbers >= 0], weights[numbers >= 0]
+            numbers, counts = numbers[numbers >= 0], counts[numbers >= 0]
         self._holders[numbers] += 1
+        if len(numbers) <= TOP_TERMS and not self.is_tfidf:
+            return numbers, counts
+        weights = counts / words * np.log((1 + self.pages) / self._holders[numbers])
         if len(numbers) > TOP_TERMS:
-            rank = weights
-            if self.is_tfidf:
-                rank = weights * np.log((1 + self.pages) / self._holders[numbers])
-            top = np.argpartition(-rank, TOP_TERMS)[:TOP_TERMS]
-            numbers, weights = numbers[top], weights[top]
-        return numbers, weights
+            top = np.argpartition(-weights, TOP_TERMS)[:TOP_TERMS]
+            numbers, counts, weights = numbers[top], counts[top], weights[top]
+        return numbers, weights if self.is_tfidf else counts
 
     def _new(self, term: str) -> int:
         if len(self.ids) >= MOST_TERMS:
@@ -56,6 +60,20 @@ class TopTerms:
             self._holders = np.append(self._holders, np.zeros_like(self._holders))
         return number
 
+    def common(self) -> IntArray:
+        """Return the numbers of the terms in most pages, at most ``MOST_CARRIED``, in their order."""
+        holders = self._holders[: len(self.ids)]
+        return np.sort(np.argsort(-holders, kind="stable")[:MOST_CARRIED])
+
+    def learnt(self, kept: IntArray, most_pages: int) -> dict[str, Any]:
+        """Return what :meth:`restore` takes, of the terms *kept* alone, as if there had been at most *most_pages*."""
+        names, pages = list(self.ids), min(self.pages, most_pages)
+        return {
+            "pages": pages,
+            "terms": [names[number] for number in kept.tolist()],
+            "holders": np.maximum(1, self._holders[kept] * pages // max(1, self.pages)),
+        }
+
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes: copies, which stay as they are."""
         return {"pages": self.pages, "terms": list(self.ids), "holders": self._holders.copy()}
@@ -63,79 +81,105 @@ class TopTerms:
     def restore(self, state: Mapping[str, Any]) -> None:
         self.pages = state["pages"]
         self.ids = {term: number for number, term in enumerate(state["terms"])}
-        self._holders = state["holders"]
+        self._holders = np.zeros(max(1024, len(state["holders"])), dtype=np.int64)
+        self._holders[: len(state["holders"])] = state["holders"]
 
 
 class LayerBayes:
-    """Multinomial naive Bayes over layers 0..d-1 with a threshold; layer d is "d or more" (Diligenti et al. 2000).
+    """Multinomial naive Bayes over layers 0..d-1 (Diligenti et al. 2000): Laplace smoothing, in log space.
 
-    c* = argmax Pr[c|page]; if Pr[c*|page] < sigma_c*, the smallest Pr[c|page] among the last ``RECENT`` training pages
-    of layer c*, the page is "d or more". Laplace smoothing, log space. Only counts are kept: a page that comes or
-    changes its layer adds and subtracts, and the answer equals that of training on all of them anew.
+    Pr[c] = (1 + pages in c) / (d + pages), Pr[term | c] = (1 + its weights in c) / (W + all weights in c), W the terms
+    that *terms* numbered. Only sums are kept: a page that comes or changes its layer adds and subtracts, and the answer
+    equals that of training on all of them anew.
     """
 
-    def __init__(self, layers: int) -> None:
+    def __init__(self, layers: int, terms: TopTerms) -> None:
         if layers < 1:
             raise ValueError(f"a layer model needs at least one layer, not {layers}")
         self.layers = layers
         self.counts = np.zeros((layers, 1024))
         self.totals = np.zeros(layers)
         self.pages = np.zeros(layers)
-        self._vocabulary = 1
-        self._recent: list[deque[float]] = [deque(maxlen=RECENT) for _ in range(layers)]
+        self._terms = terms
 
     def add(self, layer: int, terms: IntArray, weights: FloatArray, times: float = 1.0) -> None:
         """Count a page of *layer* (*times* = -1 takes it back); the layer "d or more" is not counted."""
         if layer >= self.layers:
             return
-        if len(terms) and terms.max() >= self.counts.shape[1]:
-            grown = np.zeros((self.layers, max(2 * self.counts.shape[1], int(terms.max()) + 1)))
-            grown[:, : self.counts.shape[1]] = self.counts
-            self.counts = grown
-        if len(terms):
-            self._vocabulary = max(self._vocabulary, int(terms.max()) + 1)
+        self._reserve(terms)
         self.counts[layer, terms] += times * weights
         self.totals[layer] += times * float(weights.sum())
         self.pages[layer] += times
 
-    def note_threshold(self, layer: int, terms: IntArray, weights: FloatArray) -> None:
-        """Let a training page of *layer* take part in its threshold."""
-        if layer < self.layers:
-            self._recent[layer].append(float(self.probabilities(terms, weights)[layer]))
+    def _reserve(self, terms: IntArray) -> None:
+        reserved = self.counts.shape[1]
+        if len(terms) and terms.max() >= reserved:
+            more = max(reserved, int(terms.max()) + 1 - reserved)
+            self.counts = np.pad(self.counts, ((0, 0), (0, more)))
 
     def probabilities(self, terms: IntArray, weights: FloatArray) -> FloatArray:
-        """Return Pr[c|page] of the layers 0..d-1, shape (d,); uniform before any training."""
+        """Return Pr[c | page] of the layers 0..d-1, shape (d,); uniform before any training."""
         if not self.pages.any():
             return np.full(self.layers, 1.0 / self.layers)
-        known = terms < self.counts.shape[1]
-        vocabulary = float(self._vocabulary)
-        likely = np.log(self.counts[:, terms[known]] + 1.0) - np.log(self.totals + vocabulary)[:, None]
-        logs = likely @ weights[known] + np.log(self.pages + 1.0)
+        self._reserve(terms)
+        vocabulary = max(1, len(self._terms.ids))
+        likely = np.log(self.counts[:, terms] + 1.0) - np.log(self.totals + vocabulary)[:, None]
+        logs = likely @ weights + np.log(self.pages + 1.0)
         odds = np.exp(logs - logs.max())
         return np.asarray(odds / odds.sum(), dtype=np.float64)
 
-    def classify(self, terms: IntArray, weights: FloatArray) -> int:
-        """Return the layer, 0..d, of a page."""
-        if not self.pages.any():
-            return self.layers
-        probabilities = self.probabilities(terms, weights)
-        best = int(probabilities.argmax())
-        recent = self._recent[best]
-        return self.layers if recent and probabilities[best] < min(recent) else best
+    def learnt(self, kept: IntArray, most_pages: int) -> dict[str, Any]:
+        """Return what :meth:`restore` takes, of the terms *kept*, as if there had been at most *most_pages*."""
+        self._reserve(kept)
+        share = min(1.0, most_pages / max(1.0, float(self.pages.sum())))
+        sums = {"counts": self.counts[:, kept], "totals": self.totals, "pages": self.pages}
+        return {name: np.maximum(column, 0.0) * share for name, column in sums.items()}
 
     def state(self) -> dict[str, Any]:
-        """Return what :meth:`restore` takes: copies, which stay as they are."""
-        return {
-            "counts": self.counts.copy(),
-            "vocabulary": self._vocabulary,
-            "totals": self.totals.copy(),
-            "pages": self.pages.copy(),
-            "recent": [list(row) for row in self._recent],
-        }
+        """Return what :meth:`restore` takes, without the terms: copies, which stay as they are."""
+        return {"counts": self.counts.copy(), "totals": self.totals.copy(), "pages": self.pages.copy()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.counts, self.totals, self.pages = state["counts"], state["totals"], state["pages"]
-        self._vocabulary = state["vocabulary"]
-        for row, values in zip(self._recent, state["recent"], strict=True):
-            row.clear()
-            row.extend(values)
+
+
+class Thresholds:
+    """sigma_j, the smallest Pr[j | page] among the training pages of layer j (Diligenti et al. 2000).
+
+    These are the *pages* that lie in layer j at the moment, as their column ``layer`` says; each counts with what the
+    model said when it came there. A page that left j or was forgotten counts no more. 8 bytes a page.
+    """
+
+    def __init__(self, pages: Window, layers: int) -> None:
+        self._pages = pages
+        self._lowest = [0] * layers
+        """Page that sets sigma, 0 where there was none yet."""
+        pages.add_column("likelihood", np.float64)
+
+    def enter(self, page: int, layer: int, probability: float) -> None:
+        """Let a *page* that came to *layer* take part, Pr[layer | page] = *probability*; "d or more" has no sigma."""
+        if layer >= len(self._lowest):
+            return
+        self._pages["likelihood"][self._pages.row(page)] = max(probability, LEAST)
+        if not self._lowest[layer] or probability < self[layer]:
+            self._lowest[layer] = page
+
+    def __getitem__(self, layer: int) -> float:
+        """Return sigma; 0 where there is no training page."""
+        pages, row = self._pages, self._pages.row(self._lowest[layer])
+        if self._lowest[layer] and (not row or pages["layer"][row] != layer):
+            row = self._search(layer)
+            self._lowest[layer] = pages.number(row) if row else 0
+        return float(pages["likelihood"][row])
+
+    def _search(self, layer: int) -> int:
+        likelihood = self._pages["likelihood"][: self._pages.used]
+        rows = np.flatnonzero((self._pages["layer"][: self._pages.used] == layer) & (likelihood > 0.0))
+        return int(rows[likelihood[rows].argmin()]) if len(rows) else 0
+
+    def state(self) -> list[int]:
+        """Return what :meth:`restore` takes, without the columns of the pages."""
+        return list(self._lowest)
+
+    def restore(self, state: Sequence[int]) -> None:
+        self._lowest = list(state)

@@ -75,6 +75,10 @@ class Window:
         rows[numbers <= self.last - self.most] = 0
         return rows
 
+    def number(self, row: int) -> int:
+        """Return the number of the thing whose row is *row*, from 1 on."""
+        return self.last - (self.last - row) % self.most
+
     def write(self, name: str, rows: IntArray, values: Any) -> None:
         """Set rows of a column; what falls on row 0 is lost."""
         column = self._columns[name]

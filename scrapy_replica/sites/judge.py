@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from scrapy_replica.lazy.em import Start, train
+from scrapy_replica.lazy.intervals import Intervals
+from scrapy_replica.lazy.lac import LAC, Cube
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
-from scrapy_replica.sites.em import Start, train
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.intervals import Intervals
-from scrapy_replica.sites.lac import LAC, Cube
 
 FOR = ("cknown", "sm10", "bj25", "bj50", "teq")
 AGAINST = ("lsame", "tnum", "vmark", "hreflang")

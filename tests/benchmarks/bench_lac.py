@@ -8,8 +8,8 @@ from statistics import median
 import numpy as np
 
 from scrapy_replica.evaluation.pareto import dominance_counts
-from scrapy_replica.sites.em import Start, train
-from scrapy_replica.sites.lac import Cube, distinct_vectors
+from scrapy_replica.lazy.em import Start, train
+from scrapy_replica.lazy.lac import Cube, distinct_vectors
 
 N_PAIRS = 1_650_000
 N_OBVIOUS_POSITIVE, N_OBVIOUS_NEGATIVE = 800, 800_000

@@ -39,7 +39,7 @@ class QLearning(Strategy):
     def __init__(self, link_words: LinkWords) -> None:
         self._words = link_words
         self._terms = TopTerms(is_tfidf=False)
-        self._bayes = LayerBayes(BINS)
+        self._bayes = LayerBayes(BINS, self._terms)
         self._urls = urls = UrlWindow()
         urls.add_column("q", np.float64)
         urls.add_column("parent", np.int64)

@@ -13,8 +13,8 @@ from enum import Enum
 
 import numpy as np
 
+from scrapy_replica.lazy.lac import LAC, NEGATIVE, POSITIVE, Cube, alpha_of, distinct_vectors
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
-from scrapy_replica.sites.lac import LAC, NEGATIVE, POSITIVE, Cube, alpha_of, distinct_vectors
 
 _DECIMALS = 12  # alphas that are equal on paper differ by rounding only
 _EVEN = 0.5  # stands in where no cut tells anything apart: without it, PU would move what has negative rules only
