@@ -13,8 +13,8 @@ import pytest
 from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.components import extension
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.links.early_order import EarlyOrder
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -23,6 +23,7 @@ from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import state, strategies
 from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
@@ -425,6 +426,43 @@ class TestOddTopics:
         path.write_text("\n".join(json.dumps({"text": f"скрытая марковская модель цепь {n}"}) for n in range(6)))
         result = await self.finishes(name, path, web())
         assert result.stats["replica/page/relevant"] == 0
+
+    async def test_ten_thousand_examples(self, tmp_path):
+        path = tmp_path / "topic.jsonl"
+        path.write_text("\n".join(json.dumps({"text": f"hidden markov chain model {n} w{n}x"}) for n in range(10_000)))
+        plain = await crawl(TopicSpider, web(), settings("breadth-first", path), seeds=TOP)
+        assert first_found(await self.finishes("link-aware", path, web())) < first_found(plain) - 0.1
+
+    @pytest.mark.parametrize("name", ["best-first", "link-aware"])
+    async def test_equal_examples_are_one(self, name, tmp_path):
+        one, many = tmp_path / "one.jsonl", tmp_path / "many.jsonl"
+        one.write_text('{"text": "hidden markov chain model"}')
+        many.write_text('{"text": "hidden markov chain model"}\n' * 30)
+        assert (await self.finishes(name, one, web())).urls == (await self.finishes(name, many, web())).urls
+
+    @pytest.mark.parametrize(
+        ("about", "says"),
+        [
+            ("скрытая модель", "None of the first 60 pages is on topic: examples should be in their language"),
+            (
+                "welcome news contact imprint search home sitemap",
+                "60 of the first 60 pages are on topic: if they should",
+            ),
+            ("hidden markov chain model", None),
+        ],
+    )
+    async def test_a_topic_that_no_page_or_every_page_is_on_is_told(self, about, says, tmp_path, caplog, monkeypatch):
+        """Examples in another language; front pages, which share the frame that every page of the site has."""
+        monkeypatch.setattr(extension, "DOUBTED_AT", 60)
+        path = tmp_path / "topic.jsonl"
+        path.write_text("\n".join(json.dumps({"text": f"{about} {n}"}) for n in range(6)))
+        frame = "<p>" + "welcome news contact imprint search home sitemap " * 2
+        pages = {url: html.replace("<p>", frame, 1) for url, html in web().items()}
+        with caplog.at_level(logging.WARNING):
+            await self.finishes("best-first", path, pages)
+        told = [line for line in caplog.messages if "on topic" in line]
+        assert len(told) == (says is not None)
+        assert all(line.startswith(says) for line in told)
 
     @pytest.mark.parametrize("name", FOCUSED)
     @pytest.mark.parametrize("share", ["all", "none"])

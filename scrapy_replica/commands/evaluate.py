@@ -113,7 +113,11 @@ def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--topic", required=True, help="label of the pages to find")
     parser.add_argument("--strategies", nargs="+", metavar="NAME", help="names of REPLICA_STRATEGY, and omniscient")
-    parser.add_argument("--draws", type=int, default=3, metavar="N", help="draws of the examples (3)")
+    parser.add_argument("--draws", type=int, default=5, metavar="N", help="draws of the examples (5)")
+    parser.add_argument("--examples", type=int, default=50, metavar="N", help="examples of the topic (50)")
+    parser.add_argument(
+        "--unlabelled", type=int, default=3_000, metavar="N", help="unlabelled pages (3000); 0: a topic alone"
+    )
     parser.add_argument("--cap-host", type=int, metavar="N", help="most pages of one host")
     parser.add_argument("--cap-domain", type=int, metavar="N", help="most pages of one registered domain")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves into FILE (.png, .svg, .pdf)")
@@ -125,11 +129,13 @@ def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     from scrapy_replica.evaluation import visits  # noqa: PLC0415 - extra eval
     from scrapy_replica.rehearsal.visit import Limits  # noqa: PLC0415
 
-    if opts.draws < 1:
-        raise ValueError(f"--draws is {opts.draws}: it must be at least 1")
+    for option, least in (("draws", 1), ("examples", 1), ("unlabelled", 0)):
+        if getattr(opts, option) < least:
+            raise ValueError(f"--{option} is {getattr(opts, option)}: it must be at least {least}")
     names = opts.strategies or visits.STRATEGIES
     limits = Limits(per_host=opts.cap_host, per_domain=opts.cap_domain)
-    result = visits.evaluate(existing(opts.file), opts.topic, names, opts.draws, limits=limits)
+    numbers = opts.draws, opts.examples, opts.unlabelled
+    result = visits.evaluate(existing(opts.file), opts.topic, names, *numbers, limits=limits)
     if opts.plot:
         visits.plot(result, Path(opts.plot))
     return result["figures"] if opts.json else visits.table(result)

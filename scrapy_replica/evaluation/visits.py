@@ -12,13 +12,22 @@ from typing import Any
 import numpy as np
 
 from scrapy_replica.focus.background import Background
-from scrapy_replica.focus.links import LinkWords
+from scrapy_replica.focus.links import LinkWords, finite
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategies import make
+from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.rehearsal.collection import Collection, read_parquet
-from scrapy_replica.rehearsal.visit import NO_LIMITS, Figures, Limits, figures, omniscient_order, visit
+from scrapy_replica.rehearsal.visit import (
+    NO_LIMITS,
+    Figures,
+    Limits,
+    figures,
+    learning_visit,
+    omniscient_order,
+    visit,
+)
 
 STRATEGIES = (
     "breadth-first",
@@ -30,11 +39,11 @@ STRATEGIES = (
     "link-aware",
     "omniscient",
 )
-DRAWS = 3
+DRAWS = 5
 LABELLED = 50
 """Examples of the topic; at most half of all its pages."""
 BACKGROUND = 3_000
-"""Unlabelled pages; at most half of the collection."""
+"""Unlabelled pages; at most half of the collection. 0: the shipped term statistics and the pages of the visit."""
 SHARES = (5, 10, 25, 50)
 PLOTTED_POINTS = 200
 BOUNDS: Mapping[str, Mapping[str, Any]] = {
@@ -47,11 +56,12 @@ BOUNDS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Draw:
-    """Training pages of one draw, and what the model learnt from them says of every page."""
+    """Examples and unlabelled pages of one draw, and what the model that learnt from them says of every page."""
 
     labelled: BoolArray
-    relevance: FloatArray
-    link_words: LinkWords
+    topic: TopicAlone
+    relevance: FloatArray | None
+    """Of every page; ``None`` where nothing unlabelled was given: then it is learnt as the visit goes on."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +72,34 @@ class Outcome:
     cpu_seconds: float
 
 
+class TopicAlone:
+    """A topic given by examples, learnt against *background* and the pages of the visit; see ``Learner``."""
+
+    def __init__(self, collection: Collection, examples: Sequence[int], background: Background) -> None:
+        self._collection, self._background = collection, background
+        self._positives = [collection.terms(page) for page in examples]
+        self.strategy, self.seed = "", 0
+        self.learn(())
+
+    def learn(self, pages: Sequence[int]) -> None:
+        """Make the model again with these *pages* as unlabelled ones."""
+        self._model = Relevance()
+        self._model.fit(self._positives, self._background.with_documents(map(self._collection.terms, pages)))
+        self.words = LinkWords(self._model.relevance, count_terms)
+
+    def new_strategy(self) -> Strategy:
+        """Return a new strategy of the name and seed that were set."""
+        return make(self.strategy, self.seed, self.words)
+
+    def relevance(self, page: int) -> float:
+        """Return what the model says by now of a page, 0..1."""
+        return finite(self._model.relevance(self._collection.terms(page)))
+
+
 def draw(collection: Collection, relevant: BoolArray, seed: int, labelled: int, background: int) -> Draw:
     """Draw the examples among the relevant pages and the background among all others, labels unseen.
 
+    With a *background* of 0 there are the shipped term statistics alone, as for a user who gives examples and no more.
     Raises ``ValueError`` if the topic has fewer than two pages: one is an example, one must be left to be found.
     """
     chance = np.random.default_rng(seed)
@@ -74,24 +109,26 @@ def draw(collection: Collection, relevant: BoolArray, seed: int, labelled: int, 
     examples = chance.choice(positive, min(labelled, len(positive) // 2), replace=False)
     rest = np.setdiff1d(np.arange(len(collection)), examples)
     sample = chance.choice(rest, min(background, len(rest) // 2), replace=False)
-    model = Relevance()
-    model.fit(
-        [collection.terms(page) for page in examples.tolist()],
-        Background.from_documents(collection.terms(page) for page in sample.tolist()),
-    )
     mask = np.zeros(len(collection), dtype=bool)
     mask[examples] = True
-    relevance = np.array([model.relevance(collection.terms(page)) for page in range(len(collection))])
-    return Draw(mask, relevance, LinkWords(model.relevance, count_terms))
+    if not background:
+        return Draw(mask, TopicAlone(collection, examples.tolist(), Background.shipped()), None)
+    topic = TopicAlone(collection, examples.tolist(), Background.from_documents(map(collection.terms, sample.tolist())))
+    return Draw(mask, topic, np.array([topic.relevance(page) for page in range(len(collection))]))
 
 
 def run(collection: Collection, relevant: BoolArray, drawn: Draw, name: str, seed: int, limits: Limits) -> Outcome:
     """Run one strategy; the labelled pages are visited like all others but count neither way."""
     start = time.process_time()
+    topic = drawn.topic
+    topic.strategy, topic.seed = name, seed
     if name == "omniscient":
         order = omniscient_order(collection, relevant & ~drawn.labelled, limits)
+    elif drawn.relevance is not None:
+        order = visit(collection, topic.new_strategy(), drawn.relevance, limits)
     else:
-        order = visit(collection, make(name, seed, drawn.link_words), drawn.relevance, limits)
+        topic.learn(())
+        order = learning_visit(collection, topic, limits)
     return Outcome(figures(order, relevant, drawn.labelled), time.process_time() - start)
 
 
@@ -107,7 +144,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """Visit the collection in *file* with every strategy, *draws* times, and return figures, inputs and curves.
 
-    ``figures``: ``<strategy>.pref`` (mean over draws), ``.pref_min``, ``.pref_max``, ``.pref_sd``, ``.found_at_5`` ...
+    ``figures``: ``<strategy>.pref`` (mean over draws), ``.pref_min``, ``.pref_max``, ``.pref_sd`` (of one draw),
+    ``.found_at_5`` ...
     ``_50`` (share of the relevant pages after that percentage of the visit), ``.f1_area``, ``.harvest`` (of the first
     tenth), ``.seconds`` (processor time of a visit), and for each pair ``<a>.over.<b>.pref`` with ``.p``, the exact
     sign-flip test over the paired draws. ``curves``: strategy -> one row a draw, for :func:`plot`.
@@ -173,7 +211,7 @@ def _early_harvest(measured: Figures) -> float:
 def sign_flip_p(differences: FloatArray) -> float:
     """Return the two-sided p of the mean of paired differences under all 2^n changes of sign (n <= 16 exactly).
 
-    Beyond 16 draws the first 16 are used. Three draws cannot give less than .25.
+    Beyond 16 draws the first 16 are used. Five draws cannot give less than .06.
     """
     differences = differences[:16]
     if not len(differences):
@@ -202,8 +240,8 @@ def table(result: Mapping[str, Any]) -> str:
         f"{caps}, {inputs['labelled']} examples, {inputs['background']} unlabelled, {inputs['draws']} draws"
     )
     shares = " ".join(f"{share:>4} %" for share in SHARES)
-    lines = [head, f"{'strategy':<20} {'Pref':>6} {'min':>6} {'max':>6} {shares} {'F1':>6} {'s':>5}"]
-    columns = ("pref", "pref_min", "pref_max", *(f"found_at_{share}" for share in SHARES), "f1_area")
+    lines = [head, f"{'strategy':<20} {'Pref':>6} {'sd':>6} {'min':>6} {'max':>6} {shares} {'F1':>6} {'s':>5}"]
+    columns = ("pref", "pref_sd", "pref_min", "pref_max", *(f"found_at_{share}" for share in SHARES), "f1_area")
     for name in names:
         row = " ".join(f"{values[f'{name}.{column}']:6.3f}" for column in columns)
         lines.append(f"{name:<20} {row} {values[f'{name}.seconds']:5.1f}")

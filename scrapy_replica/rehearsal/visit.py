@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from publicsuffixlist import PublicSuffixList
 
 from scrapy_replica.address import name_of
+from scrapy_replica.focus.early_order import EarlyOrder
+from scrapy_replica.focus.links import LinkWords
+from scrapy_replica.focus.relearning import BestScores, next_stage, unlabelled
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.records import Link, Page
@@ -73,13 +77,14 @@ class Frontier:
         del self.scores[page]
         return page
 
-    def best(self, scores_now: Callable[[list[int]], FloatArray | None]) -> int:
+    def best(self, scores_now: Callable[[list[int]], FloatArray | None] | None = None) -> int:
         """Take the best page; *scores_now* is asked for the present scores of the few best, ``None`` if they stand."""
         while True:
-            pages = self._top(1 if self._is_steady else LOOKED_AT)
-            now = None if self._is_steady else scores_now(pages)
+            is_steady = self._is_steady or scores_now is None
+            pages = self._top(1 if is_steady else LOOKED_AT)
+            now = None if is_steady or scores_now is None else scores_now(pages)
             if now is None:
-                self._is_steady = True
+                self._is_steady = scores_now is not None
                 for page in pages[1:]:
                     self.move(page, self.scores[page])
                 del self.scores[pages[0]]
@@ -114,32 +119,122 @@ def visit(
     page's relevance when it is visited, never before, and never a label. Deterministic: chance is the strategy's own.
     """
     relevance = np.nan_to_num(relevance)
-    numbers = {url: number for number, url in enumerate(collection.urls)}
-    frontier, done = Frontier(), np.zeros(len(collection), dtype=bool)
-    budget = _Budget(collection, limits)
-    for seed in collection.seeds.tolist():
-        frontier.put(seed, 0.0)
-    order: list[int] = []
+    under_way = _Visit(collection, strategy, lambda page: float(relevance[page]), limits)
+    while under_way.goes_on:
+        number = under_way.oldest() if len(under_way.order) < warm_up else under_way.best()
+        if number is not None:
+            under_way.enter(number, under_way.show(number))
+    return np.array(under_way.order, dtype=np.int64)
 
-    def scores_now(pages: list[int]) -> FloatArray | None:
-        return strategy.scores_now([collection.urls[page] for page in pages])
 
-    while frontier and (limits.pages is None or len(order) < limits.pages):
-        number = frontier.oldest() if len(order) < warm_up else frontier.best(scores_now)
-        if not budget.admits(number):
-            continue
-        order.append(number)
-        done[number] = True
-        page = collection.page(number)
-        strategy.visited(page, float(relevance[number]))
-        for target, score in zip(collection.links(number), strategy.scores(page, page.links).tolist(), strict=True):
-            if not done[target]:
-                frontier.put(target, score)
-        for url, score in strategy.rescored().items():
-            target = numbers[url]
-            if target in frontier.scores:
-                frontier.move(target, score)
-    return np.array(order, dtype=np.int64)
+class Learner(Protocol):
+    """A topic that is learnt while the visit goes on."""
+
+    words: LinkWords
+    """What the model says by now of links."""
+
+    def relevance(self, page: int) -> float:
+        """Return what the model says by now of a page, 0..1."""
+
+    def new_strategy(self) -> Strategy:
+        """Return a strategy that was shown nothing yet, and goes by what the model says by now."""
+
+    def learn(self, pages: Sequence[int]) -> None:
+        """Make the model again with these *pages* as unlabelled ones."""
+
+
+def learning_visit(
+    collection: Collection, learner: Learner, limits: Limits = NO_LIMITS, warm_up: int = WARM_UP_PAGES
+) -> IntArray:
+    """Visit *collection* as a crawl does that has a topic alone; return the page numbers in the order of the visit.
+
+    The order of the warm-up, and when, from which pages and how the topic is learnt again, are those of the live crawl.
+    """
+    under_way = _Visit(collection, learner.new_strategy(), learner.relevance, limits)
+    early, stage = EarlyOrder(lambda: learner.words), next_stage(0, warm_up)
+    while under_way.goes_on:
+        pages = len(under_way.order)
+        if pages == stage:
+            learner.learn([under_way.order[place] for place in unlabelled(under_way.urls)])
+            under_way.begin_anew(learner.new_strategy())
+            stage = next_stage(pages, warm_up)
+        number = under_way.best(is_steady=pages < warm_up)
+        if number is not None:
+            scores = under_way.show(number)
+            under_way.enter(number, early.scores(collection.page(number).links) if pages < warm_up else scores)
+    return np.array(under_way.order, dtype=np.int64)
+
+
+class _Visit:
+    """A visit under way: the pages so far, and those that wait."""
+
+    def __init__(
+        self, collection: Collection, strategy: Strategy, relevance: Callable[[int], float], limits: Limits
+    ) -> None:
+        self.order: list[int] = []
+        self._collection, self._limits = collection, limits
+        self._strategy, self._relevance = strategy, relevance
+        self._numbers = {url: number for number, url in enumerate(collection.urls)}
+        self._frontier, self._done = Frontier(), np.zeros(len(collection), dtype=bool)
+        self._budget = _Budget(collection, limits)
+        self._moved: dict[str, float] = {}
+        for seed in collection.seeds.tolist():
+            self._frontier.put(seed, 0.0)
+
+    @property
+    def goes_on(self) -> bool:
+        return len(self._frontier) > 0 and (self._limits.pages is None or len(self.order) < self._limits.pages)
+
+    @property
+    def urls(self) -> list[str]:
+        return [self._collection.urls[number] for number in self.order]
+
+    def oldest(self) -> int | None:
+        """Take the page found first; ``None`` where the budget has no room for it."""
+        return self._admitted(self._frontier.oldest())
+
+    def best(self, *, is_steady: bool = False) -> int | None:
+        """Take the best page, by the scores that they wait with where *is_steady*; ``None`` as :meth:`oldest`."""
+        return self._admitted(self._frontier.best(None if is_steady else self._scores_now))
+
+    def _admitted(self, number: int) -> int | None:
+        if not self._budget.admits(number):
+            return None
+        self.order.append(number)
+        self._done[number] = True
+        return number
+
+    def _scores_now(self, pages: list[int]) -> FloatArray | None:
+        return self._strategy.scores_now([self._collection.urls[page] for page in pages])
+
+    def show(self, number: int) -> list[float]:
+        """Show the strategy a page and return the scores of its links."""
+        page = self._collection.page(number)
+        self._strategy.visited(page, self._relevance(number))
+        scores: list[float] = self._strategy.scores(page, page.links).tolist()
+        self._moved = self._strategy.rescored()
+        return scores
+
+    def enter(self, number: int, scores: Sequence[float]) -> None:
+        """Let the links of the page shown last wait with these *scores*, and move what it moved."""
+        for target, score in zip(self._collection.links(number), scores, strict=True):
+            if not self._done[target]:
+                self._frontier.put(target, score)
+        self._move(self._moved)
+
+    def _move(self, scores: Mapping[str, float]) -> None:
+        for url, score in scores.items():
+            target = self._numbers[url]
+            if target in self._frontier.scores:
+                self._frontier.move(target, score)
+
+    def begin_anew(self, strategy: Strategy) -> None:
+        """Go on under a fresh *strategy*, which is shown all pages so far with the relevance that they have by now."""
+        self._strategy = strategy
+        best = BestScores()
+        for number in self.order:
+            best.add(self._collection.page(number).links, self.show(number), self._moved)
+        self._move(best.scores)
 
 
 class _Budget:

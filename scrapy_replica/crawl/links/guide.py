@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.links.early_order import EarlyOrder
+from scrapy_replica.crawl.links.recipe import MODEL, RECIPE, Recipe, show
 from scrapy_replica.crawl.links.relevance import Relevance
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
-from scrapy_replica.focus.links import LinkWords
+from scrapy_replica.focus.early_order import EarlyOrder
+from scrapy_replica.focus.model_file import load
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page
 
 logger = logging.getLogger(__name__)
@@ -42,7 +40,13 @@ class Guide:
     def __init__(self, config: Config, db: CrawlDB) -> None:
         self._config, self._visits = config, db.visits
         self.relevance = Relevance(db)
+        self._model = self._begun_with(db)
+        self._recipe = Recipe.of(config, self._name())
+        self._recipe.check(Recipe.kept(db))
         self._strategy = self._new_strategy()
+        db.set_meta(RECIPE, self._recipe.dump())
+        if self._model is not None:
+            db.set_meta(MODEL, self._model)
         self._last: Page | None = None
         self._early: list[Visit] = []
         self._early_order = EarlyOrder(lambda: self._words)
@@ -50,25 +54,44 @@ class Guide:
         self._moved: dict[str, float] = {}
         self.shown = 0
         """Pages that the strategy was shown; while it stands still, so do the present scores."""
-        self.is_warming_up = self._strategy.warms_up and db.pages.count(config.warmup_pages) < config.warmup_pages
+        is_early = db.pages.count(config.warmup_pages) < config.warmup_pages
+        self.is_warming_up = is_early and self._strategy.warms_up and self._model is None
         self._resume()
 
-    def _new_strategy(self) -> Strategy:
+    def _begun_with(self, db: CrawlDB) -> bytes | None:
+        """Return the file of the model that the job began with, which it keeps."""
+        file, config = db.meta(MODEL), self._config
+        if config.model is None or file is not None:
+            return file
+        if config.topic is not None:
+            raise ConfigError("REPLICA_MODEL holds a topic, and REPLICA_TOPIC is set as well: give one of them")
+        if db.meta(RECIPE) is not None:
+            raise ConfigError("REPLICA_MODEL: the crawl began without a model; give another JOBDIR")
+        try:
+            file = config.model.read_bytes()
+            self.relevance.take(load(file).relevance)
+        except (ValueError, OSError) as error:
+            told = error.strerror if isinstance(error, OSError) else error
+            raise ConfigError(f"REPLICA_MODEL: {config.model}: {told}") from None
+        return file
+
+    def _name(self) -> str:
         config = self._config
+        has_topic = config.topic is not None or self._model is not None
         name = config.strategy
         if name == "auto":
-            with_topic = WITH_BACKGROUND if config.background else WITH_TOPIC
-            name = with_topic if config.topic else WITHOUT_TOPIC
+            learns = config.background is not None or self._model is not None
+            name = (WITH_BACKGROUND if learns else WITH_TOPIC) if has_topic else WITHOUT_TOPIC
         known = strategies.STRATEGIES.get(name)
-        if known is not None and known.needs_topic and config.topic is None:
+        if known is not None and known.needs_topic and not has_topic:
             raise ConfigError(
                 f"REPLICA_STRATEGY is {name}, which needs a topic: set REPLICA_TOPIC (--topic), or choose breadth-first"
             )
-        self._words = LinkWords(self.relevance.of_terms, partial(count_terms, language=config.language))
-        try:
-            return strategies.make(name, config.seed, self._words)
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
+        return name
+
+    def _new_strategy(self) -> Strategy:
+        strategy, self._words = self._recipe.make(self.relevance.of_terms, self._model)
+        return strategy
 
     def _resume(self) -> None:
         if (pieces := self._visits.checkpoint(self._strategy.name)) is not None:
@@ -84,12 +107,13 @@ class Guide:
 
     def _show(self, visit: Visit) -> list[float]:
         self.shown += 1
-        if visit.relevance is not None or self._last is None:
-            self._last = Page(visit.url, host_of(visit.url), terms=visit.terms)
-            self._strategy.visited(self._last, visit.relevance or 0.0)
-        scores: list[float] = np.nan_to_num(self._strategy.scores(self._last, visit.links)).tolist()
+        self._last, scores = show(self._strategy, visit, self._last)
         self._moved = self._strategy.rescored()
         return scores
+
+    def distances_told(self) -> Mapping[str, int]:
+        """Return how good the estimated distances were, as the strategy says."""
+        return self._strategy.distances_told()
 
     def _warm_up(self, visit: Visit) -> None:
         """Show a page of the warm-up and keep it, and the best score of each link so far."""
