@@ -44,8 +44,9 @@ class Guide:
         self._recipe = Recipe.of(config, self._name())
         self._recipe.check(Recipe.kept(db))
         self._strategy = self._new_strategy()
-        db.set_meta(RECIPE, self._recipe.dump())
-        if self._model is not None:
+        if db.meta(RECIPE) != (recipe := self._recipe.dump()):
+            db.set_meta(RECIPE, recipe)
+        if self._model is not None and db.meta(MODEL) is None:
             db.set_meta(MODEL, self._model)
         self._last: Page | None = None
         self._early: list[Visit] = []
@@ -61,10 +62,12 @@ class Guide:
     def _begun_with(self, db: CrawlDB) -> bytes | None:
         """Return the file of the model that the job began with, which it keeps."""
         file, config = db.meta(MODEL), self._config
+        if config.topic is not None and (config.model is not None or file is not None):
+            raise ConfigError(
+                "REPLICA_TOPIC is set, and the model of the crawl holds a topic as well: give one of them"
+            )
         if config.model is None or file is not None:
             return file
-        if config.topic is not None:
-            raise ConfigError("REPLICA_MODEL holds a topic, and REPLICA_TOPIC is set as well: give one of them")
         if db.meta(RECIPE) is not None:
             raise ConfigError("REPLICA_MODEL: the crawl began without a model; give another JOBDIR")
         try:
