@@ -96,17 +96,9 @@ class TestEveryName:
         focused = await crawl(TopicSpider, web(), settings(name, topic), seeds=TOP)
         assert first_found(focused) < first_found(plain) - 0.1
 
-    async def test_auto_is_best_first_with_anchors_with_a_topic_alone(self, topic):
+    async def test_auto_is_link_aware_with_a_topic(self, topic):
         auto = await crawl(TopicSpider, web(), settings("auto", topic), seeds=TOP)
-        assert auto.urls == (await crawl(TopicSpider, web(), settings("best-first-anchors", topic), seeds=TOP)).urls
-
-    async def test_auto_is_link_aware_with_unlabelled_pages_too(self, topic, tmp_path):
-        (tmp_path / "b").mkdir()
-        (tmp_path / "b" / "1.txt").write_text(text("unlabelled"))
-        more = {"REPLICA_BACKGROUND": str(tmp_path / "b")}
-        auto = await crawl(TopicSpider, web(), settings("auto", topic) | more, seeds=TOP)
-        named = await crawl(TopicSpider, web(), settings("link-aware", topic) | more, seeds=TOP)
-        assert auto.urls == named.urls
+        assert auto.urls == (await crawl(TopicSpider, web(), settings("link-aware", topic), seeds=TOP)).urls
 
     @pytest.mark.parametrize("name", NEEDS_TOPIC)
     async def test_one_that_needs_a_topic_says_so(self, name):
@@ -156,14 +148,14 @@ def pages_of(shown):
 class TestWarmUp:
     async def test_a_fresh_strategy_is_shown_each_page_once(self, recorded, topic):
         result = await crawl(TopicSpider, web(), settings("recorded", topic), seeds=TOP)
-        early, late = recorded
-        assert pages_of(early) == result.urls[: len(pages_of(early))]
-        assert 10 <= len(pages_of(early)) <= 12
-        assert pages_of(late) == result.urls
+        for shown, stage in zip(recorded[:-1], (10, 40), strict=True):
+            assert stage <= len(pages_of(shown)) <= stage + 2
+            assert pages_of(shown) == result.urls[: len(pages_of(shown))]
+        assert pages_of(recorded[-1]) == result.urls
 
     async def test_the_pages_have_the_relevance_of_the_new_model(self, recorded, topic):
         await crawl(TopicSpider, web(), settings("recorded", topic), seeds=TOP)
-        early, late = recorded
+        early, *_, late = recorded
         old = [row[1] for row in early if isinstance(row, tuple)]
         new = [row[1] for row in late if isinstance(row, tuple)][: len(old)]
         assert old != new
@@ -198,7 +190,7 @@ class TestScoresOfTheWarmUp:
             relevance = fitted().relevance(shown.terms) if is_learnt_anew else relevance
             for link in shown.links:
                 best[link.url] = max(relevance, best.get(link.url, 0.0))
-        scores = guide.end_warmup()
+        scores = guide.learn_anew()
         assert {url: score for url, score in scores.items() if score} == {
             url: score for url, score in best.items() if score
         }
@@ -279,6 +271,34 @@ class TestResumed:
         assert again.scores_now(urls) == undisturbed.scores_now(urls)
         db.close()
 
+    @pytest.mark.parametrize("name", ["best-first", "link-aware"])
+    def test_killed_while_the_topic_is_learnt_again(self, name, often, tmp_path):
+        """Before, between and after the stages 5, 20 and 80 (with pages and failed fetches), what is left goes on."""
+        config = Config(strategy=name, topic=tmp_path, warmup_pages=5)
+        whole_db, db = SqliteCrawlDB(None), SqliteCrawlDB(job(tmp_path, "a"))
+        whole, guide = Guide(config, whole_db), Guide(config, db)
+        for each in (whole, guide):
+            each.relevance.learn(learnt_from)
+        for number in range(130):
+            told = []
+            for each in (whole, guide):
+                moved = each.learn_anew() if each.is_due(number) else {}
+                shown = random_page(number)
+                told.append((moved, each.scores(shown, each.relevance.of(shown), shown.links)))
+                if number % 4 == 0:
+                    each.wasted(f"http://h1.example/{number}")
+            assert told[0] == told[1]
+            if number in {3, 5, 12, 20, 50, 80, 100}:
+                db.commit()
+                left_behind(tmp_path)
+                db.close()
+                (tmp_path / "b" / FILE_NAME).replace(tmp_path / "a" / FILE_NAME)
+                db = SqliteCrawlDB(job(tmp_path, "a"))
+                guide = Guide(config, db)
+                assert guide.is_learning
+                guide.relevance.learn(learnt_from)
+        db.close()
+
     @pytest.mark.parametrize("name", sorted(n for n, strategy in strategies.STRATEGIES.items() if strategy.remembers))
     def test_a_checkpoint_and_the_visits_since_give_the_same_scores(self, name, often, tmp_path):
         """Killed before the first checkpoint, while one is written, and while what it made needless is deleted."""
@@ -335,6 +355,12 @@ class TestResumed:
         assert recorded[0] == recorded[1]
         assert len(pages_of(recorded[0])) == 3
         db.close()
+
+
+def learnt_from(unlabelled):
+    model = Relevance()
+    model.fit([{"markov": 2, "chain": 1}], Background.from_documents([{"word1": 1}, {"word2": 2}, *unlabelled]))
+    return model
 
 
 def fitted():

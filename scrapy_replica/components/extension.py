@@ -146,8 +146,8 @@ class ReplicaExtension:
             examples = self._examples.topic.urls if self._examples is not None else ()
             self.borders.open([*getattr(self._crawler.spider, "start_urls", ()), *examples])
         relevance = self.crawl.guide.relevance
-        # A crawl that was stopped in its warm-up needs the examples at the end of it.
-        if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_warming_up):
+        # A crawl that was stopped before the topic was learnt for the last time needs the examples for that.
+        if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_learning):
             return
         await self._examples.fetch(self._crawler)
         try:

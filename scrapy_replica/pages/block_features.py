@@ -12,7 +12,7 @@ from scrapy_replica.pages.blocks import N_BITS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_replica.numeric import Float32Array, FloatArray
+    from scrapy_replica.numeric import Float32Array, FloatArray, IntArray
     from scrapy_replica.pages.blocks import Blocks
 
 
@@ -50,12 +50,12 @@ class Columns:
         self.node_tags = np.array(blocks.tag_ends, np.float32) - np.array(blocks.tag_starts, np.float32) + 1
         self.signatures = np.array(blocks.signatures, np.intp)
         self.good = np.where((self.words >= GOOD_WORDS) & (self.link_words * 3 < self.words), self.words, 0)
-        self.counts = sums_before(np.stack([self.words, self.link_words, self.good]))
+        self.counts = sums_before(np.array([self.words, self.link_words, self.good]))
         self.node_words, self.node_links, self.node_good = self.below(self.counts)
         around = [self.run_nodes]
         for _ in range(_LEVELS - 1):
             around.append(self.parents[around[-1]])
-        self.around = np.stack(around)
+        self.around = np.array(around)
         """The node of each run and those above it, shape (4, n)."""
         kinds = self.signatures[self.around[:N_KINDS]]
         self.kinds = (kinds + np.arange(N_KINDS)[:, None] * (int(self.signatures.max()) + 1)).ravel()
@@ -68,7 +68,7 @@ class Columns:
 
     def by_kind(self, values: Float32Array) -> FloatArray:
         """Sum the *values* of runs, shape (n,), over the nodes of each of the :attr:`kinds`."""
-        return np.bincount(self.kinds, weights=np.tile(values, N_KINDS)).astype(np.float64)
+        return np.bincount(self.kinds, weights=np.concatenate([values] * N_KINDS)).astype(np.float64)
 
 
 def sums_before(values: Float32Array) -> FloatArray:
@@ -211,26 +211,36 @@ def _core(columns: Columns, rows: Float32Array) -> None:
     sums = np.bincount(columns.parents[1:], weights=densities[1:], minlength=len(densities))
     # The holders of more than half are one path, the last is the deepest.
     half, most = (int(np.flatnonzero(source >= share * source[0])[-1]) for share in (0.5, 0.8))
-    for first, node in zip((0, 4, 8), (half, most, int(sums.argmax())), strict=True):
-        _meeting(columns, node, rows[first : first + 4])
+    _meeting(columns, [half, most, int(sums.argmax())], rows)
 
 
-def _meeting(columns: Columns, node: int, rows: Float32Array) -> None:
-    """The levels from *node* up to where each run's path meets its own, and the share of the page's text there."""
-    parents = columns.parents
-    path = [node]
-    while path[-1] and len(path) < _MAX_PATH:
-        path.append(int(parents[path[-1]]))
+def _meeting(columns: Columns, nodes: list[int], rows: Float32Array) -> None:
+    """For each of *nodes* four rows: the levels from it up to where each run's path meets its own, the share of the
+    page's text there, the levels from there down to the run, and how many runs lie between.
+    """
     place = np.arange(len(columns.words))
-    # Up the path starts fall and ends rise: those of the path that do not hold a run are its first ones.
-    starts, ends = columns.starts[path], columns.ends[path]
-    steps = np.maximum(len(path) - starts[::-1].searchsorted(place, "right"), ends.searchsorted(place, "right"))
-    shares = np.zeros(len(path) + 1, np.float32)
-    shares[:-1] = columns.node_words[path] / max(columns.node_words[0], 1)
-    rows[0] = steps
-    rows[1] = shares[steps]
-    rows[2] = columns.depths[columns.run_nodes] - columns.depths[node] + rows[0]
-    rows[3] = np.minimum(place - starts[0], 0) + np.maximum(place - ends[0] + 1, 0)
+    paths = _paths(columns.parents, nodes)
+    starts, ends = columns.starts[paths][..., None], columns.ends[paths][..., None]
+    # Up a path starts fall and ends rise: the nodes of it that do not hold a run are its first ones.
+    steps = ((starts > place) | (ends <= place)).sum(axis=1)
+    shares = np.zeros((len(nodes), paths.shape[1] + 1), np.float32)
+    shares[:, :-1] = columns.node_words[paths] / max(columns.node_words[0], 1)
+    views = by_level(rows, len(nodes))
+    views[0] = steps
+    views[1] = shares[np.arange(len(nodes))[:, None], steps]
+    views[2] = columns.depths[columns.run_nodes] - columns.depths[nodes][:, None] + steps
+    views[3] = np.minimum(place - starts[:, 0], 0) + np.maximum(place - ends[:, 0] + 1, 0)
+
+
+def _paths(parents: IntArray, nodes: list[int]) -> IntArray:
+    """The nodes from each of *nodes* up to the root, the root repeated behind the end of shorter paths."""
+    paths = []
+    for node in nodes:
+        paths.append([node])
+        while paths[-1][-1] and len(paths[-1]) < _MAX_PATH:
+            paths[-1].append(int(parents[paths[-1][-1]]))
+    longest = max(map(len, paths))
+    return np.array([path + [0] * (longest - len(path)) for path in paths], np.intp)
 
 
 _MAX_PATH = 64
@@ -240,10 +250,11 @@ def _repetition(columns: Columns, rows: Float32Array) -> None:
     nodes = columns.around[:N_KINDS]
     # Siblings of equal tag and class: one key per (parent, signature).
     keys = columns.parents * (int(columns.signatures.max()) + 1) + columns.signatures
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    ordered = np.sort(keys)
+    siblings = ordered.searchsorted(keys, "right") - ordered.searchsorted(keys)
     views = by_level(rows, N_KINDS)
     views[0] = np.bincount(columns.signatures)[columns.signatures[nodes]]
-    views[1] = counts[inverse[nodes]]
+    views[1] = siblings[nodes]
     flat = columns.kinds
     runs = np.bincount(flat)
     safe = np.maximum(columns.kind_words, 1)

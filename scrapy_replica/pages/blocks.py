@@ -142,7 +142,7 @@ class _Reader:
     """What is open at one place of the walk; every border of a block ends the run that is being gathered."""
 
     __slots__ = (
-        "breaks", "inline_tags", "is_open", "link_words", "links", "names", "node_rows", "nodes", "open_links",
+        "breaks", "has_words", "inline_tags", "is_open", "link_words", "links", "names", "node_rows", "nodes", "open_links",
         "pieces", "run_rows",
     )  # fmt: skip
 
@@ -150,6 +150,7 @@ class _Reader:
         self.pieces: list[str] = []
         self.is_open = False
         """Whether the run that is being gathered has begun; white space alone begins none."""
+        self.has_words = False
         self.link_words = self.links = self.inline_tags = 0
         self.open_links = self.breaks = 0
         self.run_rows: list[int] = []
@@ -209,6 +210,8 @@ class _Reader:
     def add(self, text: str) -> None:
         self.is_open = True
         self.pieces.append(text)
+        if not self.has_words:
+            self.has_words = not text.isspace()
         if self.breaks or self.open_links:
             words = len(text.split())
             if words:
@@ -217,8 +220,10 @@ class _Reader:
                     self.link_words += words
 
     def end_run(self) -> None:
-        self.pieces.append(_BORDER)
-        self.run_rows += (self.nodes[-1][0], self.link_words, self.links, self.inline_tags)
+        if self.has_words:
+            self.pieces.append(_BORDER)
+            self.run_rows += (self.nodes[-1][0], self.link_words, self.links, self.inline_tags)
+        self.has_words = False
         self.link_words = self.links = self.inline_tags = self.breaks = 0
         self.is_open = False
 
@@ -296,20 +301,12 @@ def read_blocks(root: etree._Element) -> Blocks:
     """
     reader = _Reader()
     reader.walk(root)
-    gathered = _folded(reader.pieces)
-    has_text = np.array(list(map(bool, gathered)), dtype=bool)
-    texts = list(filter(None, gathered))
-    run_nodes, link_words, links, run_tags = np.array(reader.run_rows, np.intp).reshape(-1, 4).T[:, has_text]
-    parents, depths, signatures, hints, inherited, starts, tag_starts, ends, tag_ends = (
-        np.array(reader.node_rows).reshape(-1, 9).T
-    )
+    texts = _folded(reader.pieces)
     words = np.array(list(map(count_words, texts)), np.intp)
-    kept = np.zeros(len(gathered) + 1, np.intp)
-    np.cumsum(has_text, out=kept[1:])
-    blocks = Blocks(
-        texts, run_nodes, words, np.minimum(link_words, words), links, run_tags, [tag for tag, _ in reader.names],
-        parents, depths, signatures, hints, inherited, kept[starts], tag_starts, kept[ends], tag_ends,
-    )  # fmt: skip
+    run_nodes, link_words, links, run_tags = np.array(reader.run_rows, np.intp).reshape(-1, 4).T
+    tags = [tag for tag, _ in reader.names]
+    nodes = np.array(reader.node_rows, np.intp).reshape(-1, 9).T
+    blocks = Blocks(texts, run_nodes, words, np.minimum(link_words, words), links, run_tags, tags, *nodes)
     declared = (meta for meta in root.iter("meta") if "og:type" in meta.values())
     blocks.is_article = any("article" in meta.get("content", "") for meta in islice(declared, 1))
     return blocks

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SPLITS = 8
 """Splits per tree, so that the answers of all splits to one row are one byte."""
+_BITS = (128 >> np.arange(SPLITS)).astype(np.uint8)[:, None, None]
 _COLUMNS = 256
 """Columns scored at a time, so that what is compared stays in the cache."""
 
@@ -66,11 +67,8 @@ class BoostedTrees:
         features, thresholds = self.split_features.T.ravel(), self.thresholds.T.reshape(-1, 1)
         for first in range(0, rows.shape[1], _COLUMNS):
             passed = rows[:, first : first + _COLUMNS].take(features, axis=0) > thresholds
-            answers = np.zeros((len(self.thresholds), passed.shape[1]), np.uint8)
-            for split in passed.view(np.uint8).reshape(SPLITS, *answers.shape):
-                answers <<= 1
-                answers |= split
-            places = answers + np.arange(0, len(self.table), 256)[:, None]
+            bits = passed.view(np.uint8).reshape(SPLITS, len(self.thresholds), -1) * _BITS
+            places = np.bitwise_or.reduce(bits) + np.arange(0, len(self.table), 256)[:, None]
             scores[first : first + _COLUMNS] += self.table[places].sum(axis=0)
         return scores
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.visits import Visit
@@ -32,7 +32,9 @@ class VisitTable:
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
+        self._write_many = connection.write_many
         self._meta, self._set_meta = connection.meta, connection.set_meta
+        self.lasts = connection.path is not None
         self._pieces: Iterator[bytes] | None = None
         self._strategy, self._until = "", 0
         self._first = self._next = 0
@@ -59,10 +61,8 @@ class VisitTable:
         """Append a row, in the transaction of the page."""
         links = [field for link in visit.links for field in (link.url, link.text)]
         body = json.dumps([list(visit.terms), list(visit.terms.values()), links], ensure_ascii=False)
-        self._write(
-            "INSERT INTO visits (url, relevance, body) VALUES (?, ?, ?)",
-            (visit.url, visit.relevance, zlib.compress(body.encode("utf-8", "surrogatepass"), LEVEL)),
-        )
+        packed = b"" if visit.is_wasted else zlib.compress(body.encode("utf-8", "surrogatepass"), LEVEL)
+        self._write("INSERT INTO visits (url, relevance, body) VALUES (?, ?, ?)", (visit.url, visit.relevance, packed))
         self._since += 1
 
     def begin(self, strategy: str, pieces: Iterator[bytes]) -> None:
@@ -111,10 +111,19 @@ class VisitTable:
         """Yield the visits since the last checkpoint."""
         sql = "SELECT url, relevance, body FROM visits WHERE id > ? ORDER BY id"
         for url, relevance, body in self._read(sql, (self._record()[3],)):
+            if not body:
+                yield Visit(url, None, {}, (), is_wasted=True)
+                continue
             terms, counts, links = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
             pairs = zip(links[::2], links[1::2], strict=True)
             rows = [Link(target, text, place) for place, (target, text) in enumerate(pairs)]
             yield Visit(url, relevance, dict(zip(terms, counts, strict=True)), rows)
+
+    def judge(self, relevances: Sequence[float]) -> None:
+        """Give the pages their new relevance, in their order; there is no checkpoint yet."""
+        ids = self._read("SELECT id FROM visits WHERE relevance IS NOT NULL ORDER BY id").fetchall()
+        pairs = [(relevance, number) for relevance, (number,) in zip(relevances, ids, strict=True)]
+        self._write_many("UPDATE visits SET relevance = ? WHERE id = ?", pairs)
 
     def clear(self) -> None:
         """Delete all visits; there is no checkpoint yet."""
