@@ -94,10 +94,9 @@ class Judge:
         """Return the score a verdict takes in the middle of a crawl, before the hosts are known in full.
 
         On the first pages of a crawl other versions look like copies. In rehearsals over hosts of families that the
-        judge had not learnt, near misses reached .78 where less than a fifth of what both know was fetched on both, .47
-        below two fifths and .33 beyond, while half of the replicas stood at .81 or more with three pages compared and at
-        .90 with sixteen. With these margins none of them passed in seven draws of the folds, nor without that of few
-        pages, but for one.
+        judge had not learnt, near misses reached .78 where less than a fifth of what both know was fetched on both,
+        .47 below two fifths and .33 beyond, while half of the replicas stood at .81 or more with three pages compared
+        and at .90 with sixteen. With these margins none of the near misses passed in seven draws of the folds.
 
         Args:
             n_aligned: Comparable pages.
