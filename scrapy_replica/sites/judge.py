@@ -93,7 +93,10 @@ class Judge:
     def threshold_for(self, n_aligned: int, coverage: float) -> float:
         """Return the score a verdict takes in the middle of a crawl, before the hosts are known in full.
 
-        On the first pages of a crawl other versions look like copies: @@@
+        On the first pages of a crawl other versions look like copies. In rehearsals over hosts of families that the
+        judge had not learnt, near misses reached .78 where less than a fifth of what both know was fetched on both,
+        .47 below two fifths and .33 beyond, while half of the replicas stood at .81 or more with three pages compared
+        and at .90 with sixteen. With these margins none of the near misses passed in seven draws of the folds.
 
         Args:
             n_aligned: Comparable pages.
@@ -105,8 +108,8 @@ class Judge:
         """Return the judge that has also learnt the *obvious* pairs (1, -1; 0 is left out) among the *raw* ones.
 
         Their counts are added to those the judge has, so what it knew is not forgotten. What EM would say of the other
-        pairs is not learnt: PU and NU together took the F1 of pairs of other families from .98 to .95, their product
-        likewise, and decided fewer pairs.
+        pairs is not learnt: PU and NU together, as mean or product, took the F1 of pairs of other families from .98 to
+        .95, and decided fewer of them.
         """
         is_learnt = obvious != 0
         codes = self.intervals.codes(columns_of(raw[is_learnt]))
