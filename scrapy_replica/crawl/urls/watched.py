@@ -8,6 +8,7 @@ from typing import NamedTuple
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.places import Place, Places, place_of
 from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
+from scrapy_replica.urls.judge import Example, RuleJudge, traits_of
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.rulebook import RuleBook
@@ -125,6 +126,18 @@ class WatchedRule:
     @property
     def needs_proof(self) -> bool:
         return len(self.proofs) < PAIRS_PER_RULE and not self.is_ended and not all(self.level)
+
+    @property
+    def example(self) -> Example:
+        """What came of it, for the judge of rules like it."""
+        return self.rule.traits or traits_of(self.rule), self.watch.right, self.watch.wrong
+
+    def doubt(self, judge: RuleJudge) -> float:
+        """Return the share of wrong pairs that *judge* expects, 0..1."""
+        rule, watch = self.rule, self.watch
+        learnt = rule.support / (1 - rule.error) if rule.error < 1 else 0.0
+        seen = watch.right + watch.wrong + learnt
+        return judge.expected(rule.traits or traits_of(rule), watch.wrong + rule.error * learnt, seen)
 
     @property
     def is_wide(self) -> bool:
