@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from scrapy_replica.crawl.urls.in_force import HostRules
+from scrapy_replica.crawl.urls.watched import WatchedRule
+from scrapy_replica.crawldb.contract import RuleRow
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.interchange import priors
 from scrapy_replica.urls.judge import SIZES, WEIGHT, RuleJudge, Seen, cube_of, shipped, traits_of
@@ -114,3 +117,31 @@ class TestChoice:
         assert learnt(5, trusting)
         assert not learnt(5, doubting)
         assert learnt(50, doubting)
+
+
+class TestProofs:
+    """Pages of which some name a session and some an order; nothing tells of the order yet."""
+
+    WAITING = tuple(f"http://a.example/{n}?zorder=up&zref={n}" for n in range(9))
+
+    def test_no_request_is_spent_on_what_the_rules_in_force_say_already(self):
+        host = HostRules("a.example", ())
+        session = host.take(row(1, DROP, right=9), {})
+        narrower = host.take(row(2, Step("drop", "zref", "4")), {})
+        order = host.take(row(3, Step("drop", "zorder")), {})
+        host.put_in_force()
+        assert session.pairs(host.pages, self.WAITING, 9, host.is_one)
+        assert not narrower.pairs(host.pages, self.WAITING, 9, host.is_one)
+        assert order.pairs(host.pages, self.WAITING, 9, host.is_one)
+
+    def test_the_least_doubtful_rule_is_proved_first(self):
+        trusted, doubted = (WatchedRule(row(n, step)) for n, step in enumerate((DROP, TEMPLATE)))
+        judge = RuleJudge(cube_of(same_kind(DROP, [(20, 0)]) + same_kind(TEMPLATE, [(1, 9)])))
+        assert trusted.doubt(judge) < doubted.doubt(judge)
+        for n in range(20):
+            doubted.record(f"http://a.example/a/{n}", f"http://a.example/{n}", 0, is_same=True)
+        assert doubted.doubt(judge) < trusted.doubt(judge)
+
+
+def row(rule_id, step, right=0):
+    return RuleRow(rule_id, rule(step).to_dict(), "acting" if right else "candidate", False, right, 0, 0, [])

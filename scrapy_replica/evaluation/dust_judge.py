@@ -1,29 +1,25 @@
-"""The judge of candidate rules: its examples, its training and how well it orders candidates.
-
-``python -m scrapy_replica.evaluation.dust_judge MODEL TABLE ...`` trains it on tables like that of ``eval dust``.
-"""
+"""The judge of candidate rules: its examples, and how well it orders candidates of hosts that it does not know."""
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from scrapy_replica.evaluation.dust import read
 from scrapy_replica.evaluation.dust_splits import Row, family, halves
 from scrapy_replica.urls.interchange import priors
 from scrapy_replica.urls.judge import Example, RuleJudge, cube_of, traits_of
+from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.learners.candidates import candidates
 from scrapy_replica.urls.learners.contexts import MAX_DEPTH
 from scrapy_replica.urls.learners.evidence import HostEvidence, Tally, by_host
-from scrapy_replica.urls.learners.proposing import proposals
+from scrapy_replica.urls.learners.proposing import finished, proposals
 from scrapy_replica.urls.learners.selection import Proposal, Selection, preference
 from scrapy_replica.urls.rule import Rule
 
 ERRORS = (0.0, 0.02, 0.05, 0.1, 0.2)
 """Errors up to which the contexts of candidates are looked for."""
+SUPPORT = 3
 SHARES = (0.01, 0.05)
 """Shares of wrong removals at which recall is told."""
 _WORST = 0.5
@@ -57,7 +53,7 @@ def _candidates(learnt: HostEvidence, judged: HostEvidence) -> list[Candidate]:
     changes = candidates(learnt)
     known: dict[str, Proposal] = {}
     for error in ERRORS:
-        for proposal in proposals(learnt, changes, error, 3, "combined", MAX_DEPTH):
+        for proposal in proposals(learnt, changes, error, SUPPORT, "combined", MAX_DEPTH):
             known.setdefault(proposal.rule.key, proposal)
     return [Candidate(proposal, outcome(judged, proposal.rule)) for proposal in known.values()]
 
@@ -102,6 +98,18 @@ def hosts_of(rows: Iterable[Row]) -> Hosts:
         by_name[row.host].append(row)
     found = {host: halves_of(own) for host, own in by_name.items()}
     return Hosts(found, {host: examples_of(own, found[host]) for host, own in by_name.items()})
+
+
+def learnt_with(hosts: Hosts, epsilon: float, rows: Iterable[Row]) -> list[Rule]:
+    """Return what ``combined`` learns from *rows* with judges that do not know the host."""
+    by_group: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_group[group_of(row.host)].append(row)
+    rules: list[Rule] = []
+    for group, own in by_group.items():
+        urls, clusters = [row.url for row in own], [row.cluster for row in own]
+        rules += finished(combined.learn_in_steps(urls, clusters, epsilon, SUPPORT, hosts.judge_without(group)))
+    return rules
 
 
 Key = Callable[[str, Proposal], tuple[float, ...]]
@@ -165,15 +173,3 @@ class _Trial(NamedTuple):
         seen = judged.try_out(self.proposal)
         judged.accept(seen)
         return seen.right, seen.wrong
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Train the judge on tables and write it."""
-    model, *tables = arguments
-    found = [hosts_of(read(table)) for table in tables]
-    examples = [example for hosts in found for known in hosts.examples.values() for example in known]
-    RuleJudge(cube_of(examples)).save(Path(model))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

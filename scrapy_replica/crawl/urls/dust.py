@@ -364,7 +364,7 @@ class Dust:
         waiting = [form_of(url) for url in self._db.urls.waiting_urls(host_name, WAITING_LOOKED_AT)]
         for watched in unproved:
             known = len(watched.proofs)
-            found = watched.pairs(host.pages, waiting, left)
+            found = watched.pairs(host.pages, waiting, left, host.is_one)
             findings.probes += found
             left -= len(found)
             host.spent += len(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
@@ -237,15 +237,20 @@ class WatchedRule:
             self.watch.is_withdrawn = True
         self._was_acting = self.is_acting
 
-    def pairs(self, host: HostPages, waiting: Iterable[str], most: int) -> list[str]:
-        """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs."""
+    def pairs(self, host: HostPages, waiting: Iterable[str], most: int, is_one: Callable[[Pair], bool]) -> list[str]:
+        """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs.
+
+        Pairs that *is_one* calls one page, by the rules in force, are none to spend a request on before this one acts.
+        """
         fetched: list[str] = []
         if self.images > MOST_MISSING:
             fetched = [seen.form for image, seen in self._seen.items() if image not in host.clusters][:50]
         known = host.clusters.keys() | self._seen.keys()
         asked = {image for image, _ in self.proofs}
         found: list[str] = []
-        for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, PAIRS_PER_RULE - len(self.proofs)):
+        wanted = PAIRS_PER_RULE - len(self.proofs)
+        says_nothing = None if self.is_acting else is_one
+        for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, wanted, says_nothing):
             if len(found) >= most:
                 break
             is_group_enough = self.images <= MOST_MISSING and pair.image in self._seen
