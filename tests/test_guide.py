@@ -17,9 +17,11 @@ from scrapy_replica.components import extension
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links import successor
 from scrapy_replica.crawl.links.guide import Guide
+from scrapy_replica.crawl.links.recipe import made_again
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.reader import open_reader
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import state, strategies
@@ -355,6 +357,30 @@ class TestResumed:
         db.close()
         assert kept[0] == 16
         assert max(kept) < 150
+
+    @pytest.mark.parametrize("name", ["hmm-dynamic", "hmm-liu", "link-aware"])
+    def test_who_reads_the_job_has_the_same_scores(self, name, often, tmp_path):
+        """Of a crawl that runs, after a checkpoint and with fetches that brought nothing."""
+        db = SqliteCrawlDB(job(tmp_path, "a"))
+        guide = Guide(Config(strategy=name, topic=tmp_path, warmup_pages=0), db)
+        guide.relevance.learn(lambda _: fitted())
+        for number in range(120):
+            shown = random_page(number)
+            guide.scores(shown, 0.9 if number % 5 == 0 else 0.1, shown.links)
+            if number % 3 == 0:
+                guide.wasted(shown.links[0].url)
+        db.commit()
+        with open_reader(tmp_path / "a" / FILE_NAME) as reader:
+            read = made_again(reader)
+        urls = [link.url for number in range(100, 120) for link in random_page(number).links]
+        expected = guide.scores_now(urls)
+        now = read.scores_now(urls)
+        assert expected == (None if now is None else now.tolist())
+        after = random_page(1000)
+        read.visited(after, 0.7)
+        assert read.scores(after, after.links).tolist() == guide.scores(after, 0.7, after.links)[0]
+        assert read.distances_told() != {}
+        db.close()
 
     def test_a_piece_that_was_rolled_back_leaves_the_checkpoint_before(self, tmp_path):
         connection = Connection(tmp_path / "a.sqlite")
