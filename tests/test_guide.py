@@ -319,6 +319,8 @@ class TestResumed:
             for number, shown in enumerate(pages):
                 assert len(guide.learn_anew(number)) <= 3
                 guide.scores(shown, guide.relevance.of(shown), shown.links)
+                if number % 4 == 0:
+                    guide.wasted(shown.links[0].url)
                 if number in kills:
                     db.commit()
                     left_behind(job_dir)

@@ -41,7 +41,8 @@ class Successor:
                 judged.append((number, relevance))
                 visit = visit._replace(relevance=relevance)  # noqa: PLW2901 - the same visit, as it is by now
             self.last, scores = show(self.strategy, visit, self.last)
-            self.best.add(visit.links, scores, self.strategy.rescored())
+            if not visit.is_wasted:
+                self.best.add(visit.links, scores, self.strategy.rescored())
         self._visits.judge(judged)
         return len(rows) < SHOWN_AT_ONCE
 
