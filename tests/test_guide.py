@@ -14,7 +14,6 @@ from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -23,6 +22,7 @@ from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import state, strategies
 from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
