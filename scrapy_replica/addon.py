@@ -115,7 +115,8 @@ def _wrap(settings: BaseSettings, name: str, cls: type, fallback: str) -> None:
 
 
 def _set_scheduler(settings: BaseSettings, config: Config) -> None:
-    changes_nothing = config.mode is Mode.OBSERVE and config.topic is None and config.strategy == Config.strategy
+    has_no_topic = config.topic is None and config.model is None
+    changes_nothing = config.mode is Mode.OBSERVE and has_no_topic and config.strategy == Config.strategy
     if not changes_nothing and (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:
         settings.set("SCHEDULER", ReplicaScheduler, "addon")
 

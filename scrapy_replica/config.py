@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, get_type_hints
 
 from scrapy_replica.decision import Mode
-from scrapy_replica.records import Noise
+from scrapy_replica.records import Noise, TermWeight
 
 PREFIX = "REPLICA_"
 
@@ -18,6 +18,10 @@ INTERNAL = frozenset(
     {"REPLICA_ARCHIVE", "REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS", "REPLICA_FALLBACK_ROBOTSTXT_PARSER"}
 )
 """Settings that the add-on and the commands hand to components; not for users."""
+
+
+ENUMS = (Mode, Noise, TermWeight)
+"""Settings that take one of a few words."""
 
 
 class ConfigError(ValueError):
@@ -56,17 +60,34 @@ class Config:
         "Unlabelled pages of the kind that the crawl will meet, in the same formats as ``REPLICA_TOPIC``. Without it "
         "the term statistics that ship with the package stand in.",
     )
+    model: Path | None = _setting(
+        None,
+        "In place of ``REPLICA_TOPIC``: a file that ``scrapy replica model`` wrote of another crawl: its topic, and "
+        "what its links taught.",
+    )
     strategy: str = _setting(
         "auto",
         "Which link comes next: the name of a strategy, or ``auto``: ``link-aware`` with a topic and "
         "``REPLICA_BACKGROUND``, ``best-first-anchors`` with a topic alone, ``breadth-first`` without.",
     )
+    hmm_alpha: float = _setting(
+        0.25,
+        "Weight of the estimated distance in the scores of the ``hmm`` strategies; relevance has the rest.",
+        low=0,
+        high=1,
+    )
+    hmm_distance: int = _setting(
+        6, "Links from a relevant page that count as far: pages lie 0 to that many links away, or more.", low=1, high=20
+    )
+    hmm_terms: TermWeight = _setting(
+        TermWeight.TFIDF, "What the 40 terms of a page weigh where its distance is told from its text."
+    )
     warmup_pages: int = _setting(60, "Pages fetched breadth-first before the strategy's scores count.", low=0)
     language: str = _setting("en", "Two-letter language of pages that do not declare one.")
     noise: Noise = _setting(
-        Noise.CETD,
-        "How main text is found: ``cetd`` by text density; ``learned`` by a trained model, for 2.8 ms a page "
-        "against 0.4; ``none`` takes the whole page.",
+        Noise.LEARNED,
+        "How main text is found: ``learned`` by a trained model; ``cetd`` by text density, a little faster; ``none`` "
+        "takes the whole page.",
     )
     near_distance: int = _setting(
         3, "Two pages whose simhashes differ in at most this many of 64 bits are near duplicates.", low=0, high=7
@@ -164,7 +185,7 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _type_name(kind: Any) -> str:
-    if kind in {Mode, Noise}:
+    if kind in ENUMS:
         return "one of " + ", ".join(f"``{m.value}``" for m in kind)
     return {bool: "bool", int: "int", float: "float", str: "str"}.get(kind, "path")
 
@@ -173,7 +194,7 @@ def _parse(setting: str, value: Any, kind: Any) -> Any:
     try:
         if kind is bool:
             return _parse_bool(value)
-        if kind in {Mode, Noise}:
+        if kind in ENUMS:
             return kind(str(getattr(value, "value", value)).lower())
         if kind in {int, float, str}:
             return kind(value)

@@ -94,6 +94,15 @@ class Page:
     """Address that answered."""
 
 
+class TermWeight(str, Enum):
+    """What a term of a page weighs where its layer is told."""
+
+    TF = "tf"
+    """Its count."""
+    TFIDF = "tf-idf"
+    """Its share of the page times the logarithm of how rare it is."""
+
+
 class Noise(str, Enum):
     """How noise is removed from a page."""
 

@@ -22,6 +22,7 @@ COMMANDS = (
     ("crawl", "CrawlCommand"),
     ("rehearse", "RehearseCommand"),
     ("explain", "ExplainCommand"),
+    ("model", "ModelCommand"),
     ("hosts", "HostsCommand"),
     ("hosts", "BlockCommand"),
     ("hosts", "AllowCommand"),

@@ -12,14 +12,38 @@ from scrapy import Request
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
+from scrapy_replica.crawl.links.recipe import made_again
 from scrapy_replica.crawldb.contract import URGENT
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping, Sequence
 
     from scrapy.settings import Settings
 
     from scrapy_replica.crawldb.reader import DecisionView, PageView, Reader, VerdictView
+
+
+PARTS = {
+    "relevance": "relevance of the page that links to it",
+    "words": "relevance of its own words",
+    "nearness": "nearness of that page to the topic",
+    "bias": "what every link begins with",
+    "parent": "relevance of the best page that links to it",
+    "mean_parent": "mean relevance of the pages that do",
+    "in_links": "logarithm of their number",
+    "directory": "what its directory led to",
+    "host": "what its host led to",
+    "anchor": "what links with its text led to",
+    "children": "what links of that page led to",
+    "neighbours": "what links beside it led to",
+    "words_x_parent": "its words times that page",
+    "directory_x_parent": "its directory times that page",
+    "children_x_parent": "the links of that page times that page",
+    "is_new": "how little its directory was tried",
+    "hub": "what pages with the words of that page led to",
+}
+"""Parts of scores in words."""
 
 
 class ExplainCommand(Command):
@@ -35,7 +59,11 @@ class ExplainCommand(Command):
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         with reading(opts.job) as job:
-            known = explain_url(job, opts.what) if "://" in opts.what else explain_host(job, opts.what)
+            if "://" in opts.what:
+                known = explain_url(job, opts.what)
+                known = known and known | explain_score(job, known)
+            else:
+                known = explain_host(job, opts.what)
         if known is None:
             sys.stderr.write(f"{redacted(opts.what)}: nothing is known; no page of the crawl links there\n")
             return 1
@@ -76,6 +104,24 @@ def _fetched(page: PageView) -> dict[str, Any]:
         "repeats": page.twin,
     }
     return {name: value for name, value in known.items() if value is not None}
+
+
+def explain_score(job: Reader, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the strategy says of the URL of *known* now: distance, and what its score is made of."""
+    strategy, url = made_again(job), known["url"]
+    if strategy is None:
+        return {}
+    found_on = job.url(known["found on"]) if known["found on"] else None
+    relevance = (found_on.page.relevance if found_on and found_on.page else None) or 0.0
+    account = strategy.account(url, known["score"], relevance) if known["score"] != "urgent" else None
+    told = {} if (distance := strategy.distance(url)) is None else {"distance": distance._asdict()}
+    if account is None:
+        return told
+    parts = [part._asdict() | {"share": part.value * part.weight} for part in account.parts]
+    page = account.page or known["found on"]
+    if not told and page and (distance := strategy.distance(page)) is not None:
+        told = {"distance of that page": distance._asdict()}
+    return {"score now": sum(part["share"] for part in parts), "judged by": page, **told, "score parts": parts}
 
 
 def explain_host(job: Reader, host: str) -> dict[str, Any] | None:
@@ -125,6 +171,24 @@ def _decision(made: DecisionView) -> str:
     return text
 
 
+def _links(distance: Mapping[str, Any]) -> str:
+    """Return a distance in words."""
+    far, estimated, known = distance["far"], distance["estimated"], distance["known"]
+    now = "no way known yet" if known >= far else f"{known} as known by now"
+    if estimated is None:
+        return f"not estimated so early, {now}"
+    return f"{estimated}{'' if estimated < far else ' or more'} links as estimated, {now}"
+
+
+def _score(parts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what a score is made of as lines, the largest shares first."""
+    lines = ["score parts: value x weight"]
+    for part in sorted(parts, key=lambda part: -abs(part["share"])):
+        name = PARTS.get(part["name"], part["name"])
+        lines.append(f"  {name:<46} {part['value']:7.3f} x {part['weight']:6.3f} = {part['share']:7.3f}")
+    return lines
+
+
 def _words(value: object) -> object:
     if isinstance(value, dict):
         return ", ".join(f"{name} {number:.3g}" for name, number in value.items()) or None
@@ -133,7 +197,14 @@ def _words(value: object) -> object:
 
 def in_words(known: dict[str, Any]) -> str:
     """Return *known* as lines for a person."""
-    lines = [f"{key}: {_words(value)}" for key, value in known.items() if key != "decisions" and value is not None]
+    lines = []
+    for key, value in known.items():
+        if key == "score parts":
+            lines += _score(value)
+        elif key.startswith("distance"):
+            lines.append(f"{key}: {_links(value)}")
+        elif key != "decisions" and value is not None:
+            lines.append(f"{key}: {_words(value)}")
     decisions = known["decisions"]
     lines.append("decisions:" if decisions else "decisions: none, nothing spoke against it")
     return "\n".join([*lines, *(f"  {decision}" for decision in decisions)]) + "\n"

@@ -61,6 +61,9 @@ FORM = "replica_form"
 FLUSH_EVERY = 100
 """Pages between two flushes of the statistics."""
 
+DOUBTED_AT, MANY = 300, 0.9
+"""Pages after which a topic is doubted aloud that none of them is on, or more than that share."""
+
 
 class ReplicaExtension:
     """Owns the :class:`~scrapy_replica.crawl.Crawl` that the other components share, and its statistics.
@@ -217,7 +220,25 @@ class ReplicaExtension:
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()
+        if crawl.counts["page/observed"] == DOUBTED_AT and crawl.guide.relevance.is_learnt:
+            self._doubt_topic()
         return observation
+
+    def _doubt_topic(self) -> None:
+        """Tell the user of a topic that nothing, or nearly everything, is on."""
+        relevant = self.crawl.counts["page/relevant"]
+        if not relevant:
+            logger.warning(
+                "None of the first %d pages is on topic: examples should be in their language, and pages of their kind",
+                DOUBTED_AT,
+            )
+        elif relevant > MANY * DOUBTED_AT:
+            logger.warning(
+                "%d of the first %d pages are on topic: if they should not be, give unlabelled pages "
+                "(REPLICA_BACKGROUND), and examples from several sites",
+                relevant,
+                DOUBTED_AT,
+            )
 
     def _page(self, response: Response) -> Page:
         repeated = self.crawl.repetition.of(host_of(response.url))
@@ -266,6 +287,8 @@ class ReplicaExtension:
         for key, count in self.crawl.counts.items():
             stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
         stats.set_value("replica/frontier/waiting", self.crawl.store.urls.waiting)
+        for name, count in self.crawl.guide.distances_told().items():
+            stats.set_value(f"replica/distance/{name}", count)
         self._flush_false_drops()
 
     def _flush_false_drops(self) -> None:

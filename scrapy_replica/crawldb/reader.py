@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from scrapy_replica.crawldb.contract import RuleRow, State
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
     from scrapy_replica.records import Form, Novelty, Verdict
 
@@ -131,10 +132,17 @@ class Salvaged(NamedTuple):
 
 
 class Reader(Protocol):
-    """What is known, as last committed.
+    """What is known, as it was last committed when the first of it was read.
 
     Everything raises :class:`~scrapy_replica.crawldb.contract.StoreError` where the database cannot be read.
     """
+
+    @property
+    def visits(self) -> Visits:
+        """What the strategy was shown, to be read."""
+
+    def meta(self, key: str) -> bytes | None:
+        """Return the state that some part of the crawl stored under *key*."""
 
     def url(self, url: str) -> UrlView | None:
         """Return what is known of *url*; ``None`` if nothing. It may read every URL of the job."""

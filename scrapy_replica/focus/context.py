@@ -12,10 +12,14 @@ from scrapy_replica.focus.distances import Distances
 from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.known_graph import KnownGraph
 from scrapy_replica.focus.layers import TOP_TERMS, LayerBayes, Thresholds, TopTerms
+from scrapy_replica.focus.strategy import Distance
 from scrapy_replica.numeric import FloatArray, IntArray
+from scrapy_replica.records import TermWeight
 
 IS_RELEVANT = 0.5
 """Relevance above which a page is a root of the context graph."""
+CARRIED_PAGES = 1_000
+"""Pages that what was learnt on other sites counts for at most: a new site soon has as many of its own."""
 MOST_FOLLOWED = 2_000
 """Links of pages that changed their layer looked at after a page, some 5 ms; what a page that all others link to
 changes beyond that is done after the next ones."""
@@ -45,7 +49,7 @@ class ContextGraph:
         """Observation of a page by its terms, instead of its layer class."""
         self._pending: deque[int] = deque()
         pages = self.graph.pages
-        for column in ("layer", "observation", "terms"):
+        for column in ("layer", "observation", "terms", "estimate"):
             pages.add_column(column, np.int16)
         pages.add_column("term", np.int32, TOP_TERMS)
         pages.add_column("weight", np.float32, TOP_TERMS)
@@ -58,6 +62,31 @@ class ContextGraph:
     def terms_of(self, page: int) -> IntArray:
         """Return the numbers of a page's top terms, none if it was forgotten."""
         return self._document(self.graph.pages.row(page))[0]
+
+    def estimated(self, page: int, distance: int) -> None:
+        """Write down what the models say of a page before its distance is known."""
+        self.graph.pages["estimate"][self.graph.pages.row(page)] = distance + 1
+
+    def distance(self, url: str) -> Distance | None:
+        """Return the distance of the fetched page at *url*; ``None`` where there is none or it was forgotten."""
+        urls, pages = self.graph.urls, self.graph.pages
+        row = pages.row(int(urls["page"][urls.row(urls.find(url))]))
+        if not row:
+            return None
+        estimate = int(pages["estimate"][row])
+        return Distance(estimate - 1 if estimate else None, int(pages["layer"][row]), self.max_distance)
+
+    def told(self) -> dict[str, int]:
+        """Return how many pages nearer than d, not relevant themselves, lie in a known layer; how many were told so.
+
+        ``known``, ``right``, and ``near`` for those told rightly or by one layer too near or far. Of pages that lead to
+        nothing relevant by now nobody knows.
+        """
+        pages, used = self.graph.pages, self.graph.pages.used
+        layer, estimate = pages["layer"][:used], pages["estimate"][:used]
+        is_known = (layer > 0) & (layer < self.max_distance) & (estimate > 0)
+        error = np.abs(estimate[is_known] - 1 - layer[is_known])
+        return {"known": len(error), "right": int((error == 0).sum()), "near": int((error <= 1).sum())}
 
     def likelihood(self, page: int, layer: int) -> float:
         """Return Pr[layer | page] of a visited page."""
@@ -164,6 +193,30 @@ class ContextGraph:
         pages = self.graph.pages
         count = int(pages["terms"][row])
         return pages["term"][row, :count].astype(np.int64), pages["weight"][row, :count].astype(np.float64)
+
+    def learnt(self, kept: IntArray) -> dict[str, Any]:
+        """Return the models without the graph, of the terms *kept*: what :meth:`begin_with` takes."""
+        pages = float(np.maximum(self.hmm.emissions, 0.0).sum())
+        share = min(1.0, CARRIED_PAGES / max(1.0, pages))
+        counts = self.hmm.state_of_counts().items()
+        return {
+            "hmm": {name: np.maximum(part, 0.0) * share for name, part in counts},
+            "bayes": self.bayes.learnt(kept, CARRIED_PAGES),
+            "terms": self.terms.learnt(kept, CARRIED_PAGES),
+            "is_tfidf": self.terms.is_tfidf,
+        }
+
+    def begin_with(self, learnt: Mapping[str, Any]) -> None:
+        """Take what :meth:`learnt` returned. Raises ``ValueError`` where it was learnt with other settings."""
+        if learnt["is_tfidf"] != self.terms.is_tfidf:
+            weight = TermWeight.TFIDF if learnt["is_tfidf"] else TermWeight.TF
+            raise ValueError(f"its layers were learnt with REPLICA_HMM_TERMS = {weight.value}")
+        if len(learnt["bayes"]["pages"]) != self.max_distance:
+            raise ValueError(f"its layers were learnt with REPLICA_HMM_DISTANCE = {len(learnt['bayes']['pages'])}")
+        if learnt["hmm"]["transitions"].ndim == self.hmm.transitions.ndim:
+            self.hmm.restore(learnt["hmm"])
+        self.bayes.restore(learnt["bayes"])
+        self.terms.restore(learnt["terms"])
 
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes, without *graph*: copies, which stay as they are."""

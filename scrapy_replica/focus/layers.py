@@ -13,6 +13,8 @@ from scrapy_replica.numeric import FloatArray, IntArray
 TOP_TERMS = 40
 """Terms of a page that count, by TF-IDF (as in the context-graph crawler)."""
 MOST_TERMS = 100_000
+MOST_CARRIED = 20_000
+"""Terms that are given to another crawl, those in most pages: the rest of the room is for its own."""
 LEAST = 1e-300
 """What a probability of 0 is kept as, so that it can be told from none."""
 
@@ -58,6 +60,20 @@ class TopTerms:
             self._holders = np.append(self._holders, np.zeros_like(self._holders))
         return number
 
+    def common(self) -> IntArray:
+        """Return the numbers of the terms in most pages, at most ``MOST_CARRIED``, in their order."""
+        holders = self._holders[: len(self.ids)]
+        return np.sort(np.argsort(-holders, kind="stable")[:MOST_CARRIED])
+
+    def learnt(self, kept: IntArray, most_pages: int) -> dict[str, Any]:
+        """Return what :meth:`restore` takes, of the terms *kept* alone, as if there had been at most *most_pages*."""
+        names, pages = list(self.ids), min(self.pages, most_pages)
+        return {
+            "pages": pages,
+            "terms": [names[number] for number in kept.tolist()],
+            "holders": np.maximum(1, self._holders[kept] * pages // max(1, self.pages)),
+        }
+
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes: copies, which stay as they are."""
         return {"pages": self.pages, "terms": list(self.ids), "holders": self._holders.copy()}
@@ -65,7 +81,8 @@ class TopTerms:
     def restore(self, state: Mapping[str, Any]) -> None:
         self.pages = state["pages"]
         self.ids = {term: number for number, term in enumerate(state["terms"])}
-        self._holders = state["holders"]
+        self._holders = np.zeros(max(1024, len(state["holders"])), dtype=np.int64)
+        self._holders[: len(state["holders"])] = state["holders"]
 
 
 class LayerBayes:
@@ -110,6 +127,13 @@ class LayerBayes:
         logs = likely @ weights + np.log(self.pages + 1.0)
         odds = np.exp(logs - logs.max())
         return np.asarray(odds / odds.sum(), dtype=np.float64)
+
+    def learnt(self, kept: IntArray, most_pages: int) -> dict[str, Any]:
+        """Return what :meth:`restore` takes, of the terms *kept*, as if there had been at most *most_pages*."""
+        self._reserve(kept)
+        share = min(1.0, most_pages / max(1.0, float(self.pages.sum())))
+        sums = {"counts": self.counts[:, kept], "totals": self.totals, "pages": self.pages}
+        return {name: np.maximum(column, 0.0) * share for name, column in sums.items()}
 
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes, without the terms: copies, which stay as they are."""

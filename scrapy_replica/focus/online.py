@@ -69,6 +69,15 @@ class TermModel:
             self._squares[terms] += gradient * gradient
             self._weights[terms] -= self._rate * gradient / np.sqrt(self._squares[terms])
 
+    def learnt(self, kept: IntArray) -> dict[str, Any]:
+        """Return the weights of the terms *kept*, which are renumbered: what :meth:`begin_with` takes."""
+        return {"weights": self._weights[kept], "bias": self._bias}
+
+    def begin_with(self, learnt: Mapping[str, Any]) -> None:
+        """Start from the weights of another model, as free to move as if from 0."""
+        self._weights[: len(learnt["weights"])] = learnt["weights"]
+        self._bias = learnt["bias"]
+
     def state(self) -> dict[str, Any]:
         return {"weights": self._weights.copy(), "squares": self._squares.copy(), "bias": self._bias}
 

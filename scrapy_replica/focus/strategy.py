@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from scrapy_replica.focus.state import from_pieces, in_pieces
 from scrapy_replica.numeric import FloatArray
@@ -12,6 +12,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scrapy_replica.records import Link, Page
+
+
+class Part(NamedTuple):
+    """One of the numbers whose weighted sum a score is."""
+
+    name: str
+    value: float
+    weight: float
+
+
+class Account(NamedTuple):
+    """How a score comes about."""
+
+    parts: Sequence[Part]
+    page: str | None = None
+    """URL of the page that it is inherited from, where one of those that link to the URL counts most."""
+
+
+class Distance(NamedTuple):
+    """How many links a fetched page lies from a relevant one."""
+
+    estimated: int | None
+    """What the models said when it was fetched; ``None`` where they had learnt nothing yet."""
+    known: int
+    """What the pages fetched since say."""
+    far: int
+    """From here on a distance means "or more", which is also what is said of a page that leads nowhere yet."""
 
 
 class Strategy(ABC):
@@ -57,6 +84,34 @@ class Strategy(ABC):
         to wait. Far cheaper than rescoring all that waits after every page.
         """
         return None
+
+    def account(self, url: str, score: float, relevance: float) -> Account | None:  # noqa: ARG002
+        """Return how the present score of *url* comes about; ``None`` where nothing can be told.
+
+        *score* is what it was entered with, *relevance* that of the page that it was found on.
+        """
+        return None
+
+    def distance(self, url: str) -> Distance | None:  # noqa: ARG002 - most estimate none
+        """Return the distance of the fetched page at *url*; ``None`` where none is estimated."""
+        return None
+
+    def distances_told(self) -> Mapping[str, int]:
+        """Return how good the estimates were: pages whose distance is known by now, and how many of them were right.
+
+        Empty where no distance is estimated.
+        """
+        return {}
+
+    def learnt(self) -> dict[str, Any]:
+        """Return what holds on other sites as well: parts as :func:`~scrapy_replica.focus.state.pack` has them."""
+        return {}
+
+    def begin_with(self, learnt: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to take
+        """Take what :meth:`learnt` of a strategy returned, as far as it is of use; this one must be fresh.
+
+        Raises ``ValueError`` where it was learnt with other settings.
+        """
 
     def save(self) -> Iterator[bytes]:
         """Return the state as it is now, in pieces of at most some hundred kB, each made when it is asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,15 +10,17 @@ import numpy as np
 from scrapy_replica.pages.blocks import N_BITS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from scrapy_replica.numeric import Float32Array
+    from scrapy_replica.numeric import Float32Array, FloatArray, IntArray
     from scrapy_replica.pages.blocks import Blocks
 
 
 GOOD_WORDS = 10
 """A run of at least that many words, less than a third of them in links, is running text."""
 _LEVELS = 4
+N_KINDS = 3
+"""Levels on which blocks are compared with those of the same tag and class."""
 _TAG_CLASSES = {
     **dict.fromkeys(["p"], 1),
     **dict.fromkeys(["h1", "h2", "h3"], 2),
@@ -30,7 +33,7 @@ _TAG_CLASSES = {
     **dict.fromkeys(["section", "article", "main"], 9),
     **dict.fromkeys(["figcaption", "caption", "figure"], 10),
 }
-_PLACES = np.arange(N_BITS, dtype=np.int64)
+N_FEATURES = 130
 
 
 class Columns:
@@ -47,86 +50,91 @@ class Columns:
         self.node_tags = np.array(blocks.tag_ends, np.float32) - np.array(blocks.tag_starts, np.float32) + 1
         self.signatures = np.array(blocks.signatures, np.intp)
         self.good = np.where((self.words >= GOOD_WORDS) & (self.link_words * 3 < self.words), self.words, 0)
-        self.node_words = self.below(self.words)
-        self.node_links = self.below(self.link_words)
-        self.node_good = self.below(self.good)
-        first = self.run_nodes
-        self.around = [first]
+        self.counts = sums_before(np.array([self.words, self.link_words, self.good]))
+        self.node_words, self.node_links, self.node_good = self.below(self.counts)
+        around = [self.run_nodes]
         for _ in range(_LEVELS - 1):
-            self.around.append(self.parents[self.around[-1]])
+            around.append(self.parents[around[-1]])
+        self.around = np.array(around)
+        """The node of each run and those above it, shape (4, n)."""
+        kinds = self.signatures[self.around[:N_KINDS]]
+        self.kinds = (kinds + np.arange(N_KINDS)[:, None] * (int(self.signatures.max()) + 1)).ravel()
+        """Equal where nodes of one level have the same tag and class, shape (3 n,)."""
+        self.kind_words = self.by_kind(self.words)
 
-    def below(self, values: Float32Array) -> Float32Array:
-        """Sum the *values* of runs, shape (n,), over the subtree of every node, shape (m,)."""
-        sums = np.zeros(len(values) + 1, np.float64)
-        np.cumsum(values, out=sums[1:])
-        return (sums[self.ends] - sums[self.starts]).astype(np.float32)
+    def below(self, sums: FloatArray) -> Float32Array:
+        """Sum over the subtree of every node, shape (..., m), what :func:`sums_before` has summed over runs."""
+        return (sums[..., self.ends] - sums[..., self.starts]).astype(np.float32)
 
-
-def shifted(values: Float32Array, places: int) -> Float32Array:
-    """Return the *values*, shape (n,), of the run *places* later (earlier if negative); 0 beyond the page."""
-    out = np.zeros_like(values)
-    if abs(places) < len(values):
-        if places > 0:
-            out[:-places] = values[places:]
-        else:
-            out[-places:] = values[:places]
-    return out
+    def by_kind(self, values: Float32Array) -> FloatArray:
+        """Sum the *values* of runs, shape (n,), over the nodes of each of the :attr:`kinds`."""
+        return np.bincount(self.kinds, weights=np.concatenate([values] * N_KINDS)).astype(np.float64)
 
 
-def windowed(values: Float32Array, reach: int) -> Float32Array:
-    """Return the sum of *values* within *reach* runs on either side, shape (n,)."""
-    n = len(values)
-    sums = np.zeros(n + 1, np.float64)
-    np.cumsum(values, out=sums[1:])
-    places = np.arange(n)
-    return (sums[np.minimum(places + reach + 1, n)] - sums[np.maximum(places - reach, 0)]).astype(np.float32)
+def sums_before(values: Float32Array) -> FloatArray:
+    """Return the sums of *values*, shape (..., n), before each run and at the end, shape (..., n + 1)."""
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
+
+
+def windowed(sums: FloatArray, reaches: Sequence[int]) -> Float32Array:
+    """Return the sums within each of *reaches* runs on either side, of sums (..., n + 1) as shape (..., r, n)."""
+    n = sums.shape[-1] - 1
+    places, steps = np.arange(n), np.array(reaches)[:, None]
+    after, before = np.minimum(places + (steps + 1), n), np.maximum(places - steps, 0)
+    return (sums[..., after] - sums[..., before]).astype(np.float32)
 
 
 def features(blocks: Blocks, columns: Columns) -> Float32Array:
     """Return one row per feature and one column per run, shape (f, n), in a fixed order."""
-    rows = _shape(blocks, columns)
-    rows += _neighbours(columns, rows[7])
-    rows += _page(columns)
-    rows += _around(columns)
-    rows += _hints(blocks, columns)
-    rows += _core(columns)
-    rows += _repetition(columns)
-    return np.array(rows, dtype=np.float32)
+    rows = np.empty((N_FEATURES, len(columns.words)), np.float32)
+    _shape(blocks, columns, rows[:13])
+    _neighbours(columns, rows[7], rows[13:29])
+    _page(columns, rows[29:39])
+    _around(columns, rows[39:72])
+    _hints(blocks, columns, rows[72:103])
+    _core(columns, rows[103:115])
+    _repetition(columns, rows[115:])
+    return rows
 
 
-def _shape(blocks: Blocks, columns: Columns) -> list[Float32Array]:
-    texts = blocks.texts
+def _shape(blocks: Blocks, columns: Columns, rows: Float32Array) -> None:
     words = columns.words
-    chars = np.array([len(text) for text in texts], np.float32)
-    ends = np.array([_END_CLASSES.get(text[-1], 0) for text in texts], np.float32)
-    starts = np.array([_start_class(text[0]) for text in texts], np.float32)
-    stops = np.array([text.count(". ") + text.count("? ") for text in texts], np.float32)
-    commas = np.array([text.count(",") for text in texts], np.float32)
-    odd = np.array(
-        [text.count("|") + text.count("»") + text.count("©") + text.count(">") for text in texts], np.float32
-    )
-    tag_class = np.array([_TAG_CLASSES.get(tag, 0) for tag in blocks.tags], np.float32)[columns.run_nodes]
-    links = np.array(blocks.links, np.float32)
-    return [
-        words,
-        chars / words,
-        columns.link_words / words,
-        links,
-        (np.array(blocks.run_tags, np.float32) / words).astype(np.float32),
-        ends,
-        starts,
-        (tag_class == 1).astype(np.float32) + 2 * (tag_class == 4),
-        tag_class,
-        stops + (ends == 1),
-        commas / words,
-        odd,
-        words - columns.link_words,
+    numbers = [
+        number
+        for text in blocks.texts
+        for number in (
+            len(text),
+            _END_CLASSES.get(text[-1], 0),
+            _start_class(text[0]),
+            text.count(". ") + text.count("? "),
+            text.count(","),
+            text.count("|") + text.count("»") + text.count("©") + text.count(">"),
+        )
     ]
+    chars, ends, starts, stops, commas, odd = np.array(numbers, np.float32).reshape(-1, 6).T
+    kinds = np.array([_TAG_CLASSES.get(tag, 0) for tag in blocks.tags])
+    tag_class = kinds[columns.signatures[columns.run_nodes]]
+    rows[0] = words
+    rows[1] = chars / words
+    rows[2] = columns.link_words / words
+    rows[3] = blocks.links
+    rows[4] = blocks.run_tags / words
+    rows[5] = ends
+    rows[6] = starts
+    rows[7] = (tag_class == 1) + 2 * (tag_class == 4)
+    rows[8] = tag_class
+    rows[9] = stops + (ends == 1)
+    rows[10] = commas / words
+    rows[11] = odd
+    rows[12] = words - columns.link_words
 
 
 _END_CLASSES = {".": 1, "!": 1, "?": 1, '"': 1, "”": 1, "。": 1, ":": 2, ",": 3, ")": 4, ">": 5, "»": 5, "|": 5, "…": 6}
 
 
+@lru_cache(maxsize=4096)
 def _start_class(character: str) -> int:
     if character.isupper():
         return 1
@@ -135,37 +143,34 @@ def _start_class(character: str) -> int:
     return 3 if character.isdigit() else 0
 
 
-def _neighbours(columns: Columns, kind: Float32Array) -> list[Float32Array]:
-    plain = columns.words - columns.link_words
-    share = columns.link_words / columns.words
-    rows = []
-    for places in (-2, -1, 1, 2):
-        rows += [shifted(columns.words, places), shifted(share, places)]
-    rows += [shifted(kind, -1), shifted(kind, 1)]
-    for reach in (3, 8, 20):
-        total = windowed(columns.words, reach)
-        rows += [windowed(plain, reach) / np.float32(2 * reach + 1), windowed(columns.good, reach) / total]
-    return rows
-
-
-def _page(columns: Columns) -> list[Float32Array]:
+def _neighbours(columns: Columns, kind: Float32Array, rows: Float32Array) -> None:
     n = len(columns.words)
-    words = columns.words.sum()
-    before = np.cumsum(columns.words) - columns.words
-    good = np.float32(max(float(columns.good.sum()), 1.0))
-    good_before = np.cumsum(columns.good) - columns.good
-    page = [words, n, columns.link_words.sum() / words, columns.good.sum() / words, columns.words.max()]
-    return [
-        np.arange(n, dtype=np.float32),
-        np.arange(n, 0, -1, dtype=np.float32),
-        (before / words).astype(np.float32),
-        (good_before / good).astype(np.float32),
-        ((good - good_before - columns.good) / good).astype(np.float32),
-        *(np.full(n, value, np.float32) for value in page),
-    ]
+    padded = np.zeros((3, n + 4), np.float32)  # nothing stands beyond the page
+    padded[:, 2:-2] = columns.words, columns.link_words / columns.words, kind
+    for row, start in ((0, 0), (2, 1), (4, 3), (6, 4)):
+        rows[row : row + 2] = padded[:2, start : start + n]
+    rows[8], rows[9] = padded[2, 1:-3], padded[2, 3:-1]
+    words, links, good = windowed(columns.counts, _REACHES)
+    rows[10::2] = (words - links) / _REACHED
+    rows[11::2] = good / words
 
 
-def _around(columns: Columns) -> list[Float32Array]:
+_REACHES = (3, 8, 20)
+_REACHED = 2 * np.array(_REACHES, np.float32)[:, None] + 1
+
+
+def _page(columns: Columns, rows: Float32Array) -> None:
+    n = len(columns.words)
+    words, links, good = columns.counts[:, -1]
+    rows[0] = np.arange(n)
+    rows[1] = np.arange(n, 0, -1)
+    rows[2] = columns.counts[0, :-1] / words
+    rows[3] = columns.counts[2, :-1] / max(good, 1)
+    rows[4] = (good - columns.counts[2, 1:]) / max(good, 1)
+    rows[5:] = np.array([words, n, links / words, good / words, columns.words.max()])[:, None]
+
+
+def _around(columns: Columns, rows: Float32Array) -> None:
     words, links, good = columns.node_words, columns.node_links, columns.node_good
     safe = np.maximum(words, 1)
     runs = (columns.ends - columns.starts).astype(np.float32)
@@ -181,79 +186,81 @@ def _around(columns: Columns) -> list[Float32Array]:
             runs,
         ]
     )
-    rows = [columns.depths[columns.run_nodes]]
-    for nodes in columns.around:
-        rows += list(per_node[:, nodes])
-    return rows
+    rows[0] = columns.depths[columns.run_nodes]
+    by_level(rows[1:])[:] = per_node[:, columns.around]
 
 
-def _hints(blocks: Blocks, columns: Columns) -> list[Float32Array]:
-    own = np.array(blocks.hints, np.int64)
-    near = own[columns.around[0]] | own[columns.around[1]] | own[columns.around[2]]
-    anywhere = np.array(blocks.inherited_hints, np.int64)[columns.run_nodes]
-    first = ((own[columns.run_nodes] >> _PLACES[:, None]) & 1).astype(np.float32)
-    close = ((near >> _PLACES[:, None]) & 1).astype(np.float32)
-    far = ((anywhere >> _PLACES[:, None]) & 1).astype(np.float32)
-    # 0: nowhere above; 1: far above; 2: within three levels; 3: the block itself.
-    return list(first + close + far)
+def by_level(rows: Float32Array, levels: int = _LEVELS) -> Float32Array:
+    """Return *rows*, ordered by level and then by what they say, as a view of shape (what, levels, n)."""
+    return rows.reshape(levels, -1, rows.shape[-1]).swapaxes(0, 1)
 
 
-def _core(columns: Columns) -> list[Float32Array]:
+def _hints(blocks: Blocks, columns: Columns, rows: Float32Array) -> None:
+    """0: nowhere above; 1: far above; 2: within three levels; 3: the block itself."""
+    own = blocks.hints[columns.around[:3]]
+    inherited = blocks.inherited_hints[columns.run_nodes]
+    masks = np.stack([own[0], own[0] | own[1] | own[2], inherited]).astype("<u4")
+    bits = np.unpackbits(masks.view(np.uint8).reshape(3, -1, 4), axis=2, bitorder="little")
+    rows[:] = bits.sum(axis=0, dtype=np.uint8).T[:N_BITS]
+
+
+def _core(columns: Columns, rows: Float32Array) -> None:
     """How far a run stands from the smallest node with half, and with four fifths, of the page's running text."""
-    rows: list[Float32Array] = []
-    n = len(columns.words)
     source = columns.node_good if columns.node_good[0] else columns.node_words
-    for share in (0.5, 0.8):
-        holders = np.flatnonzero(source >= share * source[0])
-        core = int(holders[-1])  # the holders of more than half are one path, the last is the deepest
-        rows += _meeting(columns, core, n)
     densities = (columns.node_words - columns.node_links) / columns.node_tags
-    sums = np.bincount(columns.parents[1:], weights=densities[1:], minlength=len(densities)) if n else densities
-    return rows + _meeting(columns, int(np.argmax(sums)), n)
+    sums = np.bincount(columns.parents[1:], weights=densities[1:], minlength=len(densities))
+    # The holders of more than half are one path, the last is the deepest.
+    half, most = (int(np.flatnonzero(source >= share * source[0])[-1]) for share in (0.5, 0.8))
+    _meeting(columns, [half, most, int(sums.argmax())], rows)
 
 
-def _meeting(columns: Columns, node: int, n: int) -> list[Float32Array]:
-    """The levels from *node* up to where each run's path meets its own, and the share of the page's text there."""
-    path = [node]
-    while path[-1]:
-        path.append(int(columns.parents[path[-1]]))
-    path = path[:64]
-    steps = np.full(n, len(path), np.float32)
-    shares = np.zeros(n, np.float32)
-    for step in range(len(path) - 1, -1, -1):
-        inside = slice(columns.starts[path[step]], columns.ends[path[step]])
-        steps[inside] = step
-        shares[inside] = columns.node_words[path[step]] / max(columns.node_words[0], 1)
-    down = columns.depths[columns.run_nodes] - columns.depths[node] + steps
-    place = np.arange(n, dtype=np.float32)
-    start, end = columns.starts[node], columns.ends[node]
-    offset = np.where(place < start, place - start, np.where(place >= end, place - end + 1, 0)).astype(np.float32)
-    return [steps, shares, down, offset]
+def _meeting(columns: Columns, nodes: list[int], rows: Float32Array) -> None:
+    """For each of *nodes* four rows: the levels from it up to where each run's path meets its own, the share of the
+    page's text there, the levels from there down to the run, and how many runs lie between.
+    """
+    place = np.arange(len(columns.words))
+    paths = _paths(columns.parents, nodes)
+    starts, ends = columns.starts[paths][..., None], columns.ends[paths][..., None]
+    # Up a path starts fall and ends rise: the nodes of it that do not hold a run are its first ones.
+    steps = ((starts > place) | (ends <= place)).sum(axis=1)
+    shares = np.zeros((len(nodes), paths.shape[1] + 1), np.float32)
+    shares[:, :-1] = columns.node_words[paths] / max(columns.node_words[0], 1)
+    views = by_level(rows, len(nodes))
+    views[0] = steps
+    views[1] = shares[np.arange(len(nodes))[:, None], steps]
+    views[2] = columns.depths[columns.run_nodes] - columns.depths[nodes][:, None] + steps
+    views[3] = np.minimum(place - starts[:, 0], 0) + np.maximum(place - ends[:, 0] + 1, 0)
 
 
-def same_kind(columns: Columns, values: Float32Array, weights: Float32Array, nodes: NDArray[np.intp]) -> Float32Array:
-    """Return the weighted mean of *values* over the runs whose *nodes* have the same tag and class, shape (n,)."""
-    kinds = columns.signatures[nodes]
-    totals = np.bincount(kinds, weights=weights)
-    means = np.bincount(kinds, weights=values * weights) / np.maximum(totals, 1e-6)
-    return means[kinds].astype(np.float32)
+def _paths(parents: IntArray, nodes: list[int]) -> IntArray:
+    """The nodes from each of *nodes* up to the root, the root repeated behind the end of shorter paths."""
+    paths = []
+    for node in nodes:
+        paths.append([node])
+        while paths[-1][-1] and len(paths[-1]) < _MAX_PATH:
+            paths[-1].append(int(parents[paths[-1][-1]]))
+    longest = max(map(len, paths))
+    return np.array([path + [0] * (longest - len(path)) for path in paths], np.intp)
 
 
-def _repetition(columns: Columns) -> list[Float32Array]:
-    share = columns.link_words / columns.words
-    ones = np.ones_like(columns.words)
-    on_page = np.bincount(columns.signatures)[columns.signatures].astype(np.float32)
+_MAX_PATH = 64
+
+
+def _repetition(columns: Columns, rows: Float32Array) -> None:
+    nodes = columns.around[:N_KINDS]
     # Siblings of equal tag and class: one key per (parent, signature).
     keys = columns.parents * (int(columns.signatures.max()) + 1) + columns.signatures
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    siblings = counts[inverse].astype(np.float32)
-    rows = []
-    for nodes in columns.around[:3]:
-        rows += [
-            on_page[nodes],
-            siblings[nodes],
-            same_kind(columns, columns.words, ones, nodes),
-            same_kind(columns, share, columns.words, nodes),
-            same_kind(columns, (columns.good > 0).astype(np.float32), columns.words, nodes),
-        ]
-    return rows
+    ordered = np.sort(keys)
+    siblings = ordered.searchsorted(keys, "right") - ordered.searchsorted(keys)
+    views = by_level(rows, N_KINDS)
+    views[0] = np.bincount(columns.signatures)[columns.signatures[nodes]]
+    views[1] = siblings[nodes]
+    flat = columns.kinds
+    runs = np.bincount(flat)
+    safe = np.maximum(columns.kind_words, 1)
+    for view, values in (
+        (views[2], columns.kind_words / np.maximum(runs, 1)),
+        (views[3], columns.by_kind(columns.link_words) / safe),
+        (views[4], columns.by_kind(columns.good) / safe),
+    ):
+        view[:] = values[flat].reshape(N_KINDS, -1)

@@ -37,7 +37,7 @@ def page_from_tree(
     redirected_from: tuple[str, ...] = (),
     ip: str | None = None,
     language_default: str = "en",
-    extract: Callable[[etree._Element], str] = noise.main_text,
+    extract: Callable[[etree._Element], str] = extractor.main_text,
     for_terms: Callable[[str], str] | None = None,
 ) -> Page:
     """Return the :class:`Page` at *url* from *root*, its tree as lxml parsed it, which is not changed.

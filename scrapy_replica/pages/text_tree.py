@@ -79,7 +79,10 @@ def body_of(root: etree._Element) -> etree._Element:
 
 def hides(style: str) -> bool:
     """Tell whether an inline *style* hides its element."""
-    compact = "".join(style.lower().split())
+    style = style.lower()
+    if "none" not in style and "hidden" not in style:
+        return False
+    compact = "".join(style.split())
     return "display:none" in compact or "visibility:hidden" in compact
 
 

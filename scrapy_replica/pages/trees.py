@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 SPLITS = 8
 """Splits per tree, so that the answers of all splits to one row are one byte."""
+_BITS = (128 >> np.arange(SPLITS)).astype(np.uint8)[:, None, None]
 _COLUMNS = 256
-"""Columns scored at a time, so that what is compared stays in the cache: 200 in .17 ms (all splits at once: 1.6)."""
+"""Columns scored at a time, so that what is compared stays in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,11 @@ class BoostedTrees:
     def log_odds(self, rows: Float32Array) -> Float32Array:
         """Return the log odds of every column of *rows*, shape (features, n), as shape (n,)."""
         scores = np.full(rows.shape[1], self.start, np.float32)
+        features, thresholds = self.split_features.T.ravel(), self.thresholds.T.reshape(-1, 1)
         for first in range(0, rows.shape[1], _COLUMNS):
-            some = np.ascontiguousarray(rows[:, first : first + _COLUMNS])
-            answers = np.zeros((len(self.thresholds), some.shape[1]), np.uint8)
-            for features, thresholds in zip(self.split_features.T, self.thresholds.T, strict=True):
-                answers <<= 1
-                answers |= some[features] > thresholds[:, None]
-            places = answers + np.arange(0, len(self.table), 256)[:, None]
+            passed = rows[:, first : first + _COLUMNS].take(features, axis=0) > thresholds
+            bits = passed.view(np.uint8).reshape(SPLITS, len(self.thresholds), -1) * _BITS
+            places = np.bitwise_or.reduce(bits) + np.arange(0, len(self.table), 256)[:, None]
             scores[first : first + _COLUMNS] += self.table[places].sum(axis=0)
         return scores
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.focus.links import finite
+from scrapy_replica.focus.model_file import BROKEN
 from scrapy_replica.focus.relevance import Relevance as Model
 from scrapy_replica.records import Page
 
@@ -25,8 +26,19 @@ class Relevance:
         self._fit: Fit | None = None
         self._model: Model | None = None
         if (state := db.meta(KEY)) is not None:
-            self._model = Model()
-            self._model.load(state)
+            self._load(state)
+
+    def _load(self, state: bytes) -> None:
+        self._model = Model()
+        self._model.load(state)
+
+    def take(self, state: bytes) -> None:
+        """Take the model of another crawl. Raises ``ValueError`` where *state* is none."""
+        try:
+            self._load(state)
+        except BROKEN:
+            raise ValueError("its relevance model is damaged") from None
+        self._db.set_meta(KEY, state)
 
     @property
     def is_learnt(self) -> bool:

@@ -23,6 +23,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
+from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty, Verdict
 
@@ -40,6 +41,7 @@ def open_reader(path: Path) -> Iterator[SqliteReader]:
     with _one_line(path):
         connection = Connection(path, is_reader=True)
         try:
+            connection.read("BEGIN")  # so that all that is read is of one commit
             yield SqliteReader(connection)
         finally:
             connection.abandon()
@@ -79,8 +81,9 @@ class SqliteReader:
     """Keeps :class:`~scrapy_replica.crawldb.reader.Reader`."""
 
     def __init__(self, connection: Connection) -> None:
-        self._read = connection.read
+        self._read, self.meta = connection.read, connection.meta
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
+        self.visits = VisitTable(connection)
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
         count: int = self._read(sql, values).fetchone()[0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.focus.strategies.best_first import BestFirst
 from scrapy_replica.focus.strategies.best_first_anchors import BestFirstAnchors
 from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
 from scrapy_replica.focus.strategies.context_graph import ContextGraphQueues
 from scrapy_replica.focus.strategies.depth_first import DepthFirst
-from scrapy_replica.focus.strategies.hmm import HmmDynamic, HmmSecondOrder, HmmStatic
+from scrapy_replica.focus.strategies.hmm import ALPHA, MAX_DISTANCE, HmmDynamic, HmmSecondOrder, HmmStatic
 from scrapy_replica.focus.strategies.hmm_liu import HmmLiu
 from scrapy_replica.focus.strategies.hot_queue import HotQueue
 from scrapy_replica.focus.strategies.in_link_count import InLinkCount
@@ -46,10 +46,22 @@ STRATEGIES: dict[str, type[Strategy]] = {strategy.name: strategy for strategy in
 """``REPLICA_STRATEGY`` and ``--strategy`` -> class."""
 
 
-def make(name: str, seed: int = 0, link_words: LinkWords | None = None) -> Strategy:
+class HmmOptions(NamedTuple):
+    """What the user sets of the estimated distance."""
+
+    alpha: float = ALPHA
+    max_distance: int = MAX_DISTANCE
+    is_tfidf: bool = True
+
+
+DEFAULT = HmmOptions()
+
+
+def make(name: str, seed: int = 0, link_words: LinkWords | None = None, hmm: HmmOptions = DEFAULT) -> Strategy:
     """Return a new strategy of that *name*.
 
-    *seed* goes to the one that draws lots, *link_words* to those that read the links' own words. Raises ValueError
+    *seed* goes to the one that draws lots, *link_words* to those that read the links' own words, *hmm* to those that
+    estimate distances. Raises ValueError
     when there is no such strategy, or it reads words and none were given (there is no topic).
     """
     if name not in STRATEGIES:
@@ -58,8 +70,12 @@ def make(name: str, seed: int = 0, link_words: LinkWords | None = None) -> Strat
     strategy = STRATEGIES[name]
     if issubclass(strategy, Random):
         return strategy(seed)
+    if issubclass(strategy, HmmStatic):
+        return strategy(*hmm)
     if issubclass(strategy, _WITH_WORDS):
         if link_words is None:
             raise ValueError(f"REPLICA_STRATEGY: {name} needs a topic: give examples, or choose breadth-first")
+        if issubclass(strategy, LinkAware):
+            return strategy(link_words, hmm.max_distance, hmm.is_tfidf)
         return strategy(link_words)
     return strategy()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.focus.strategy import Account, Part, Strategy
 from scrapy_replica.numeric import FloatArray
 
 if TYPE_CHECKING:
@@ -33,3 +33,6 @@ class BestFirst(Strategy):
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
         return np.full(len(links), self._relevance)
+
+    def account(self, url: str, score: float, relevance: float) -> Account:  # noqa: ARG002 - the numbers say it all
+        return Account([Part("relevance", score, 1.0)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.focus.strategy import Account, Part, Strategy
 from scrapy_replica.numeric import FloatArray
 
 if TYPE_CHECKING:
@@ -33,3 +33,9 @@ class BestFirstAnchors(Strategy):
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
         return (1.0 - OWN_WORDS) * self._relevance + OWN_WORDS * self._words(links)
+
+    def account(self, url: str, score: float, relevance: float) -> Account:  # noqa: ARG002 - the numbers say it all
+        words = (score - (1.0 - OWN_WORDS) * relevance) / OWN_WORDS
+        if not 0.0 <= words <= 1.0:
+            return Account([Part("score on a better page", score, 1.0)])
+        return Account([Part("relevance", relevance, 1.0 - OWN_WORDS), Part("words", words, OWN_WORDS)])

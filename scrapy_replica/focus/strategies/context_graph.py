@@ -25,8 +25,8 @@ class ContextGraphQueues(Strategy):
     """A page's links go to the queue one nearer than its layer; the nearest queue first, best likelihood first.
 
     Score = (N - layer) + Pr[layer | page], 0 for "N or more"; best-first by relevance before the first training. The
-    classifier of layer 0 is that of relevance: with the layers' own, mean Pref on three topics, one draw, is .57 instead
-    of .79. Memory: that of :class:`ContextGraph` and :class:`KnownGraph`, at most 160 MB.
+    classifier of layer 0 is that of relevance: with the layers' own, mean Pref on three topics, one draw, is .57, with
+    it .79. Memory: that of :class:`ContextGraph` and :class:`KnownGraph`, at most 160 MB.
     """
 
     name: ClassVar[str] = "context-graph"

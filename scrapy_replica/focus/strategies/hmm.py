@@ -10,7 +10,7 @@ import numpy as np
 from scrapy_replica.focus.context import IS_RELEVANT, ContextGraph
 from scrapy_replica.focus.distances import nearness
 from scrapy_replica.focus.hmm import HMM, SecondOrderHMM
-from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
 from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class HmmStatic(Strategy):
     A relevant page has delta 0; it starts a back-crawl that gives its visited ancestors their true state, and the layer
     model and the HMM follow at once. Before the first relevant page the order is best-first.
 
-    *alpha* is a, *max_distance* d, *is_tfidf* whether the 40 terms of a page are chosen by TF-IDF or TF. Memory: 12
-    bytes a URL and 60 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 160 MB.
+    *alpha* is a, *max_distance* d, *is_tfidf* whether the terms of a page weigh TF-IDF or TF. Memory: 12
+    bytes a URL and 60 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 170 MB.
     """
 
     name: ClassVar[str] = "hmm-static"
@@ -82,6 +82,7 @@ class HmmStatic(Strategy):
         self._sigma, self.nearness = relevance, 0.0
         if self.context.is_trained:
             distance = 0 if relevance > IS_RELEVANT else self.context.hmm.state(delta)
+            self.context.estimated(self.graph.page, distance)
             self.nearness = nearness(distance, self.max_distance)
             self._sigma = self.alpha * self.nearness + (1.0 - self.alpha) * relevance
         self._count_path(row)
@@ -99,6 +100,33 @@ class HmmStatic(Strategy):
         urls.write("inherited", rows, np.where(is_better, self._sigma, inherited))
         urls.write("parent", rows, np.where(is_better & (urls["page"][rows] == 0), self.graph.page, parents))
         return np.where(is_better | self.is_dynamic, self._sigma, inherited)
+
+    def account(self, url: str, score: float, relevance: float) -> Account | None:  # noqa: ARG002 - known here
+        urls, pages = self.graph.urls, self.graph.pages
+        row = urls.row(urls.find(url))
+        page = pages.row(int(urls["parent"][row]))
+        if not page:
+            return None
+        sigma, estimate = float(urls["inherited"][row]), int(pages["estimate"][page])
+        parent = urls.urls[urls.row(int(pages["url"][page]))] or None
+        if not estimate:
+            return Account([Part("relevance", sigma, 1.0)], parent)
+        near, rest = nearness(estimate - 1, self.max_distance), 1.0 - self.alpha
+        relevant = (sigma - self.alpha * near) / rest if rest else 0.0
+        return Account([Part("nearness", near, self.alpha), Part("relevance", relevant, rest)], parent)
+
+    def distance(self, url: str) -> Distance | None:
+        return self.context.distance(url)
+
+    def distances_told(self) -> Mapping[str, int]:
+        return self.context.told()
+
+    def learnt(self) -> dict[str, Any]:
+        return {"layers": self.context.learnt(self.context.terms.common())}
+
+    def begin_with(self, learnt: Mapping[str, Any]) -> None:
+        if "layers" in learnt:
+            self.context.begin_with(learnt["layers"])
 
     def _infer(self, parent: int, observation: int) -> FloatArray:
         hmm, row = self.context.hmm, self.graph.pages.row(parent)

@@ -52,6 +52,13 @@ class HmmLiu(HmmStatic):
     def _observe(self, terms: Mapping[str, int]) -> int:
         return 0 if self._clusters is None else self._clusters(terms)
 
+    def learnt(self) -> dict[str, Any]:
+        """Return nothing: the clusters are those of the pages met."""
+        return {}
+
+    def begin_with(self, learnt: Mapping[str, Any]) -> None:
+        """Take nothing."""
+
     def own_state(self) -> dict[str, Any]:
         sample = [[number, dict(terms)] for number, terms in self._sample]
         clusters = self._clusters.state() if self._clusters else {}

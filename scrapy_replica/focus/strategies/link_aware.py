@@ -24,8 +24,8 @@ from scrapy_replica.focus.link_table import (
 )
 from scrapy_replica.focus.links import directories
 from scrapy_replica.focus.online import DenseModel, TermModel
-from scrapy_replica.focus.strategies.hmm import HmmDynamic
-from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.focus.strategies.hmm import MAX_DISTANCE, HmmDynamic
+from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
 from scrapy_replica.numeric import FloatArray, IntArray, sigmoid
 
 if TYPE_CHECKING:
@@ -89,12 +89,12 @@ class LinkAware(Strategy):
 
     name: ClassVar[str] = "link-aware"
 
-    def __init__(self, link_words: LinkWords) -> None:
+    def __init__(self, link_words: LinkWords, max_distance: int = MAX_DISTANCE, is_tfidf: bool = True) -> None:
         self._words = link_words
         self._graph = KnownGraph()
         self._table = LinkTable(self._graph)
         self._model = DenseModel(list(START_WEIGHTS.values()), PRECISION)
-        self._distance = HmmDynamic(alpha=ALPHA, graph=self._graph)
+        self._distance = HmmDynamic(ALPHA, max_distance, is_tfidf, self._graph)
         self._hub = TermModel(MOST_TERMS, 0.05, -2.0)
         self._moved: dict[str, float] = {}
         self._visited = 0
@@ -209,6 +209,36 @@ class LinkAware(Strategy):
         columns[14] = facts[HUB]
         columns[15] = facts[NEARNESS]
         return columns.T
+
+    def account(self, url: str, score: float, relevance: float) -> Account | None:  # noqa: ARG002 - known here
+        rows = self._table.rows([url])
+        if not self._table.facts[rows[0], IN_LINKS]:
+            return None
+        values = self._features(rows)[0].tolist()
+        parts = [Part(*each) for each in zip(START_WEIGHTS, values, self._model.weights.tolist(), strict=True)]
+        page = self._graph.pages["url"][self._graph.pages.row(int(self._table.groups[rows[0], PARENT]))]
+        parent = self._graph.urls.urls[self._graph.urls.row(int(page))] or None
+        return Account(parts, parent)
+
+    def distance(self, url: str) -> Distance | None:
+        return self._distance.distance(url)
+
+    def distances_told(self) -> Mapping[str, int]:
+        return self._distance.distances_told()
+
+    def learnt(self) -> dict[str, Any]:
+        kept = self._distance.context.terms.common()
+        model = {"names": list(START_WEIGHTS), "weights": self._model.weights.copy()}
+        return {"layers": self._distance.context.learnt(kept), "links": model, "hub": self._hub.learnt(kept)}
+
+    def begin_with(self, learnt: Mapping[str, Any]) -> None:
+        self._distance.begin_with(learnt)
+        if "links" not in learnt:
+            return
+        if learnt["links"]["names"] != list(START_WEIGHTS):
+            raise ValueError("its link model has other features than this version of scrapy-replica")
+        self._model.weights = learnt["links"]["weights"]
+        self._hub.begin_with(learnt["hub"])
 
     def state(self) -> dict[str, Any]:
         return {

@@ -1,0 +1,61 @@
+"""``scrapy replica model``: what a crawl has learnt, for another crawl to begin with."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.job import reading
+from scrapy_replica.crawl.links.recipe import made_again
+from scrapy_replica.crawl.links.relevance import KEY
+from scrapy_replica.focus.model_file import Learnt, dump
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import Settings
+
+    from scrapy_replica.crawldb.reader import Reader
+
+PARTS = {"layers": "how far the text of a page is from it", "links": "what its links lead to"}
+"""Parts of what strategies learn, in words; ``hub`` goes with ``links``."""
+
+
+class ModelCommand(Command):
+    """Reads the crawl database of a finished or running crawl, and writes a file for ``--model``."""
+
+    name = "model"
+    help = "write what a crawl has learnt to FILE, for the --model of another crawl"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE", help="file to write, .npz; one that is there is replaced")
+        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        with reading(opts.job) as job:
+            learnt = learnt_by(job)
+        told = ["what is relevant", *(words for part, words in PARTS.items() if part in learnt.strategy)]
+        write(Path(opts.file), dump(learnt))
+        sys.stdout.write(f"{opts.file}: {', '.join(told)}\n")
+        return 0
+
+
+def learnt_by(job: Reader) -> Learnt:
+    """Return what the crawl of *job* has learnt.
+
+    :raises ValueError: nothing, for it had no topic.
+    """
+    relevance = job.meta(KEY)
+    if relevance is None:
+        raise ValueError("--job: that crawl has learnt nothing, for it had no topic")
+    strategy = made_again(job)
+    return Learnt(relevance, strategy.learnt() if strategy is not None else {})
+
+
+def write(file: Path, data: bytes) -> None:
+    """Write *data*, all or nothing."""
+    partial = file.with_name(file.name + ".partial")
+    partial.write_bytes(data)
+    partial.replace(file)

@@ -1,0 +1,134 @@
+"""What the strategy of a job is made of, and how it is made again from what the job keeps of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from scrapy_replica.address import host_of
+from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
+from scrapy_replica.crawldb.visits import Visit, Visits
+from scrapy_replica.focus import strategies
+from scrapy_replica.focus.links import LinkWords
+from scrapy_replica.focus.model_file import BROKEN, load
+from scrapy_replica.focus.relevance import Relevance
+from scrapy_replica.focus.strategies import HmmOptions
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.pages.terms import terms as count_terms
+from scrapy_replica.records import Page, TermWeight
+
+RECIPE, MODEL = "strategy", "model"
+"""Keys of what is kept: the recipe, and the file of the model that the crawl began with."""
+
+OfTerms = Callable[[Mapping[str, int]], float]
+"""Stem counts -> relevance."""
+
+
+class Kept(Protocol):
+    """What of a crawl database, or of its reader, a strategy is made again from."""
+
+    @property
+    def visits(self) -> Visits: ...
+
+    def meta(self, key: str) -> bytes | None: ...
+
+
+class Recipe(NamedTuple):
+    """Name and settings of a strategy."""
+
+    name: str
+    seed: int
+    language: str
+    hmm: HmmOptions
+
+    @classmethod
+    def of(cls, config: Config, name: str) -> Recipe:
+        """Return the recipe of the strategy of that *name*."""
+        is_tfidf = config.hmm_terms is TermWeight.TFIDF
+        return cls(name, config.seed, config.language, HmmOptions(config.hmm_alpha, config.hmm_distance, is_tfidf))
+
+    @classmethod
+    def kept(cls, db: Kept) -> Recipe | None:
+        """Return the recipe that *db* keeps."""
+        if (found := db.meta(RECIPE)) is None:
+            return None
+        name, seed, language, hmm = json.loads(found)
+        return cls(name, seed, language, HmmOptions(*hmm))
+
+    def dump(self) -> bytes:
+        """Return what :meth:`kept` reads."""
+        return json.dumps(self).encode()
+
+    def check(self, before: Recipe | None) -> None:
+        """Raise ``ConfigError`` where the states of a job that began with *before* would not fit."""
+        if before is None or before.name != self.name:
+            return
+        if before.hmm.max_distance != self.hmm.max_distance:
+            raise _begun("DISTANCE", before.hmm.max_distance)
+        if before.hmm.is_tfidf != self.hmm.is_tfidf:
+            raise _begun("TERMS", (TermWeight.TFIDF if before.hmm.is_tfidf else TermWeight.TF).value)
+
+    def make(self, relevance: OfTerms, model: bytes | None) -> tuple[Strategy, LinkWords]:
+        """Return a fresh strategy, begun with the file of a *model*, and what it reads links with.
+
+        :raises ConfigError: there is no such strategy, or the model was learnt with other settings.
+        """
+        words = LinkWords(relevance, partial(count_terms, language=self.language))
+        try:
+            strategy = strategies.make(self.name, self.seed, words, self.hmm)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        if model is not None:
+            try:
+                strategy.begin_with(load(model).strategy)
+            except BROKEN as error:
+                told = error if type(error) is ValueError else "it is damaged"
+                raise ConfigError(f"REPLICA_MODEL: {told}") from None
+        return strategy, words
+
+
+def _begun(setting: str, value: object) -> ConfigError:
+    return ConfigError(f"REPLICA_HMM_{setting}: the crawl began with {value}; give that, or another JOBDIR")
+
+
+def show(strategy: Strategy, visit: Visit, last: Page | None) -> tuple[Page | None, list[float]]:
+    """Show *strategy* a visit; return its page, *last* where it is none or more of that page, and its links' scores."""
+    if visit.is_wasted:
+        strategy.wasted(visit.url)
+        return last, []
+    if visit.relevance is not None or last is None:
+        last = Page(visit.url, host_of(visit.url), terms=visit.terms)
+        strategy.visited(last, visit.relevance or 0.0)
+    return last, np.nan_to_num(strategy.scores(last, visit.links)).tolist()
+
+
+def made_again(db: Kept) -> Strategy | None:
+    """Return the strategy of a job as it is now: its checkpoint, and the pages since; ``None`` before it has one.
+
+    That takes as long as those pages took the first time, 10 s at most. One that remembers no pages is fresh.
+    """
+    recipe = Recipe.kept(db)
+    if recipe is None:
+        return None
+    strategy, _ = recipe.make(relevance_model(db).relevance, db.meta(MODEL))
+    if (pieces := db.visits.checkpoint(strategy.name)) is not None:
+        strategy.load(pieces)
+    last = None
+    for visit in db.visits.tail():
+        last, _ = show(strategy, visit, last)
+        if not visit.is_wasted:
+            strategy.rescored()
+    return strategy
+
+
+def relevance_model(db: Kept) -> Relevance:
+    """Return the relevance model of a job, one that finds nothing relevant where it has none."""
+    model = Relevance()
+    if (state := db.meta(RELEVANCE)) is not None:
+        model.load(state)
+    return model

@@ -1,0 +1,277 @@
+"""What a crawl has learnt: told by explain and the statistics, saved, and given to another crawl."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scrapy.cmdline import execute
+from web import REPLICA, crawl, page, text
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.commands.explain import explain_score, explain_url, in_words
+from scrapy_replica.commands.job import reading
+from scrapy_replica.config import ConfigError
+from scrapy_replica.crawl.links.recipe import made_again
+from scrapy_replica.focus import model_file
+from scrapy_replica.focus.model_file import Learnt, dump, load
+from scrapy_replica.focus.state import pack
+
+PAGES = 70
+STRATEGIES = ("best-first", "best-first-anchors", "hmm-static", "hmm-dynamic", "hmm-second-order", "link-aware")
+
+
+def web(top="http://a.example/", seed=""):
+    """Pages of ten kinds: hubs, the fourth kind, speak of wine and lead to the topic, the fifth and sixth, and these
+    to each other and to hubs; the others lead anywhere."""
+    urls = [top] + [f"{top}{n}" for n in range(1, PAGES)]
+    found = {}
+    for number, url in enumerate(urls):
+        kind, ten = number % 10, number // 10
+        links = [urls[(3 * number + step) % PAGES] for step in range(1, 6)]
+        if kind in {4, 5, 6}:
+            near = [(ten + step) % 7 * 10 for step in (0, 1, 3)]
+            links = [urls[each + other] for each in near for other in ((5, 6) if kind == 4 else (4, 5))]
+        words = "markov chain hidden model " * 15 if kind in {5, 6} else "grape wine cellar barrel " * 8 * (kind == 4)
+        found[url] = page(links, seed=(seed, number)).replace("<p>", f"<p>{words}", 1)
+    return found
+
+
+def is_topical(url):
+    return url.endswith(("5", "6"))
+
+
+@pytest.fixture(scope="module")
+def topic(tmp_path_factory):
+    path = tmp_path_factory.mktemp("topic") / "topic.jsonl"
+    rows = [{"text": "markov chain hidden model " * 10 + text(("example", n))} for n in range(8)]
+    rows += [{"text": text(("other", n)), "label": "unlabelled"} for n in range(250)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def settings(strategy, topic, **more):
+    topic = {"REPLICA_TOPIC": str(topic)} if topic else {}
+    return {
+        **REPLICA,
+        "REPLICA_STRATEGY": strategy,
+        "REPLICA_WARMUP_PAGES": 10,
+        "REPLICA_TRAP_CREDIT": 0,
+        "REPLICA_PROBES": 0,
+        "CONCURRENT_REQUESTS": 1,
+        **topic,
+        **more,
+    }
+
+
+@pytest.fixture(scope="module")
+def jobs(topic, tmp_path_factory):
+    """Folder of a job that was stopped after some 40 pages, and its statistics, for each strategy."""
+    found = {}
+
+    async def made(strategy):
+        if strategy not in found:
+            job = tmp_path_factory.mktemp(strategy)
+            stopped = {"JOBDIR": str(job), "CLOSESPIDER_PAGECOUNT": 40}
+            result = await crawl(TopicSpider, web(), settings(strategy, topic, **stopped), seeds="http://a.example/")
+            found[strategy] = job, result
+        return found[strategy]
+
+    return made
+
+
+@pytest.mark.asyncio
+class TestExplained:
+    @pytest.mark.parametrize("strategy", STRATEGIES)
+    async def test_the_parts_of_a_score_sum_to_it(self, strategy, jobs):
+        job, result = await jobs(strategy)
+        waiting = [url for url, states in result.states.items() if states == ["waiting"]]
+        told = 0
+        with reading(str(job)) as db:
+            now = made_again(db)
+            for url in waiting:
+                known = explain_url(db, url)
+                score = explain_score(db, known)
+                asked = now.scores_now([url])
+                expected = known["score"] if asked is None else asked[0]
+                assert score["score now"] == pytest.approx(expected, abs=1e-4)
+                assert known["state"] == "waiting"
+                told += len(score["score parts"])
+                lines = in_words(known | score).splitlines()
+                assert max(map(len, lines)) <= 80
+        assert told
+
+    async def test_in_words(self, jobs, capsys):
+        job, result = await jobs("hmm-dynamic")
+        waiting = next(url for url, states in reversed(result.states.items()) if states == ["waiting"])
+        execute_replica("explain", waiting, "--job", job)
+        lines = capsys.readouterr().out.splitlines()
+        assert "score parts: value x weight" in lines
+        assert any(line.startswith("  relevance of the page that links to it") for line in lines)
+        assert any(line.startswith("distance of that page: ") and "as estimated" in line for line in lines)
+
+    async def test_a_fetched_page_tells_its_distance(self, jobs):
+        job, result = await jobs("link-aware")
+        hub = next(url for url in reversed(result.urls) if url.endswith("4"))
+        with reading(str(job)) as db:
+            known = explain_url(db, hub)
+            told = explain_score(db, known)
+        assert known["state"] == "done"
+        assert known["relevance"] < 0.5
+        assert told["distance"]["known"] == 1
+        assert 0 <= told["distance"]["estimated"] <= told["distance"]["far"] == 6
+
+    async def test_without_topic_nothing_is_made_up(self, tmp_path):
+        plain = {**REPLICA, "JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 20}
+        result = await crawl(TopicSpider, web(), plain, seeds="http://a.example/")
+        with reading(str(tmp_path)) as db:
+            known = explain_url(db, result.urls[-1])
+            assert explain_score(db, known) == {}
+
+
+def execute_replica(*arguments):
+    with pytest.raises(SystemExit) as left:
+        execute(["scrapy", "replica", *map(str, arguments)])
+    return left.value.code
+
+
+@pytest.mark.asyncio
+class TestStatistics:
+    @pytest.mark.parametrize("strategy", ["hmm-dynamic", "link-aware"])
+    async def test_say_how_often_the_distance_was_right(self, strategy, jobs):
+        job, result = await jobs(strategy)
+        known = right = near = 0
+        with reading(str(job)) as db:
+            now = made_again(db)
+            for url in result.urls:
+                told = now.distance(url)
+                if told is not None and told.estimated is not None and 0 < told.known < told.far:
+                    known += 1
+                    right += told.estimated == told.known
+                    near += abs(told.estimated - told.known) <= 1
+        assert known > 10
+        assert 0 < right < known
+        counts = {name: result.stats[f"replica/distance/{name}"] for name in ("known", "right", "near")}
+        assert counts == {"known": known, "right": right, "near": near}
+
+
+def places(result):
+    """Mean place of the pages on topic in the order of the crawl, 0..1."""
+    return np.mean([place for place, url in enumerate(result.urls) if is_topical(url)]) / len(result.urls)
+
+
+B = "http://b.example/"
+
+
+@pytest.mark.asyncio
+class TestModel:
+    @pytest.mark.parametrize("strategy", ["best-first", "hmm-dynamic", "link-aware", "auto"])
+    async def test_another_crawl_begins_with_it(self, strategy, jobs, tmp_path, capsys):
+        """On other pages of the kind, without examples, it finds the topic earlier than by discovery."""
+        job, _ = await jobs("link-aware" if strategy == "auto" else strategy)
+        file = tmp_path / "wine.npz"
+        assert execute_replica("model", file, "--job", job) == 0
+        assert "what is relevant" in capsys.readouterr().out
+        begun = settings(strategy, None, REPLICA_MODEL=str(file), JOBDIR=str(tmp_path / "job"))
+        first = await crawl(TopicSpider, web(B, "b"), {**begun, "CLOSESPIDER_PAGECOUNT": 30}, seeds=B)
+        file.unlink()
+        second = await crawl(TopicSpider, web(B, "b"), begun, seeds=B)
+        first.urls += second.urls
+        assert sorted(first.urls) == sorted(web(B, "b"))
+        assert {item["relevance"] > 0.5 for item in first.items if is_topical(item["url"])} == {True}
+        plain = await crawl(TopicSpider, web(B, "b"), settings("breadth-first", None), seeds=B)
+        assert places(first) < places(plain) - 0.1
+
+    async def test_what_the_links_taught_is_there_from_the_first_page(self, jobs):
+        job, _ = await jobs("link-aware")
+        with reading(str(job)) as db:
+            learnt = made_again(db)
+        fresh = type(learnt)(learnt._words)
+        fresh.begin_with(load(dump(Learnt(b"", learnt.learnt()))).strategy)
+        context, before = fresh._distance.context, learnt._distance.context
+        assert fresh._model.weights.tolist() == learnt._model.weights.tolist()
+        grape, grapes = context.terms.ids["grape"], before.terms.ids["grape"]
+        assert context.bayes.counts[:, grape].tolist() == before.bayes.counts[:, grapes].tolist()
+        assert fresh._graph.urls.used == 1
+
+    async def test_no_url_is_in_it(self, jobs, tmp_path):
+        job, _ = await jobs("link-aware")
+        file = tmp_path / "model.npz"
+        execute_replica("model", file, "--job", job)
+        found = load(file.read_bytes())
+        assert b"example" not in found.relevance
+        assert not [term for term in found.strategy["layers"]["terms"]["terms"] if "example" in term or "/" in term]
+
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [
+            (b"", "it is no model that 'scrapy replica model' wrote"),
+            (b"{}", "it is no model"),
+            (pack({"kind": "judge"}), "it is no model"),
+            (dump(Learnt(b"", {}))[:-40], "it is no model"),
+            (pack({"kind": model_file.KIND, "version": 2}), "it is a model of version 2, and this one reads 1"),
+            (pack({"kind": model_file.KIND, "version": 1}), "it is damaged"),
+            (dump(Learnt(b"nothing", {})), "its relevance model is damaged"),
+            (None, "No such file"),
+        ],
+    )
+    async def test_what_is_none_is_refused_in_one_line(self, content, says, tmp_path, caplog):
+        file = tmp_path / "model.npz"
+        if content is not None:
+            file.write_bytes(content)
+        with pytest.raises(ConfigError, match=r"REPLICA_MODEL: .*model\.npz: ") as refused:
+            await crawl(TopicSpider, web(), settings("link-aware", None, REPLICA_MODEL=str(file)), seeds=B)
+        assert says in str(refused.value)
+        assert "\n" not in str(refused.value)
+
+    async def test_other_settings_and_a_topic_beside_it_are_refused(self, jobs, topic, tmp_path):
+        job, _ = await jobs("hmm-dynamic")
+        file = tmp_path / "model.npz"
+        execute_replica("model", file, "--job", job)
+        for more, says in (
+            ({"REPLICA_HMM_DISTANCE": 4}, "REPLICA_MODEL: its layers were learnt with REPLICA_HMM_DISTANCE = 6"),
+            ({"REPLICA_HMM_TERMS": "tf"}, "REPLICA_MODEL: its layers were learnt with REPLICA_HMM_TERMS = tf-idf"),
+            ({"REPLICA_TOPIC": str(topic)}, "REPLICA_TOPIC is set, and the model of the crawl holds a topic as well"),
+            ({"JOBDIR": str(job)}, "REPLICA_MODEL: the crawl began without a model"),
+        ):
+            begun = settings("hmm-dynamic", None, REPLICA_MODEL=str(file), **more)
+            with pytest.raises(ConfigError, match=says):
+                await crawl(TopicSpider, web(), begun, seeds=B)
+
+    async def test_a_crawl_without_topic_has_none(self, tmp_path, capsys):
+        job = {**REPLICA, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 5}
+        await crawl(TopicSpider, web(), job, seeds="http://a.example/")
+        assert execute_replica("model", tmp_path / "x.npz", "--job", tmp_path / "job") == 2
+        assert "that crawl has learnt nothing, for it had no topic" in capsys.readouterr().err
+        assert not (tmp_path / "x.npz").exists()
+
+
+@pytest.mark.asyncio
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("setting", "value", "says"),
+        [
+            ("REPLICA_HMM_ALPHA", "1.5", "REPLICA_HMM_ALPHA is 1.5: it must be at most 1"),
+            ("REPLICA_HMM_DISTANCE", "0", "REPLICA_HMM_DISTANCE is 0: it must be at least 1"),
+            ("REPLICA_HMM_DISTANCE", "far", "REPLICA_HMM_DISTANCE is 'far': it takes int"),
+            ("REPLICA_HMM_TERMS", "idf", "REPLICA_HMM_TERMS is 'idf': it takes one of ``tf``, ``tf-idf``"),
+        ],
+    )
+    async def test_wrong_ones_are_refused(self, setting, value, says, topic):
+        with pytest.raises(ConfigError, match=says):
+            await crawl(TopicSpider, web(), settings("hmm-dynamic", topic, **{setting: value}), seeds=B)
+
+    @pytest.mark.parametrize("strategy", ["hmm-static", "hmm-liu", "hmm-second-order", "link-aware"])
+    async def test_reach_the_strategy(self, strategy, topic, tmp_path):
+        chosen = {"REPLICA_HMM_DISTANCE": 3, "REPLICA_HMM_TERMS": "tf", "REPLICA_HMM_ALPHA": 1}
+        kept = settings(strategy, topic, JOBDIR=str(tmp_path), CLOSESPIDER_PAGECOUNT=30, **chosen)
+        result = await crawl(TopicSpider, web(), kept, seeds="http://a.example/")
+        with reading(str(tmp_path)) as db:
+            now = made_again(db)
+            assert now.distance(result.urls[0]).far == 3
+            waiting = next(url for url, states in reversed(result.states.items()) if states == ["waiting"])
+            if strategy != "link-aware":
+                assert {part.name: part.weight for part in now.account(waiting, 0.0, 0.0).parts}["nearness"] == 1
+        with pytest.raises(ConfigError, match="REPLICA_HMM_DISTANCE: the crawl began with 3; give that, or another"):
+            await crawl(TopicSpider, web(), {**kept, "REPLICA_HMM_DISTANCE": 4}, seeds="http://a.example/")
