@@ -47,6 +47,10 @@ class TextTree:
     run_starts: list[int] = field(default_factory=list)
     run_ends: list[int] = field(default_factory=list)
     """The text of an entry is ``runs[start:end]``."""
+    text_runs: list[int] = field(default_factory=list)
+    """The runs that are text nodes."""
+    text_entries: list[int] = field(default_factory=list)
+    """The innermost entry of each of them."""
 
     def text(self, entries: Iterable[int]) -> str:
         """Return the text of *entries*, ascending, each subtree once: a line per block, white space folded."""
@@ -121,5 +125,7 @@ def _walk(body: etree._Element, hidden: set[etree._Element]) -> TextTree:
                     runs.append(BREAK)
             text = element.tail if path else None
         if text:
+            tree.text_entries.append(path[-1])
+            tree.text_runs.append(len(runs))
             runs.append(text)
     return tree
