@@ -15,10 +15,13 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import extension
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.links import successor
 from scrapy_replica.crawl.links.guide import Guide
+from scrapy_replica.crawl.links.recipe import made_again
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.reader import open_reader
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import state, strategies
@@ -190,7 +193,7 @@ class TestScoresOfTheWarmUp:
             relevance = fitted().relevance(shown.terms) if is_learnt_anew else relevance
             for link in shown.links:
                 best[link.url] = max(relevance, best.get(link.url, 0.0))
-        scores = guide.learn_anew()
+        scores = guide.learn_anew(10)
         assert {url: score for url, score in scores.items() if score} == {
             url: score for url, score in best.items() if score
         }
@@ -272,8 +275,9 @@ class TestResumed:
         db.close()
 
     @pytest.mark.parametrize("name", ["best-first", "link-aware"])
-    def test_killed_while_the_topic_is_learnt_again(self, name, often, tmp_path):
+    def test_killed_while_the_topic_is_learnt_again(self, name, often, tmp_path, monkeypatch):
         """Before, between and after the stages 5, 20 and 80 (with pages and failed fetches), what is left goes on."""
+        monkeypatch.setattr(successor, "SHOWN_AT_ONCE", 1_000)
         config = Config(strategy=name, topic=tmp_path, warmup_pages=5)
         whole_db, db = SqliteCrawlDB(None), SqliteCrawlDB(job(tmp_path, "a"))
         whole, guide = Guide(config, whole_db), Guide(config, db)
@@ -282,7 +286,7 @@ class TestResumed:
         for number in range(130):
             told = []
             for each in (whole, guide):
-                moved = each.learn_anew() if each.is_due(number) else {}
+                moved = each.learn_anew(number)
                 shown = random_page(number)
                 told.append((moved, each.scores(shown, each.relevance.of(shown), shown.links)))
                 if number % 4 == 0:
@@ -298,6 +302,37 @@ class TestResumed:
                 assert guide.is_learning
                 guide.relevance.learn(learnt_from)
         db.close()
+
+    @pytest.mark.parametrize("name", ["best-first", "link-aware"])
+    def test_killed_while_a_fresh_strategy_catches_up(self, name, tmp_path, monkeypatch):
+        """It sees seven visits a page, gives three scores a page; in the end the order is that of a crawl in one go."""
+        monkeypatch.setattr(successor, "SHOWN_AT_ONCE", 7)
+        monkeypatch.setattr(successor, "SCORES_AT_ONCE", 3)
+        config = Config(strategy=name, topic=tmp_path, warmup_pages=40)
+        pages = [random_page(number) for number in range(75)]
+        orders = []
+        for kills in ((), (41, 44, 60)):
+            job_dir = job(tmp_path, f"killed_{len(kills)}")
+            db = SqliteCrawlDB(job(job_dir, "a"))
+            guide = Guide(config, db)
+            guide.relevance.learn(learnt_from)
+            for number, shown in enumerate(pages):
+                assert len(guide.learn_anew(number)) <= 3
+                guide.scores(shown, guide.relevance.of(shown), shown.links)
+                if number % 4 == 0:
+                    guide.wasted(shown.links[0].url)
+                if number in kills:
+                    db.commit()
+                    left_behind(job_dir)
+                    db.close()
+                    (job_dir / "b" / FILE_NAME).replace(job_dir / "a" / FILE_NAME)
+                    db = SqliteCrawlDB(job(job_dir, "a"))
+                    guide = Guide(config, db)
+                    guide.relevance.learn(learnt_from)
+            assert not guide.is_warming_up
+            orders.append(guide.scores(pages[3], 0.5, pages[3].links)[0])
+            db.close()
+        assert orders[0] == pytest.approx(orders[1])
 
     @pytest.mark.parametrize("name", sorted(n for n, strategy in strategies.STRATEGIES.items() if strategy.remembers))
     def test_a_checkpoint_and_the_visits_since_give_the_same_scores(self, name, often, tmp_path):
@@ -324,6 +359,30 @@ class TestResumed:
         db.close()
         assert kept[0] == 16
         assert max(kept) < 150
+
+    @pytest.mark.parametrize("name", ["hmm-dynamic", "hmm-liu", "link-aware"])
+    def test_who_reads_the_job_has_the_same_scores(self, name, often, tmp_path):
+        """Of a crawl that runs, after a checkpoint and with fetches that brought nothing."""
+        db = SqliteCrawlDB(job(tmp_path, "a"))
+        guide = Guide(Config(strategy=name, topic=tmp_path, warmup_pages=0), db)
+        guide.relevance.learn(lambda _: fitted())
+        for number in range(120):
+            shown = random_page(number)
+            guide.scores(shown, 0.9 if number % 5 == 0 else 0.1, shown.links)
+            if number % 3 == 0:
+                guide.wasted(shown.links[0].url)
+        db.commit()
+        with open_reader(tmp_path / "a" / FILE_NAME) as reader:
+            read = made_again(reader)
+        urls = [link.url for number in range(100, 120) for link in random_page(number).links]
+        expected = guide.scores_now(urls)
+        now = read.scores_now(urls)
+        assert expected == (None if now is None else now.tolist())
+        after = random_page(1000)
+        read.visited(after, 0.7)
+        assert read.scores(after, after.links).tolist() == guide.scores(after, 0.7, after.links)[0]
+        assert read.distances_told() != {}
+        db.close()
 
     def test_a_piece_that_was_rolled_back_leaves_the_checkpoint_before(self, tmp_path):
         connection = Connection(tmp_path / "a.sqlite")

@@ -135,8 +135,7 @@ class Crawl:
 
     def observe(self, page: Page, url_id: int, depth: int) -> Observation:
         """Take note of a page that was fetched from the URL of that id, and judge it."""
-        if self.guide.is_due(self._pages):
-            self._learn_anew()
+        self._learn_anew()
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
         is_new = not self.store.pages.has_page(url_id)
@@ -239,8 +238,8 @@ class Crawl:
         return scores
 
     def _learn_anew(self) -> None:
-        """Give what was found so far its new scores, and so what is fetched in its place."""
-        scores = self.guide.learn_anew()
+        """Give what was found so far its new scores where there are some, and so what is fetched in its place."""
+        scores = self.guide.learn_anew(self._pages)
         urls = {self.intake.key(url): url for url in scores}
         for key, known in self.store.urls.find(urls).items():
             if known.state is State.DROPPED:

@@ -50,8 +50,21 @@ class Visits(Protocol):
     def tail(self) -> Iterator[Visit]:
         """Yield the visits since the last checkpoint."""
 
-    def judge(self, relevances: Sequence[float]) -> None:
-        """Give the pages, each once, their new relevance; called before there is a checkpoint."""
+    @property
+    def newest(self) -> int:
+        """Number of the last visit, 0 if there is none."""
+
+    def after(self, number: int, most: int) -> list[tuple[int, Visit]]:
+        """Return at most so many visits after that *number*, and their numbers; called before there is a checkpoint."""
+
+    def pages(self) -> list[tuple[int, str]]:
+        """Return number and URL of the visits that are pages; called before there is a checkpoint."""
+
+    def terms(self, numbers: Sequence[int]) -> list[Mapping[str, int]]:
+        """Return the terms of the pages of these *numbers*."""
+
+    def judge(self, relevances: Sequence[tuple[int, float]]) -> None:
+        """Give pages their new relevance: pairs of number and relevance; called before there is a checkpoint."""
 
     def clear(self) -> None:
         """Delete all visits; called before there is a checkpoint."""

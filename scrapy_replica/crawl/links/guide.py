@@ -10,6 +10,7 @@ import numpy as np
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.recipe import MODEL, RECIPE, Recipe, show
 from scrapy_replica.crawl.links.relevance import Relevance
+from scrapy_replica.crawl.links.successor import NewScores, Successor
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
@@ -32,10 +33,11 @@ class Guide:
     """Shows the strategy each page once, in one order, and keeps what is needed to have its state back.
 
     When the relevance model is learnt anew, at the end of the warm-up and later
-    (:mod:`~scrapy_replica.focus.relearning`), a fresh strategy is shown all pages so far with their new relevance. When
-    that is over, a strategy that remembers pages is saved now and then (``Visits.is_due``), piece by piece between
-    pages, and when a crawl is resumed a fresh one loads that checkpoint and is shown the pages since. Rows are written
-    in the transaction of their page; strategies that do not remember pages need no more of them then.
+    (:mod:`~scrapy_replica.focus.relearning`), a fresh strategy is shown all pages so far with their new relevance, some
+    between two pages, and takes over when it has seen all. When there is no more to be learnt, a strategy that
+    remembers pages is saved now and then (``Visits.is_due``), piece by piece between pages, and when a crawl is resumed
+    a fresh one loads that checkpoint and is shown the pages since. Rows are written in the transaction of their page;
+    strategies that do not remember pages need no more of them then.
     """
 
     def __init__(self, config: Config, db: CrawlDB) -> None:
@@ -53,6 +55,8 @@ class Guide:
         self._early_order = EarlyOrder(lambda: self._words)
         self._best = BestScores()
         self._moved: dict[str, float] = {}
+        self._successor: Successor | None = None
+        self._new_scores = NewScores()
         self.shown = 0
         """Pages that the strategy was shown; while it stands still, so do the present scores."""
         past = db.meta(STAGE)
@@ -145,6 +149,7 @@ class Guide:
         scores = self._keep_and_show(visit)
         if self.is_warming_up:
             return self._early_order.scores(links) if self._strategy.needs_topic else [0.0] * len(links), {}
+        self._new_scores.drop(self._moved)
         return scores, self._moved
 
     def wasted(self, url: str) -> None:
@@ -166,41 +171,42 @@ class Guide:
         scores = self._strategy.scores_now(urls)
         return None if scores is None else np.nan_to_num(scores).tolist()
 
-    def is_due(self, pages: int) -> bool:
-        """Tell whether after so many *pages* the topic is to be learnt anew, or the warm-up ends."""
-        return self._stage is not None and pages >= self._stage
+    def learn_anew(self, pages: int) -> dict[str, float]:
+        """Learn the topic anew, or end the warm-up, where that is due after so many *pages*; called once a page.
 
-    def learn_anew(self) -> dict[str, float]:
-        """Learn the topic anew and show a fresh strategy the pages so far; the warm-up is over.
-
-        Return URL -> best score of the links shown so far, but for those of the warm-up that score 0 and did before.
+        Return new scores of URLs found earlier: when a fresh strategy has taken over, the best score of each link so
+        far, but for those of the warm-up that score 0 and did before.
         """
-        assert self._stage is not None
+        if self._successor is None and self._stage is not None and pages >= self._stage:
+            self._begin_anew(self._stage)
+        if self._successor is not None and self._successor.catch_up():
+            self._succeed(self._successor)
+        return self._new_scores.take()
+
+    def _begin_anew(self, stage: int) -> None:
+        if self.relevance.relearn(self._unlabelled(stage)):
+            strategy, words = self._recipe.make(self.relevance.of_terms, self._model)
+            self._successor = Successor(strategy, words, self._visits, self.relevance.of_terms)
+        else:
+            self._end_stage(self._best.scores)
+
+    def _unlabelled(self, stage: int) -> list[Mapping[str, int]]:
+        pages = self._visits.pages()[:stage]
+        taken = unlabelled([url for _, url in pages], self._config.warmup_pages)
+        return self._visits.terms([pages[place][0] for place in taken])
+
+    def _succeed(self, successor: Successor) -> None:
+        self._strategy, self._words, self._last = successor.strategy, successor.words, successor.last
+        self._successor = None
+        self.shown += 1
+        self._end_stage(successor.best.scores)
+
+    def _end_stage(self, best: Mapping[str, float]) -> None:
         was_early, self.is_warming_up = self.is_warming_up, False
-        best, self._best = self._best.scores, BestScores()
-        if self.relevance.relearn(self._unlabelled()):
-            best = self._show_again()
+        self._best = BestScores()
         self._db.set_meta(STAGE, str(self._stage).encode())
-        self._stage = self._stage_after(self._stage)
+        self._stage = self._stage_after(self._stage or 0)
         if not self._keeps_visits:
             self._visits.clear()
         moved = self._early_order.end() if was_early else set()
-        return {url: score for url, score in best.items() if score or not was_early or url in moved}
-
-    def _unlabelled(self) -> list[Mapping[str, int]]:
-        urls = [visit.url for visit in self._visits.tail() if visit.relevance is not None]
-        places = set(unlabelled(urls, self._config.warmup_pages))
-        pages = (visit for visit in self._visits.tail() if visit.relevance is not None)
-        return [visit.terms for place, visit in enumerate(pages) if place in places]
-
-    def _show_again(self) -> dict[str, float]:
-        """Show a fresh strategy the pages so far with their new relevance; return the best score of each link."""
-        self._strategy, self._last = self._new_strategy(), None
-        best, relevances = BestScores(), []
-        for visit in self._visits.tail():
-            if visit.relevance is not None:
-                relevances.append(self.relevance.of_terms(visit.terms))
-            shown = visit if visit.relevance is None else visit._replace(relevance=relevances[-1])
-            best.add(shown.links, self._show(shown), self._moved)
-        self._visits.judge(relevances)
-        return best.scores
+        self._new_scores.put({url: score for url, score in best.items() if score or not was_early or url in moved})

@@ -121,7 +121,8 @@ def made_again(db: Kept) -> Strategy | None:
     last = None
     for visit in db.visits.tail():
         last, _ = show(strategy, visit, last)
-        strategy.rescored()
+        if not visit.is_wasted:
+            strategy.rescored()
     return strategy
 
 
