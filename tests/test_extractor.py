@@ -97,18 +97,18 @@ class TestMainText:
         assert article.count("will vote") < other.count("will vote")
 
     @pytest.mark.parametrize(
-        ("meta", "is_article"),
+        ("meta", "declared"),
         [
-            ("property=og:type content=article", True),
-            ("name=og:type content=news.article", True),
-            ("property=og:type content=website", False),
-            ("property=og:title content=article", False),
-            ("property=og:type", False),
-            ("content=article", False),
+            ("property=og:type content=article", "article"),
+            ("name=og:type content=News.Article", "news.article"),
+            ("property=og:type content=website", "website"),
+            ("property=og:title content=article", ""),
+            ("property=og:type", ""),
+            ("content=article", ""),
         ],
     )
-    def test_what_declares_an_article(self, meta, is_article):
-        assert read_blocks(html.document_fromstring(f"<head><meta {meta}></head><body>word")).is_article is is_article
+    def test_what_a_page_declares_to_be(self, meta, declared):
+        assert read_blocks(html.document_fromstring(f"<head><meta {meta}></head><body>word")).declared == declared
 
     def test_reader_comments_are_the_callers_choice(self):
         page = f"<body><div id=content>{ARTICLE}</div><div id=comments><p>I disagree. {SENTENCE}</p></div>"

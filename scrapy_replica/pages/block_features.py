@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,36 +103,31 @@ def features(blocks: Blocks, columns: Columns) -> Float32Array:
 
 def _shape(blocks: Blocks, columns: Columns, rows: Float32Array) -> None:
     words = columns.words
-    numbers = [
-        number
-        for text in blocks.texts
-        for number in (
-            len(text),
-            _END_CLASSES.get(text[-1], 0),
-            _start_class(text[0]),
-            text.count(". ") + text.count("? "),
-            text.count(","),
-            text.count("|") + text.count("»") + text.count("©") + text.count(">"),
-        )
-    ]
-    chars, ends, starts, stops, commas, odd = np.array(numbers, np.float32).reshape(-1, 6).T
+    texts = blocks.texts
+    n = len(texts)
+    whole = "\n".join(texts)
+    ends = np.fromiter(map(_END_CLASSES.get, map(itemgetter(-1), texts), repeat(0)), np.float32, n)
     kinds = np.array([_TAG_CLASSES.get(tag, 0) for tag in blocks.tags])
     tag_class = kinds[columns.signatures[columns.run_nodes]]
     rows[0] = words
-    rows[1] = chars / words
+    rows[1] = blocks.chars / words
     rows[2] = columns.link_words / words
     rows[3] = blocks.links
     rows[4] = blocks.run_tags / words
     rows[5] = ends
-    rows[6] = starts
+    rows[6] = np.fromiter(map(_start_class, map(itemgetter(0), texts)), np.float32, n)
     rows[7] = (tag_class == 1) + 2 * (tag_class == 4)
     rows[8] = tag_class
-    rows[9] = stops + (ends == 1)
-    rows[10] = commas / words
-    rows[11] = odd
+    rows[9] = ends == 1
+    rows[10:12] = 0
+    for row, mark in _MARKS:
+        if mark in whole:  # most pages have few of them
+            rows[row] += np.fromiter(map(str.count, texts, repeat(mark)), np.float32, n)
+    rows[10] /= words
     rows[12] = words - columns.link_words
 
 
+_MARKS = ((9, ". "), (9, "? "), (10, ","), (11, "|"), (11, "»"), (11, "©"), (11, ">"))
 _END_CLASSES = {".": 1, "!": 1, "?": 1, '"': 1, "”": 1, "。": 1, ":": 2, ",": 3, ")": 4, ">": 5, "»": 5, "|": 5, "…": 6}
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lxml import etree
 
-from scrapy_replica.pages.text_tree import hides
+from scrapy_replica.pages.text_tree import INVISIBLE, hides
 
 if TYPE_CHECKING:
-    from lxml import etree
-
     from scrapy_replica.numeric import IntArray
 
 _INLINE, _LINK, _BREAK, _SKIPPED, _BLOCK = range(5)
@@ -23,13 +22,10 @@ _INLINE_TAGS = frozenset({
     "kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub",
     "sup", "time", "tt", "u", "var", "wbr",
 })  # fmt: skip
-_SKIPPED_TAGS = frozenset({
-    "head", "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "embed", "applet", "audio",
-    "video", "canvas", "select", "datalist", "textarea", "input",
-})  # fmt: skip
-_KINDS = {
+_KINDS: dict[Any, int] = {
     **dict.fromkeys(_INLINE_TAGS, _INLINE),
-    **dict.fromkeys(_SKIPPED_TAGS, _SKIPPED),
+    **dict.fromkeys(INVISIBLE, _SKIPPED),
+    **dict.fromkeys([etree.Comment, etree.ProcessingInstruction, etree.Entity], _SKIPPED),
     "a": _LINK,
     "br": _BREAK,
 }
@@ -83,6 +79,8 @@ class Blocks:
     """
 
     texts: list[str]
+    chars: IntArray
+    """Characters of the run."""
     run_nodes: IntArray
     """Node that holds the run: the innermost one around its end."""
     words: IntArray
@@ -109,8 +107,8 @@ class Blocks:
     """The runs of a node's subtree are those from ``run_starts`` to ``run_ends``."""
     tag_ends: IntArray
     """Number of elements opened before the node and before its end."""
-    is_article: bool = False
-    """Whether the page says of itself that it is one article (Open Graph: ``og:type``)."""
+    declared: str = ""
+    """What the page says that it is (Open Graph: ``og:type``), in lower case."""
 
 
 @lru_cache(maxsize=8192)
@@ -130,11 +128,12 @@ def _word_hints(word: str) -> int:
     return hints
 
 
-def count_words(text: str) -> int:
-    """Return the number of words of *text*; scripts without spaces count one word per two characters."""
-    words = text.count(" ") + 1
-    if len(text) > 12 * words and not text.isascii():
-        return max(words, sum(character > "\u0e00" for character in text) // 2)
+def count_words(texts: list[str], chars: IntArray) -> IntArray:
+    """Return the words of each of *texts*, *chars* long; scripts without spaces count one word per two characters."""
+    words = np.fromiter(map(str.count, texts, repeat(" ")), np.intp, len(texts)) + 1
+    for place in np.flatnonzero(chars > 12 * words).tolist():
+        if not texts[place].isascii():
+            words[place] = max(words[place], sum(character > "\u0e00" for character in texts[place]) // 2)
     return words
 
 
@@ -142,8 +141,8 @@ class _Reader:
     """What is open at one place of the walk; every border of a block ends the run that is being gathered."""
 
     __slots__ = (
-        "breaks", "has_words", "inline_tags", "is_open", "link_words", "links", "names", "node_rows", "nodes", "open_links",
-        "pieces", "run_rows",
+        "breaks", "has_words", "inline_tags", "is_open", "link_words", "links", "names", "node_rows", "nodes",
+        "open_links", "pieces", "run_rows",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -161,6 +160,7 @@ class _Reader:
 
     # One loop over all elements: with a call for each the walk takes half as long again.
     def walk(self, root: etree._Element) -> None:
+        kind_of = _KINDS.get
         outside = root.getparent()
         path: list[Any] = [outside]
         kinds = [_SKIPPED]
@@ -193,7 +193,7 @@ class _Reader:
                 continue
             n_tags += 1
             tag = element.tag
-            kind = _KINDS.get(tag, _BLOCK) if isinstance(tag, str) else _SKIPPED
+            kind = kind_of(tag, _BLOCK)
             if kind == _BLOCK:
                 if not self.open_node(tag, element, n_tags):
                     kind = _SKIPPED
@@ -302,13 +302,14 @@ def read_blocks(root: etree._Element) -> Blocks:
     reader = _Reader()
     reader.walk(root)
     texts = _folded(reader.pieces)
-    words = np.array(list(map(count_words, texts)), np.intp)
+    chars = np.fromiter(map(len, texts), np.intp, len(texts))
+    words = count_words(texts, chars)
     run_nodes, link_words, links, run_tags = np.array(reader.run_rows, np.intp).reshape(-1, 4).T
     tags = [tag for tag, _ in reader.names]
     nodes = np.array(reader.node_rows, np.intp).reshape(-1, 9).T
-    blocks = Blocks(texts, run_nodes, words, np.minimum(link_words, words), links, run_tags, tags, *nodes)
-    declared = (meta for meta in root.iter("meta") if "og:type" in meta.values())
-    blocks.is_article = any("article" in meta.get("content", "") for meta in islice(declared, 1))
+    blocks = Blocks(texts, chars, run_nodes, words, np.minimum(link_words, words), links, run_tags, tags, *nodes)
+    declared = (meta.get("content", "") for meta in root.iter("meta") if "og:type" in meta.values())
+    blocks.declared = next(declared, "").lower()
     return blocks
 
 

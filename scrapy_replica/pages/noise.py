@@ -89,6 +89,22 @@ def density_sums(tree: TextTree, densities: FloatArray) -> FloatArray:
     return np.bincount(parents, weights=densities[1:], minlength=len(densities)).astype(np.float64)
 
 
+def loose_text_sums(tree: TextTree, counts: Counts) -> FloatArray:
+    """Return the sum of the densities of the text nodes beside each entry's children, shape (n,).
+
+    The paper sums over children alone; the authors' program takes each text node between them for one without links:
+    ``C ln(C) / ln(ln(LC_body/C_body * C + e))``. Over four sets it brings .2 of 100 in word F1.
+    """
+    entries = np.array(tree.text_entries, dtype=np.intp)
+    chars = np.array([len(" ".join(tree.runs[run].split())) for run in tree.text_runs], dtype=np.float64)
+    has_children = np.bincount(np.array(tree.parents[1:], dtype=np.intp), minlength=len(tree.tags)) > 0
+    chars[~has_children[entries]] = 0
+    log_base = np.log(np.log(counts.link_chars[0] / max(counts.chars[0], 1) * chars + math.e))
+    log_base[log_base == 0] = 1
+    densities = chars * np.log(np.maximum(chars, 1)) / log_base
+    return np.bincount(entries, weights=densities, minlength=len(tree.tags)).astype(np.float64)
+
+
 def content_entries(tree: TextTree) -> list[int]:
     """Return the entries that are content, ascending; a subtree counts whole (algorithm 1).
 
@@ -100,7 +116,7 @@ def content_entries(tree: TextTree) -> list[int]:
     if not counts.chars[0]:
         return []
     densities = composite_text_densities(counts)
-    sums = density_sums(tree, densities)
+    sums = density_sums(tree, densities) + loose_text_sums(tree, counts)
     threshold = densities[0]
     entry = int(np.argmax(sums))
     while entry > 0:

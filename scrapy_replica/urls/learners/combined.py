@@ -16,7 +16,7 @@ ROUNDS = 3
 BUDGET = 0.015
 """Share of wrong removals to expect that is accepted at an error of 0."""
 JUDGED_BUDGET = 0.05
-"""The same with a judge, which expects more of what few groups say: about seven of a kind that was a quarter wrong."""
+"""The same with a judge: three clean groups of a kind of which a tenth was wrong, five of a quarter, ten of a half."""
 _MAX_EXPECTED = 0.05
 _MAX_JUDGED = 0.1
 _BATCH_FORMS = 100_000  # evidence held at a time
