@@ -75,6 +75,17 @@ def registered_domain(host: str) -> str:
         return found.top_domain_under_public_suffix or ".".join(name.split(".")[-2:])
 
 
+def without_suffix(name: str) -> str:
+    """Return a host name without ``www.`` and its public suffix, ``example`` of ``www.example.co.uk``; "" if none is left.
+
+    What a company gives away below its own name is no suffix: ``a.github`` of ``a.github.io``. Names below a suffix that
+    is in no list, and addresses, stay as they are.
+    """
+    bare = name.removeprefix("www.")
+    suffix = _suffixes().extract_str(bare).suffix
+    return "" if bare == suffix else bare.removesuffix(f".{suffix}")
+
+
 @cache
 def _suffixes() -> TLDExtract:
     from tldextract import TLDExtract  # noqa: PLC0415 - it brings an HTTP client along, which no command needs

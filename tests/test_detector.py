@@ -230,7 +230,7 @@ class TestByHandAndAfterRestart:
     def test_recalibration_learns_and_never_lowers_the_threshold(self):
         detector, _, _ = crawl(*(site(f"{name}.example", name, 20) for name in "abcd"))
         assert len(list(detector.recalibrate(0.001))) >= 1
-        assert detector.judge.pu.cube.counts.sum() > JUDGE.pu.cube.counts.sum()
+        assert detector.judge.lac.cube.counts.sum() > JUDGE.lac.cube.counts.sum()
         assert detector.judge.threshold >= JUDGE.threshold
         crawl(site("e.example", "a", 20), detector=detector)
         assert detector.canonical("e.example") == "a.example"

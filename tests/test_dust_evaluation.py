@@ -10,6 +10,7 @@ from web import page
 
 from scrapy_replica.evaluation.dust import EMPTY, evaluate, judge, part_of, read, total, unknowable
 from scrapy_replica.evaluation.dust_combined import TRUTH, Removed, figures_of, removed_by_hosts
+from scrapy_replica.evaluation.dust_judge import by_support_and_error, hosts_of, recalls
 from scrapy_replica.evaluation.dust_kinds import KINDS, difference, kinds_of
 from scrapy_replica.evaluation.dust_learners import LEARNERS, combined
 from scrapy_replica.evaluation.dust_peers import peers
@@ -98,6 +99,28 @@ class TestKinds:
 
     def test_clusters_do_not_mix(self):
         assert kinds_of([("http://h/a", "A"), ("http://h/a/", "B")]) == ["", ""]
+
+
+class TestOrders:
+    def test_recall_is_counted_up_to_the_share_of_wrong_removals(self):
+        """``sid`` means nothing; ``v`` means nothing on one page of ten less than on the others."""
+        rows = [row(f"http://h/p{n}?sid={sid}", f"h {n}") for n in range(120) for sid in range(2)]
+        rows += [row(f"http://h/q{n}?v={v}", f"h q{n}{v if n % 10 == 0 else ''}") for n in range(120) for v in range(2)]
+        hosts = hosts_of(rows)
+        removable = sum(len(part_of(half).kinds) for half in halves(rows, family))
+        found = recalls(hosts, removable, by_support_and_error)
+        reversed_ = recalls(hosts, removable, lambda host, rule: tuple(-x for x in by_support_and_error(host, rule)))
+        assert 0.5 < found[0.01] < 0.55  # sid alone is 120 of 228
+        assert reversed_[0.01] < found[0.01]
+        assert found[0.05] < 1.0
+
+    def test_no_judge_knows_the_host_or_its_siblings(self):
+        names = ("a.h.org", "b.h.org", "c.i.org")
+        hosts = hosts_of(
+            [row(f"http://{name}/p{n}?sid={s}", f"{name} {n}", name) for name in names for n in range(40) for s in "12"]
+        )
+        known = hosts.judge_without("h.org").lac.cube.counts.sum()
+        assert 0 < known < hosts.judge_without("i.org").lac.cube.counts.sum()
 
 
 class TestSplit:
@@ -191,6 +214,7 @@ class TestEvaluate:
         assert figures["combined_e0.seconds"] > 0
         assert figures["combined_e0.services.recall"] == figures["combined_e0.cluster.recall"] == 1.0
         assert figures["combined_e0.by_host.removable"] == figures["combined_e0.by_host.right"] == 120  # sid is a guess
+        assert figures["judged_e0.recall"] == figures["order.judge.recall_0.01"] == 1.0
         (rule,) = rules["h"]
         assert rule.transformation[0].key == "sid"
 

@@ -44,6 +44,15 @@ class TestEvaluate:
         }
         assert "best-first-anchors" in visits.table(result)
 
+    def test_a_topic_alone_is_learnt_from_the_pages_of_the_visit(self, crawl: Path, tmp_path: Path) -> None:
+        names = ("breadth-first", "best-first-anchors", "link-aware")
+        result = visits.evaluate(crawl, "ml", names, draws=2, labelled=5, background=0, cache=tmp_path)
+        values = result["figures"]
+        assert values["link-aware.pref"] > values["breadth-first.pref"] + 0.1
+        assert result["inputs"]["background"] == 0
+        again = visits.evaluate(crawl, "ml", names[2:], draws=2, labelled=5, background=0, cache=tmp_path)["figures"]
+        assert again["link-aware.pref"] == values["link-aware.pref"]
+
     def test_a_topic_of_one_page_is_refused(self, crawl: Path) -> None:
         collection = visits.read_parquet(crawl, lambda text: {text: 1})
         with pytest.raises(ValueError, match="at least two"):
@@ -110,6 +119,8 @@ class TestCommand:
             (("--topic", "mll"), "mll"),
             (("--topic", "ml", "--strategies", "worst-first"), "there is no strategy 'worst-first'"),
             (("--topic", "ml", "--draws", "0"), "--draws is 0"),
+            (("--topic", "ml", "--examples", "0"), "--examples is 0"),
+            (("--topic", "ml", "--unlabelled", "-1"), "--unlabelled is -1"),
         ],
     )
     def test_wrong_arguments_are_one_line(

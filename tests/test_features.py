@@ -136,6 +136,17 @@ class TestPublished:
     def test_obvious_replicas(self):
         assert is_obvious_replica("www.a.com", "a.com")
         assert is_obvious_replica("a.com", "www.a.net")
-        assert not is_obvious_replica("a.com", "a.de")
+        assert is_obvious_replica("exemplo.gov.br", "exemplo.br")
         assert not is_obvious_replica("com", "org")
+        assert not is_obvious_replica("www.gov.br", "br")
         assert not is_obvious_replica("b.com", "a.com")
+        assert not is_obvious_replica("docs.a.com", "a.com")
+
+    def test_two_users_of_one_platform_are_not_obvious(self):
+        assert not is_obvious_replica("a.github.io", "b.github.io")
+        assert not is_obvious_replica("a.github.io", "a.gitlab.io")
+
+    def test_names_without_a_public_suffix_are_compared_as_they_are(self):
+        assert is_obvious_replica("a.example", "www.a.example")
+        assert not is_obvious_replica("a.example", "a.test")
+        assert not is_obvious_replica("192.0.2.1", "192.0.2.2")

@@ -51,6 +51,14 @@ def web(pages: int = 900, relevant: str = "/topic/") -> tuple[Collection, np.nda
 
 
 class TestEveryStrategy:
+    def test_hears_of_urls_that_brought_nothing(self, strategy: Strategy) -> None:
+        page = Page("http://a.org/", "a.org", terms=ON_TOPIC)
+        strategy.visited(page, 0.9)
+        strategy.scores(page, [Link("http://a.org/x/1"), Link("http://a.org/x/2")])
+        for url in ("http://a.org/x/1", "http://a.org/x/1", "http://never.example/", page.url):
+            strategy.wasted(url)
+        assert np.isfinite(strategy.scores(page, [Link("http://a.org/x/2")])).all()
+
     def test_visits_all_that_is_reachable_and_twice_alike(self, strategy: Strategy) -> None:
         found, mask = web(300)
         relevance = np.where(mask, 0.9, 0.05)

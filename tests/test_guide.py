@@ -13,16 +13,20 @@ import pytest
 from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.components import extension
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.focus.early_order import EarlyOrder
+from scrapy_replica.crawl.links import successor
 from scrapy_replica.crawl.links.guide import Guide
+from scrapy_replica.crawl.links.recipe import made_again
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.reader import open_reader
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import state, strategies
 from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
@@ -95,17 +99,9 @@ class TestEveryName:
         focused = await crawl(TopicSpider, web(), settings(name, topic), seeds=TOP)
         assert first_found(focused) < first_found(plain) - 0.1
 
-    async def test_auto_is_best_first_with_anchors_with_a_topic_alone(self, topic):
+    async def test_auto_is_link_aware_with_a_topic(self, topic):
         auto = await crawl(TopicSpider, web(), settings("auto", topic), seeds=TOP)
-        assert auto.urls == (await crawl(TopicSpider, web(), settings("best-first-anchors", topic), seeds=TOP)).urls
-
-    async def test_auto_is_link_aware_with_unlabelled_pages_too(self, topic, tmp_path):
-        (tmp_path / "b").mkdir()
-        (tmp_path / "b" / "1.txt").write_text(text("unlabelled"))
-        more = {"REPLICA_BACKGROUND": str(tmp_path / "b")}
-        auto = await crawl(TopicSpider, web(), settings("auto", topic) | more, seeds=TOP)
-        named = await crawl(TopicSpider, web(), settings("link-aware", topic) | more, seeds=TOP)
-        assert auto.urls == named.urls
+        assert auto.urls == (await crawl(TopicSpider, web(), settings("link-aware", topic), seeds=TOP)).urls
 
     @pytest.mark.parametrize("name", NEEDS_TOPIC)
     async def test_one_that_needs_a_topic_says_so(self, name):
@@ -155,14 +151,14 @@ def pages_of(shown):
 class TestWarmUp:
     async def test_a_fresh_strategy_is_shown_each_page_once(self, recorded, topic):
         result = await crawl(TopicSpider, web(), settings("recorded", topic), seeds=TOP)
-        early, late = recorded
-        assert pages_of(early) == result.urls[: len(pages_of(early))]
-        assert 10 <= len(pages_of(early)) <= 12
-        assert pages_of(late) == result.urls
+        for shown, stage in zip(recorded[:-1], (10, 40), strict=True):
+            assert stage <= len(pages_of(shown)) <= stage + 2
+            assert pages_of(shown) == result.urls[: len(pages_of(shown))]
+        assert pages_of(recorded[-1]) == result.urls
 
     async def test_the_pages_have_the_relevance_of_the_new_model(self, recorded, topic):
         await crawl(TopicSpider, web(), settings("recorded", topic), seeds=TOP)
-        early, late = recorded
+        early, *_, late = recorded
         old = [row[1] for row in early if isinstance(row, tuple)]
         new = [row[1] for row in late if isinstance(row, tuple)][: len(old)]
         assert old != new
@@ -197,7 +193,7 @@ class TestScoresOfTheWarmUp:
             relevance = fitted().relevance(shown.terms) if is_learnt_anew else relevance
             for link in shown.links:
                 best[link.url] = max(relevance, best.get(link.url, 0.0))
-        scores = guide.end_warmup()
+        scores = guide.learn_anew(10)
         assert {url: score for url, score in scores.items() if score} == {
             url: score for url, score in best.items() if score
         }
@@ -278,6 +274,66 @@ class TestResumed:
         assert again.scores_now(urls) == undisturbed.scores_now(urls)
         db.close()
 
+    @pytest.mark.parametrize("name", ["best-first", "link-aware"])
+    def test_killed_while_the_topic_is_learnt_again(self, name, often, tmp_path, monkeypatch):
+        """Before, between and after the stages 5, 20 and 80 (with pages and failed fetches), what is left goes on."""
+        monkeypatch.setattr(successor, "SHOWN_AT_ONCE", 1_000)
+        config = Config(strategy=name, topic=tmp_path, warmup_pages=5)
+        whole_db, db = SqliteCrawlDB(None), SqliteCrawlDB(job(tmp_path, "a"))
+        whole, guide = Guide(config, whole_db), Guide(config, db)
+        for each in (whole, guide):
+            each.relevance.learn(learnt_from)
+        for number in range(130):
+            told = []
+            for each in (whole, guide):
+                moved = each.learn_anew(number)
+                shown = random_page(number)
+                told.append((moved, each.scores(shown, each.relevance.of(shown), shown.links)))
+                if number % 4 == 0:
+                    each.wasted(f"http://h1.example/{number}")
+            assert told[0] == told[1]
+            if number in {3, 5, 12, 20, 50, 80, 100}:
+                db.commit()
+                left_behind(tmp_path)
+                db.close()
+                (tmp_path / "b" / FILE_NAME).replace(tmp_path / "a" / FILE_NAME)
+                db = SqliteCrawlDB(job(tmp_path, "a"))
+                guide = Guide(config, db)
+                assert guide.is_learning
+                guide.relevance.learn(learnt_from)
+        db.close()
+
+    @pytest.mark.parametrize("name", ["best-first", "link-aware"])
+    def test_killed_while_a_fresh_strategy_catches_up(self, name, tmp_path, monkeypatch):
+        """It sees seven visits a page, gives three scores a page; in the end the order is that of a crawl in one go."""
+        monkeypatch.setattr(successor, "SHOWN_AT_ONCE", 7)
+        monkeypatch.setattr(successor, "SCORES_AT_ONCE", 3)
+        config = Config(strategy=name, topic=tmp_path, warmup_pages=40)
+        pages = [random_page(number) for number in range(75)]
+        orders = []
+        for kills in ((), (41, 44, 60)):
+            job_dir = job(tmp_path, f"killed_{len(kills)}")
+            db = SqliteCrawlDB(job(job_dir, "a"))
+            guide = Guide(config, db)
+            guide.relevance.learn(learnt_from)
+            for number, shown in enumerate(pages):
+                assert len(guide.learn_anew(number)) <= 3
+                guide.scores(shown, guide.relevance.of(shown), shown.links)
+                if number % 4 == 0:
+                    guide.wasted(shown.links[0].url)
+                if number in kills:
+                    db.commit()
+                    left_behind(job_dir)
+                    db.close()
+                    (job_dir / "b" / FILE_NAME).replace(job_dir / "a" / FILE_NAME)
+                    db = SqliteCrawlDB(job(job_dir, "a"))
+                    guide = Guide(config, db)
+                    guide.relevance.learn(learnt_from)
+            assert not guide.is_warming_up
+            orders.append(guide.scores(pages[3], 0.5, pages[3].links)[0])
+            db.close()
+        assert orders[0] == pytest.approx(orders[1])
+
     @pytest.mark.parametrize("name", sorted(n for n, strategy in strategies.STRATEGIES.items() if strategy.remembers))
     def test_a_checkpoint_and_the_visits_since_give_the_same_scores(self, name, often, tmp_path):
         """Killed before the first checkpoint, while one is written, and while what it made needless is deleted."""
@@ -303,6 +359,30 @@ class TestResumed:
         db.close()
         assert kept[0] == 16
         assert max(kept) < 150
+
+    @pytest.mark.parametrize("name", ["hmm-dynamic", "hmm-liu", "link-aware"])
+    def test_who_reads_the_job_has_the_same_scores(self, name, often, tmp_path):
+        """Of a crawl that runs, after a checkpoint and with fetches that brought nothing."""
+        db = SqliteCrawlDB(job(tmp_path, "a"))
+        guide = Guide(Config(strategy=name, topic=tmp_path, warmup_pages=0), db)
+        guide.relevance.learn(lambda _: fitted())
+        for number in range(120):
+            shown = random_page(number)
+            guide.scores(shown, 0.9 if number % 5 == 0 else 0.1, shown.links)
+            if number % 3 == 0:
+                guide.wasted(shown.links[0].url)
+        db.commit()
+        with open_reader(tmp_path / "a" / FILE_NAME) as reader:
+            read = made_again(reader)
+        urls = [link.url for number in range(100, 120) for link in random_page(number).links]
+        expected = guide.scores_now(urls)
+        now = read.scores_now(urls)
+        assert expected == (None if now is None else now.tolist())
+        after = random_page(1000)
+        read.visited(after, 0.7)
+        assert read.scores(after, after.links).tolist() == guide.scores(after, 0.7, after.links)[0]
+        assert read.distances_told() != {}
+        db.close()
 
     def test_a_piece_that_was_rolled_back_leaves_the_checkpoint_before(self, tmp_path):
         connection = Connection(tmp_path / "a.sqlite")
@@ -334,6 +414,12 @@ class TestResumed:
         assert recorded[0] == recorded[1]
         assert len(pages_of(recorded[0])) == 3
         db.close()
+
+
+def learnt_from(unlabelled):
+    model = Relevance()
+    model.fit([{"markov": 2, "chain": 1}], Background.from_documents([{"word1": 1}, {"word2": 2}, *unlabelled]))
+    return model
 
 
 def fitted():
@@ -425,6 +511,43 @@ class TestOddTopics:
         path.write_text("\n".join(json.dumps({"text": f"скрытая марковская модель цепь {n}"}) for n in range(6)))
         result = await self.finishes(name, path, web())
         assert result.stats["replica/page/relevant"] == 0
+
+    async def test_ten_thousand_examples(self, tmp_path):
+        path = tmp_path / "topic.jsonl"
+        path.write_text("\n".join(json.dumps({"text": f"hidden markov chain model {n} w{n}x"}) for n in range(10_000)))
+        plain = await crawl(TopicSpider, web(), settings("breadth-first", path), seeds=TOP)
+        assert first_found(await self.finishes("link-aware", path, web())) < first_found(plain) - 0.1
+
+    @pytest.mark.parametrize("name", ["best-first", "link-aware"])
+    async def test_equal_examples_are_one(self, name, tmp_path):
+        one, many = tmp_path / "one.jsonl", tmp_path / "many.jsonl"
+        one.write_text('{"text": "hidden markov chain model"}')
+        many.write_text('{"text": "hidden markov chain model"}\n' * 30)
+        assert (await self.finishes(name, one, web())).urls == (await self.finishes(name, many, web())).urls
+
+    @pytest.mark.parametrize(
+        ("about", "says"),
+        [
+            ("скрытая модель", "None of the first 60 pages is on topic: examples should be in their language"),
+            (
+                "welcome news contact imprint search home sitemap",
+                "60 of the first 60 pages are on topic: if they should",
+            ),
+            ("hidden markov chain model", None),
+        ],
+    )
+    async def test_a_topic_that_no_page_or_every_page_is_on_is_told(self, about, says, tmp_path, caplog, monkeypatch):
+        """Examples in another language; front pages, which share the frame that every page of the site has."""
+        monkeypatch.setattr(extension, "DOUBTED_AT", 60)
+        path = tmp_path / "topic.jsonl"
+        path.write_text("\n".join(json.dumps({"text": f"{about} {n}"}) for n in range(6)))
+        frame = "<p>" + "welcome news contact imprint search home sitemap " * 2
+        pages = {url: html.replace("<p>", frame, 1) for url, html in web().items()}
+        with caplog.at_level(logging.WARNING):
+            await self.finishes("best-first", path, pages)
+        told = [line for line in caplog.messages if "on topic" in line]
+        assert len(told) == (says is not None)
+        assert all(line.startswith(says) for line in told)
 
     @pytest.mark.parametrize("name", FOCUSED)
     @pytest.mark.parametrize("share", ["all", "none"])

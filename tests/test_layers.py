@@ -14,6 +14,7 @@ from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.known_graph import KnownGraph
 from scrapy_replica.focus.layers import LayerBayes, TopTerms
 from scrapy_replica.focus.strategies.hmm import KNOWN, HmmDynamic, HmmStatic
+from scrapy_replica.focus.window import Window
 from scrapy_replica.records import Link, Page
 
 FAR = 4
@@ -307,6 +308,16 @@ class TestLayerBayes:
     def test_refuses_no_layers(self) -> None:
         with pytest.raises(ValueError, match="at least one layer"):
             LayerBayes(0, TopTerms())
+
+
+class TestWindow:
+    @given(most=st.integers(1, 6), count=st.integers(1, 20))
+    def test_a_row_knows_its_number(self, most: int, count: int) -> None:
+        window = Window(most)
+        for _ in range(count):
+            window.add()
+        assert [window.row(window.number(row)) for row in range(1, window.used)] == list(range(1, window.used))
+        assert window.number(window.row(count)) == count
 
 
 class TestTopTerms:

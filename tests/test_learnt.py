@@ -232,7 +232,7 @@ class TestModel:
         for more, says in (
             ({"REPLICA_HMM_DISTANCE": 4}, "REPLICA_MODEL: its layers were learnt with REPLICA_HMM_DISTANCE = 6"),
             ({"REPLICA_HMM_TERMS": "tf"}, "REPLICA_MODEL: its layers were learnt with REPLICA_HMM_TERMS = tf-idf"),
-            ({"REPLICA_TOPIC": str(topic)}, "REPLICA_MODEL holds a topic, and REPLICA_TOPIC is set as well"),
+            ({"REPLICA_TOPIC": str(topic)}, "REPLICA_TOPIC is set, and the model of the crawl holds a topic as well"),
             ({"JOBDIR": str(job)}, "REPLICA_MODEL: the crawl began without a model"),
         ):
             begun = settings("hmm-dynamic", None, REPLICA_MODEL=str(file), **more)

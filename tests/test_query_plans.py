@@ -24,6 +24,7 @@ ONCE = {
     "SELECT id, name, slot FROM hosts",
     "SELECT simhash FROM pages WHERE simhash IS NOT NULL",
     "SELECT url, relevance, body FROM visits ORDER BY id",
+    "SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id",
     "DELETE FROM visits",
     "SELECT work FROM work ORDER BY id",
     "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
@@ -41,7 +42,7 @@ ONCE = {
         " WHERE ended IS NULL ORDER BY id"
     ),
 }
-"""What is run when a job is opened, or by a command."""
+"""What is run when a job is opened, or by a command, or a few times in all."""
 
 SORTED = {
     (
@@ -188,6 +189,9 @@ def use_pages(pages, visits, ledger, samples):
     pages.news(1)
     visits.add(Visit("http://a/1", 0.5, {"x": 1}, [Link("http://a/2")]))
     assert len(list(visits.tail())) == 1
+    assert [number for number, _ in visits.after(0, 5)] == [number for number, _ in visits.pages()] == [visits.newest]
+    assert visits.terms([1]) == [{"x": 1}]
+    visits.judge([(1, 0.25)])
     assert not visits._wrapped.is_due
     for state in (b"one", b"two"):
         visits.begin("known", iter([state]))

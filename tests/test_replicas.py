@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from scrapy_replica.evaluation import replicas
-from scrapy_replica.evaluation.replica_crawl import crawl_figures, held_out_crawl_figures
+from scrapy_replica.evaluation.replica_crawl import held_out_crawl_figures
+from scrapy_replica.evaluation.replica_methods import judge_scores
 from scrapy_replica.evaluation.replica_pairs import alias_hosts, pages_of_warc, pair_table, read_pages, read_truth
+from scrapy_replica.evaluation.train_judge import NOISE, judge_of
 from scrapy_replica.records import Noise
 from scrapy_replica.sites.judge import Judge
 
@@ -21,7 +23,7 @@ def folder(shared):
 
 @pytest.fixture(scope="module")
 def pages(folder):
-    return read_pages(folder)
+    return read_pages(folder, NOISE)
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +38,9 @@ def test_main_text_is_found_as_asked(folder):
 
 
 class TestTable:
-    def test_every_replica_is_a_candidate_where_the_published_rule_misses_a_quarter(self, table):
+    def test_every_replica_is_a_candidate_where_the_published_rule_misses_a_seventh(self, table):
         assert table.is_candidate[table.is_replica].all()
-        assert table.is_published_candidate[table.is_replica].mean() < 0.8
+        assert table.is_published_candidate[table.is_replica].mean() < 0.87
         assert table.is_candidate.sum() < 1300
 
     def test_folds_keep_families_together(self, table, folder):
@@ -59,30 +61,39 @@ class TestFigures:
     """Floors on data/replicas (5,082 pairs, 49 replicas, 217 near misses), five folds by family."""
 
     def test_judge(self, figures):
-        assert figures["judge.auc_near_miss"] >= 0.995
-        assert figures["judge.f1"] >= 0.95
-        assert figures["judge.tpr_at_fpr_0.001"] >= 0.95
+        assert figures["judge.auc_near_miss"] >= 0.999
+        assert figures["judge.f1"] >= 0.965
+        assert figures["judge.tpr_at_fpr_0.001"] >= 0.97
         assert figures["judge.recall_alias"] == 1.0
+
+    def test_what_the_judge_is_made_of(self, figures):
+        for less in ("likeness", "judge_whole", "bound"):
+            assert figures["judge.auc_near_miss"] > figures[f"{less}.auc_near_miss"]
+        assert figures["judge.f1"] > figures["bound.f1"] >= 0.93
+        # what a crawl teaches it does no harm
+        assert figures["judge_taught.auc_near_miss"] >= 0.999
 
     def test_the_published_features_fail_on_these_mirrors(self, figures):
         assert figures["published.auc_near_miss"] < 0.8
         assert figures["normpaths.auc_near_miss"] < 0.7
-        assert figures["judge.auc_near_miss"] > figures["bound.auc_near_miss"]
+        # with cuts that suit them they find a third
+        for cuts in ("published_width", "published_mdl"):
+            assert 0.4 < figures[f"{cuts}.f1"] < 0.5
+        assert figures["obvious.published.positives"] == 3
+        assert figures["obvious.ours.precision"] == 1.0
 
     def test_shipped_model_is_not_stale(self, table):
-        trained, shipped = replicas.trained_on(table.raw, table.is_replica), Judge.load()
-        assert shipped.threshold == pytest.approx(trained.threshold, abs=0.02)
-        assert np.abs(shipped.scores(table.raw) - trained.scores(table.raw)).max() < 0.1
+        trained, shipped = judge_of(table, np.ones(len(table.hosts), dtype=bool)), Judge.load()
+        np.testing.assert_allclose(shipped.scores(table.raw), trained.scores(table.raw), atol=0.02)
 
 
 class TestCrawl:
     def test_copies_are_blocked_early_and_nothing_else(self, folder, pages, table):
-        truth = read_truth(folder)
-        for figures in (crawl_figures(truth, pages, Judge.load()), held_out_crawl_figures(truth, pages, table)):
-            assert figures["crawl.wrong_blocks"] == 0
-            assert figures["crawl.decided"] >= 0.8
-            assert figures["crawl.median_pages_before_verdict"] <= 10
-            assert figures["crawl.saved_of_oracle"] >= 0.6
+        figures = held_out_crawl_figures(read_truth(folder), pages, table)
+        assert figures["crawl.wrong_blocks"] == 0
+        assert figures["crawl.decided"] >= 0.8
+        assert figures["crawl.median_pages_before_verdict"] <= 7
+        assert figures["crawl.saved_of_oracle"] >= 0.65
 
 
 class TestEvaluate:
@@ -101,7 +112,7 @@ class TestEvaluate:
 
     def test_learns_from_another_folder(self, table):
         # the same pairs stand in for another folder: what was learnt there is applied as it is
-        scores, called = replicas.out_of_fold(replicas.judge_scores, table, table)
-        judge = replicas.trained_on(table.raw, table.is_replica)
+        scores, called = replicas.out_of_fold(judge_scores, table, table, threshold=0.5)
+        judge = judge_of(table, np.ones(len(table.hosts), dtype=bool))
         np.testing.assert_allclose(scores, judge.scores(table.raw))
-        assert (called == (scores >= judge.threshold)).all()
+        assert (called == (scores >= 0.5)).all()

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategies.best_first import BestFirst
 from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
 from scrapy_replica.focus.strategy import FloatArray, Strategy
 from scrapy_replica.records import Link, Page
 from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.visit import Limits, figures, omniscient_order, registered_domain, visit
+from scrapy_replica.rehearsal.visit import Limits, figures, learning_visit, omniscient_order, registered_domain, visit
 
 graphs = st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=10, max_size=10)
 
@@ -83,6 +84,32 @@ class TestVisit:
 
     def test_relevance_that_is_no_number_counts_as_none(self) -> None:
         assert len(visit(collection([[1], []]), BestFirst(), np.array([np.nan, 1.0]))) == 2
+
+
+class Late:
+    """A topic whose model finds page 4 relevant, and the way to it, only after it was learnt again."""
+
+    def __init__(self) -> None:
+        self.given: list[list[int]] = []
+        self.words = LinkWords(lambda _: 0.0, lambda text: {text: 1})
+
+    def new_strategy(self) -> Strategy:
+        return BestFirst()
+
+    def learn(self, pages: Sequence[int]) -> None:
+        self.given.append(list(pages))
+
+    def relevance(self, page: int) -> float:
+        return 0.9 if self.given and page == 2 else 0.1
+
+
+class TestLearningVisit:
+    def test_what_waits_is_scored_by_what_was_learnt_of_the_pages_so_far(self) -> None:
+        topic, graph = Late(), [[1, 2, 3], [5, 6], [4], [7, 8], [], [], [], [], []]
+        order = learning_visit(collection(graph), topic, warm_up=4).tolist()
+        assert order == [0, 1, 2, 3, 4, 5, 6, 7, 8]
+        assert topic.given == [[0, 1, 2, 3]]
+        assert learning_visit(collection(graph), Late(), warm_up=0).tolist() == [0, 1, 2, 3, 5, 6, 4, 7, 8]
 
 
 class TestOmniscient:

@@ -87,9 +87,14 @@ def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     if not opts.crawl:
         train, model = (existing(name) if name else None for name in (opts.train, opts.model))
         return replicas.evaluate(folder, train_folder=train, model=model, noise=noise)
-    judge = Judge.load(existing(opts.model)) if opts.model else Judge.load()
     truth, pages = replica_pairs.read_truth(folder), replica_pairs.read_pages(folder, noise)
-    return replica_crawl.crawl_figures(truth, pages, judge)
+    if opts.model:
+        return replica_crawl.crawl_figures(truth, pages, Judge.load(existing(opts.model)))
+    table = replica_pairs.pair_table(truth, pages, replica_pairs.alias_hosts(folder))
+    held_out = replica_crawl.held_out_crawl_figures(truth, pages, table)
+    return replica_crawl.crawl_figures(truth, pages, Judge.load()) | {
+        name.replace("crawl.", "held_out.", 1): value for name, value in held_out.items()
+    }
 
 
 def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:

@@ -42,7 +42,6 @@ PARTS = {
     "children_x_parent": "the links of that page times that page",
     "is_new": "how little its directory was tried",
     "hub": "what pages with the words of that page led to",
-    "bonus": "bonus for a directory that was hardly tried",
 }
 """Parts of scores in words."""
 

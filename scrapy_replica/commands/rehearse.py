@@ -65,7 +65,8 @@ class RehearseCommand(Command):
         run = Run(opts, settings)
         figures = truth.harvest(run.meter.urls, opts.max_pages) | novelty_figures(run, settings, truth)
         inputs = {
-            name: getattr(opts, name) for name in ("warcs", "seeds", "topic", "strategy", "mode", "truth", "plain")
+            name: getattr(opts, name)
+            for name in ("warcs", "seeds", "topic", "model", "strategy", "mode", "truth", "plain")
         }
         print_figures({**figures, **run.figures()}, inputs, as_json=opts.json)
         return run.exit_code

@@ -61,6 +61,9 @@ FORM = "replica_form"
 FLUSH_EVERY = 100
 """Pages between two flushes of the statistics."""
 
+DOUBTED_AT, MANY = 300, 0.9
+"""Pages after which a topic is doubted aloud that none of them is on, or more than that share."""
+
 
 class ReplicaExtension:
     """Owns the :class:`~scrapy_replica.crawl.Crawl` that the other components share, and its statistics.
@@ -143,8 +146,8 @@ class ReplicaExtension:
             examples = self._examples.topic.urls if self._examples is not None else ()
             self.borders.open([*getattr(self._crawler.spider, "start_urls", ()), *examples])
         relevance = self.crawl.guide.relevance
-        # A crawl that was stopped in its warm-up needs the examples at the end of it.
-        if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_warming_up):
+        # A crawl that was stopped before the topic was learnt for the last time needs the examples for that.
+        if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_learning):
             return
         await self._examples.fetch(self._crawler)
         try:
@@ -217,7 +220,25 @@ class ReplicaExtension:
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()
+        if crawl.counts["page/observed"] == DOUBTED_AT and crawl.guide.relevance.is_learnt:
+            self._doubt_topic()
         return observation
+
+    def _doubt_topic(self) -> None:
+        """Tell the user of a topic that nothing, or nearly everything, is on."""
+        relevant = self.crawl.counts["page/relevant"]
+        if not relevant:
+            logger.warning(
+                "None of the first %d pages is on topic: examples should be in their language, and pages of their kind",
+                DOUBTED_AT,
+            )
+        elif relevant > MANY * DOUBTED_AT:
+            logger.warning(
+                "%d of the first %d pages are on topic: if they should not be, give unlabelled pages "
+                "(REPLICA_BACKGROUND), and examples from several sites",
+                relevant,
+                DOUBTED_AT,
+            )
 
     def _page(self, response: Response) -> Page:
         repeated = self.crawl.repetition.of(host_of(response.url))

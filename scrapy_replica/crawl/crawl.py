@@ -28,6 +28,7 @@ from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
 from scrapy_replica.crawldb.pages import Fetched, is_absent
 from scrapy_replica.decision import Action, Decision
+from scrapy_replica.focus.relearning import MOST_PAGES
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
@@ -35,6 +36,9 @@ MAX_DECIDED = 100
 """URLs decided about in one turn when none of them is to be fetched: 10 ms."""
 
 SALT = "salt"
+
+FIRST_ERROR = 400
+"""HTTP status from which on there is no page."""
 
 FOUND = frozenset({State.WAITING, State.LEASED, State.DONE})
 
@@ -100,7 +104,7 @@ class Crawl:
         )
         self._seen = Seen()
         self._heads = Heads(store, self.guide, self._seen)
-        self._pages = store.pages.count(config.warmup_pages)
+        self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
         self._unshown: set[int] = set()
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
@@ -131,8 +135,7 @@ class Crawl:
 
     def observe(self, page: Page, url_id: int, depth: int) -> Observation:
         """Take note of a page that was fetched from the URL of that id, and judge it."""
-        if self.guide.is_warming_up and self._pages >= self.config.warmup_pages:
-            self._end_warmup()
+        self._learn_anew()
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
         is_new = not self.store.pages.has_page(url_id)
@@ -168,6 +171,8 @@ class Crawl:
         self.counts["page/observed"] += 1
         self.counts[f"page/{novelty.value}"] += 1
         self.counts["page/relevant"] += relevance > 0.5
+        if novelty is Novelty.EXACT_DUPLICATE:
+            self.guide.wasted(page.url)
         self._unshown.add(url_id)
         return observation
 
@@ -219,6 +224,8 @@ class Crawl:
             if not self.store.pages.has_page(failed_id):
                 self.store.pages.enter(Fetched(failed_id, self._now(), status, error))
                 self.consequences.of_failure(failed_id, status, location)
+        if status is None or status >= FIRST_ERROR:
+            self.guide.wasted(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1
 
     # Links
@@ -230,9 +237,9 @@ class Crawl:
         self._rescore(moved)
         return scores
 
-    def _end_warmup(self) -> None:
-        """Give what was found in the warm-up its scores, and so what is fetched in its place."""
-        scores = self.guide.end_warmup()
+    def _learn_anew(self) -> None:
+        """Give what was found so far its new scores where there are some, and so what is fetched in its place."""
+        scores = self.guide.learn_anew(self._pages)
         urls = {self.intake.key(url): url for url in scores}
         for key, known in self.store.urls.find(urls).items():
             if known.state is State.DROPPED:

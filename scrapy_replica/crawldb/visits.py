@@ -13,14 +13,20 @@ class Visit(NamedTuple):
 
     url: str
     relevance: float | None
-    """0..1; ``None`` where more links of the page before this row were scored."""
+    """0..1; ``None`` where more links of the page before this row were scored, and where there is no page."""
     terms: Mapping[str, int]
     links: Sequence[Link]
     """URL and anchor text of those that may be followed; their other fields are not kept."""
+    is_wasted: bool = False
+    """The fetch brought nothing new."""
 
 
 class Visits(Protocol):
     """Visits in the order in which the strategy was shown them, those before its checkpoint left out."""
+
+    @property
+    def lasts(self) -> bool:
+        """The store outlives its process: its crawl may be resumed."""
 
     @property
     def is_due(self) -> bool:
@@ -44,30 +50,21 @@ class Visits(Protocol):
     def tail(self) -> Iterator[Visit]:
         """Yield the visits since the last checkpoint."""
 
+    @property
+    def newest(self) -> int:
+        """Number of the last visit, 0 if there is none."""
+
+    def after(self, number: int, most: int) -> list[tuple[int, Visit]]:
+        """Return at most so many visits after that *number*, and their numbers; called before there is a checkpoint."""
+
+    def pages(self) -> list[tuple[int, str]]:
+        """Return number and URL of the visits that are pages; called before there is a checkpoint."""
+
+    def terms(self, numbers: Sequence[int]) -> list[Mapping[str, int]]:
+        """Return the terms of the pages of these *numbers*."""
+
+    def judge(self, relevances: Sequence[tuple[int, float]]) -> None:
+        """Give pages their new relevance: pairs of number and relevance; called before there is a checkpoint."""
+
     def clear(self) -> None:
         """Delete all visits; called before there is a checkpoint."""
-
-
-class NoVisits:
-    """Keeps nothing: what a store that does not outlive its process has."""
-
-    is_due = False
-
-    def add(self, visit: Visit) -> None:
-        """Do nothing."""
-
-    def begin(self, strategy: str, pieces: Iterator[bytes]) -> None:
-        """Do nothing."""
-
-    def work(self) -> None:
-        """Do nothing."""
-
-    def checkpoint(self, strategy: str) -> None:
-        """Return ``None``."""
-
-    def tail(self) -> Iterator[Visit]:
-        """Yield nothing."""
-        return iter(())
-
-    def clear(self) -> None:
-        """Do nothing."""

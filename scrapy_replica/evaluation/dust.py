@@ -11,10 +11,12 @@ import csv
 import gzip
 import time
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from scrapy_replica.evaluation.dust_judge import by_judge, by_support_and_error, hosts_of, learnt_with, recalls
 from scrapy_replica.evaluation.dust_kinds import KINDS, difference, is_by_number, kinds_of
 from scrapy_replica.evaluation.dust_learners import LEARNERS
 from scrapy_replica.evaluation.dust_peers import Canonicaliser, peers
@@ -156,7 +158,9 @@ def evaluate(path: str | Path, learners: Iterable[str] = LEARNERS, with_peers: b
 
     ``combined_e0.services``, ``.url`` and ``.cluster`` are the other splits, ``.by_host`` what other hosts alone
     taught; there, empty listings are counted apart, as ``.empty.right`` and so on. ``rel_canonical`` and the peers have
-    the same figures; they learn nothing.
+    the same figures; they learn nothing. ``judged_e0`` is ``combined`` with a judge that does not know the host.
+    ``order.judge.recall_0.01`` is the recall up to where 1 % of the removals are wrong, candidates being taken in the
+    order of such judges, ``order.support_and_error`` in that without.
 
     :raises ValueError: the file is no such table.
     """
@@ -171,18 +175,33 @@ def evaluate(path: str | Path, learners: Iterable[str] = LEARNERS, with_peers: b
     }
     for name in learners:
         for suffix, epsilon in EPSILONS.items():
-            found, rules = _learnt(name, epsilon, parts)
+            found, rules = _learnt(partial(learn, name, epsilon), parts)
             figures |= _named(f"{name}_{suffix}", found)
             for rule in rules if (name, epsilon) == ("combined", 0.0) else ():
                 if rule.host in largest:
                     largest[rule.host].append(rule)
     if "combined" in set(learners):
-        figures |= _other_splits(rows)
+        figures |= _other_splits(rows) | _judged(rows, parts)
     canonical_of = {row.url: row.canonical for row in rows if row.canonical}
     figures |= _unlearnt("rel_canonical", lambda url: canonical_of.get(url, url), parts)
     for name, canonical in (peers() if with_peers else {}).items():
         figures |= _unlearnt(name, canonical, parts) if canonical is not None else {f"{name}.absent": 1}
     return Evaluation(figures, largest)
+
+
+def _judged(rows: Sequence[Row], parts: Sequence[Part]) -> dict[str, float]:
+    """Return the figures of ``combined`` with judges that do not know the host, and of the orders of candidates."""
+    figures: dict[str, float] = {}
+    hosts = hosts_of(rows)
+    for suffix, epsilon in EPSILONS.items():
+        learner = partial(learnt_with, hosts, epsilon)
+        found, _ = _learnt(learner, parts)
+        figures |= _named(f"judged_{suffix}", found)
+    removable = sum(len(part.kinds) for part in parts)
+    for name, key in (("support_and_error", by_support_and_error), ("judge", by_judge(hosts))):
+        found = {f"recall_{share:g}": recall for share, recall in recalls(hosts, removable, key).items()}
+        figures |= _named(f"order.{name}", found)
+    return figures
 
 
 def _other_splits(rows: Sequence[Row]) -> dict[str, float]:
@@ -192,7 +211,7 @@ def _other_splits(rows: Sequence[Row]) -> dict[str, float]:
     for split in (name for name in SPLITS if name != "family"):
         parts = [part_of(half, listings) for half in halves(rows, SPLITS[split])]
         for suffix, epsilon in EPSILONS.items():
-            found, _ = _learnt("combined", epsilon, parts)
+            found, _ = _learnt(partial(learn, "combined", epsilon), parts)
             figures |= _named(f"combined_{suffix}.{split}", _totals(found))
     for suffix, epsilon in EPSILONS.items():
         figures |= _named(f"combined_{suffix}.by_host", _totals(_carried(epsilon, rows, listings)))
@@ -237,14 +256,16 @@ def learn(name: str, epsilon: float, rows: Sequence[Row]) -> list[Rule]:
     return LEARNERS[name]([row.url for row in rows], [row.cluster for row in rows], epsilon, SUPPORT)
 
 
-def _learnt(name: str, epsilon: float, parts: Sequence[Part]) -> tuple[dict[str, float], list[Rule]]:
+def _learnt(
+    learner: Callable[[Sequence[Row]], list[Rule]], parts: Sequence[Part]
+) -> tuple[dict[str, float], list[Rule]]:
     """Learn on each of the two *parts* and judge on the other; return the figures and the rules of the first."""
     counts: list[Counts] = []
     learnt: list[list[Rule]] = []
     seconds = 0.0
     for learnt_from, judged in (parts, parts[::-1]):
         started = time.process_time()
-        learnt.append(learn(name, epsilon, learnt_from.rows))
+        learnt.append(learner(learnt_from.rows))
         seconds += time.process_time() - started
         book = RuleBook(learnt[-1])
         counts.append(judge(lambda url, book=book: book.canonical(url)[0], judged))  # type: ignore[misc]

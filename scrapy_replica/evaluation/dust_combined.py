@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from scrapy_replica.evaluation.dust import EPSILONS, Part, learn, part_of, read, removals
 from scrapy_replica.evaluation.dust_splits import Row, family, halves
+from scrapy_replica.evaluation.replica_methods import judge_scores
 from scrapy_replica.evaluation.replica_pairs import load
-from scrapy_replica.evaluation.replicas import dropped, duplicate_urls, judge_scores, out_of_fold
+from scrapy_replica.evaluation.replicas import dropped, duplicate_urls, out_of_fold
 from scrapy_replica.urls.rulebook import RuleBook
 
 FPRS = (0.0, 0.001, 0.005)

@@ -34,7 +34,14 @@ def table(evaluation: Evaluation) -> str:
             lines += ["", _head(f"{name} by host", _COUNTED)]
             hosts = [host for host in rules if f"{name}.host.{host}.recall" in figures]
             lines += [_line(host, figures, f"{name}.host.{host}", _COUNTED) for host in hosts]
-    return "\n".join([*lines, "", *_rules(rules)])
+    return "\n".join([*lines, "", *_orders(figures), *_rules(rules)])
+
+
+def _orders(figures: Mapping[str, float]) -> list[str]:
+    """Return the recall of both orders of candidates at each share of wrong removals."""
+    found = [name for name in figures if name.startswith("order.")]
+    lines = [f"{name.removeprefix('order.'):<36}{figures[name]:>7.3f}" for name in found]
+    return ["Recall up to a share of wrong removals, candidates taken in order", *lines, ""] if found else []
 
 
 def _head(label: str, keys: Sequence[str]) -> str:

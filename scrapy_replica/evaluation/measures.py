@@ -62,3 +62,15 @@ def precision_recall_f1(is_called: BoolArray, is_positive: BoolArray) -> tuple[f
 def from_counts(hits: int, called: int, positive: int) -> tuple[float, float, float]:
     """Return precision, recall and F1 of *hits* among *called* and *positive* ones; 0 where there are none."""
     return hits / max(called, 1), hits / max(positive, 1), 2 * hits / max(called + positive, 1)
+
+
+def best_f1_threshold(scores: FloatArray, is_positive: BoolArray) -> float:
+    """Return the threshold of best F1, half-way between the scores it parts."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    found = np.cumsum(is_positive[order])
+    f1 = 2 * found / (np.arange(len(ranked)) + 1 + is_positive.sum())
+    f1[:-1][ranked[:-1] == ranked[1:]] = -1.0  # equal scores fall on one side
+    best = int(np.argmax(f1))
+    below = ranked[best + 1] if best + 1 < len(ranked) else 0.0
+    return float((ranked[best] + below) / 2)

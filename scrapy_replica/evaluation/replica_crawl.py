@@ -13,11 +13,12 @@ from statistics import median
 
 from scrapy_replica.address import host_of
 from scrapy_replica.evaluation.replica_pairs import N_FOLDS, PairTable
+from scrapy_replica.evaluation.train_judge import judge_of
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import path_of
-from scrapy_replica.sites.judge import Judge, trained_on
+from scrapy_replica.sites.judge import Judge
 from scrapy_replica.sites.probes import Probe
 
 
@@ -159,8 +160,7 @@ def held_out_crawl_figures(
     sums: dict[str, float] = {}
     total = 0.0
     for fold in range(N_FOLDS):
-        is_train = table.fold != fold
-        judge = trained_on(table.raw[is_train], table.is_replica[is_train])
+        judge = judge_of(table, table.fold != fold)
         families = {
             row["family"]
             for row in truth

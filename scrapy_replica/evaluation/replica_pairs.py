@@ -20,11 +20,13 @@ from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.pages.page import EXTRACTORS, page_from_tree
 from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.candidates import Candidates
-from scrapy_replica.sites.evidence import path_of
+from scrapy_replica.sites.evidence import PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.judge import RAW
+from scrapy_replica.sites.judge import MIN_ALIGNED, RAW
 
 N_FOLDS = 5
+STAGES = (4, 8, 16)
+"""First pages of each host that a crawl has fetched; what the judge learns from beside whole hosts."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class PairTable:
         is_alias: Real second names of one host, as against copies elsewhere.
         fold: 0..4 by family; unrelated pairs, which have none, in turn.
         raw: Features asked by the judge; NaN where the pair is no candidate.
+        early: The same of the first 4, 8 and 16 pages of each host, shape (n, 3, 9); NaN where under 3 compare.
         published: The five published features.
         is_named: The names alone make an obvious replica.
         is_candidate: By our rule.
@@ -50,6 +53,7 @@ class PairTable:
     is_alias: BoolArray
     fold: IntArray
     raw: FloatArray
+    early: FloatArray
     published: FloatArray
     is_named: BoolArray
     is_candidate: BoolArray
@@ -107,12 +111,14 @@ def _tree(body: bytes, content_type: str) -> etree._Element | None:
     return etree.fromstring(text.encode("utf-8", "replace"), parser=parser) if text.strip() else None
 
 
-def candidates_of(pages: Mapping[str, list[Page]]) -> Candidates:
-    """Return the evidence of *pages* and of the URLs they link to."""
+def candidates_of(
+    pages: Mapping[str, list[Page]], marks: Mapping[str, list[PageMark]], first: int | None = None
+) -> Candidates:
+    """Return the evidence of *pages* with their *marks*, or of the *first* ones of each host, and of their links."""
     candidates = Candidates()
-    for host_pages in pages.values():
-        for page in host_pages:
-            candidates.add_page(page)
+    for name, host_pages in pages.items():
+        for page, mark in zip(host_pages[:first], marks[name], strict=False):
+            candidates.add_page(page, mark)
             for link in page.links:
                 host = host_of(link.url)
                 if host in pages:
@@ -124,7 +130,9 @@ def pair_table(truth: list[dict[str, str]], pages: Mapping[str, list[Page]], ali
     """Return the features of the labelled pairs; ``ambiguous`` ones are left out."""
     rows = [row for row in truth if row["relation"] != "ambiguous"]
     hosts = [(row["host_a"], row["host_b"]) for row in rows]
-    candidates = candidates_of(pages)
+    marks = {host: [mark_of(page) for page in found] for host, found in pages.items()}
+    candidates = candidates_of(pages, marks)
+    early = [candidates_of(pages, marks, first) for first in STAGES]
     collection = Collection()
     tuples = {host: [(path_of(page.url), page.signature) for page in found] for host, found in pages.items()}
     for host, found in pages.items():
@@ -139,6 +147,7 @@ def pair_table(truth: list[dict[str, str]], pages: Mapping[str, list[Page]], ali
         is_alias=np.array([a in aliases or b in aliases for a, b in hosts]),
         fold=_folds([row["family"] for row in rows], relation),
         raw=np.array([values for values, _, _ in ours]),
+        early=np.array([[_early_features(stage, a, b) for stage in early] for a, b in hosts]),
         published=np.array([collection.values(a, b) for a, b in hosts]),
         is_named=np.array([is_obvious_replica(a, b) for a, b in hosts]),
         is_candidate=np.array([is_candidate for _, _, is_candidate in ours]),
@@ -156,6 +165,11 @@ def _features(candidates: Candidates, a: str, b: str) -> tuple[list[float], int,
         return [np.nan] * len(RAW), 0, False
     comparison = Comparison(candidates.host(a), candidates.host(b), pair.election.winner())
     return features_of(comparison, RAW), len(comparison.aligned), True
+
+
+def _early_features(candidates: Candidates, a: str, b: str) -> list[float]:
+    values, n_aligned, _ = _features(candidates, a, b)
+    return values if n_aligned >= MIN_ALIGNED else [np.nan] * len(RAW)
 
 
 def _folds(families: list[str], relation: NDArray[np.str_]) -> IntArray:

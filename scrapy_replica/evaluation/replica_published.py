@@ -10,6 +10,8 @@ from ipaddress import ip_address
 
 from rapidfuzz.distance import Levenshtein
 
+from scrapy_replica.address import without_suffix
+
 MAX_DF = 100
 """Paths of more hosts give no evidence."""
 NAMES = ("ndist", "nmatch", "ip4", "ip3", "fullpath")
@@ -83,10 +85,10 @@ def cosine(a: dict[str, float], b: dict[str, float]) -> float:
 
 
 def is_obvious_replica(a: str, b: str) -> bool:
-    """Tell whether two names are equal but for ``www.``, or but for the top-level part."""
-    a, b = a.removeprefix("www."), b.removeprefix("www.")
-    if a == b:
-        return True
-    stem_a, _, top_a = a.rpartition(".")
-    stem_b, _, top_b = b.rpartition(".")
-    return bool(stem_a) and stem_a == stem_b and {top_a, top_b} <= {"com", "org", "net", "edu", "gov", "info", "biz"}
+    """Tell whether two names are equal but for ``www.``, or but for their public suffix (the thesis, p. 29).
+
+    The source's example is ``exemplo.gov.br`` and ``exemplo.br``. Anybody can register such a name, so a crawl, which a
+    stranger may want to mislead, takes pairs that are obvious by content instead.
+    """
+    bare = without_suffix(a)
+    return bool(bare) and bare == without_suffix(b)

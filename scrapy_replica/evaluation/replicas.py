@@ -9,43 +9,29 @@ relation ``ambiguous`` are left out. The figures of a method M are ``M.auc_near_
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
 from scrapy_replica.config import Config
-from scrapy_replica.evaluation.cuts import equal_frequency_cuts
-from scrapy_replica.evaluation.measures import auc, precision_recall_f1, rdr, tpr_at_fpr
-from scrapy_replica.evaluation.pareto import dominance_counts
-from scrapy_replica.evaluation.replica_baselines import BiasedSVM
+from scrapy_replica.evaluation.measures import auc, best_f1_threshold, precision_recall_f1, rdr, tpr_at_fpr
+from scrapy_replica.evaluation.replica_methods import (
+    METHODS,
+    THRESHOLDS,
+    Scorer,
+    model_scorer,
+    obvious_by_content,
+    supervised,
+)
 from scrapy_replica.evaluation.replica_pairs import N_FOLDS, PairTable, load
 from scrapy_replica.evaluation.replica_published import NAMES
-from scrapy_replica.lazy.em import Start, train
-from scrapy_replica.lazy.intervals import Intervals
-from scrapy_replica.lazy.lac import LAC, Cube
-from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
+from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.records import Noise, Page
-from scrapy_replica.sites.judge import (
-    COLUMNS,
-    RAW,
-    Judge,
-    best_f1_threshold,
-    columns_of,
-    likeness,
-    obvious_labels,
-    threshold_at,
-    trained_on,
-)
+from scrapy_replica.sites.judge import COLUMNS, RAW, Judge, columns_of, threshold_at
 
-Scorer: TypeAlias = Callable[[PairTable, BoolArray], FloatArray]
-"""(table, rows to train on) -> scores of all rows, more is more alike."""
-
-_EDGES = tuple((np.arange(1, 10) / 10).tolist())
 _FPRS = (0.0, 0.001, 0.005)
 
 
@@ -70,7 +56,7 @@ def figures_of(
     figures: dict[str, float] = _candidate_figures(table)
     scores: dict[str, FloatArray] = {}
     for name, scorer in METHODS.items() if judge is None else [("judge", model_scorer(judge))]:
-        scores[name], called = out_of_fold(scorer, table, other)
+        scores[name], called = out_of_fold(scorer, table, other, threshold=THRESHOLDS.get(name))
         if judge is not None:
             called = scores[name] >= judge.threshold
         figures |= {
@@ -81,26 +67,35 @@ def figures_of(
     return figures
 
 
-def out_of_fold(scorer: Scorer, table: PairTable, other: PairTable | None = None) -> tuple[FloatArray, BoolArray]:
+def out_of_fold(
+    scorer: Scorer, table: PairTable, other: PairTable | None = None, *, threshold: float | None = None
+) -> tuple[FloatArray, BoolArray]:
     """Return the scores and the calls of every pair by what was learnt without its family.
 
-    With *other*, everything is learnt from that table instead.
+    With *other*, everything is learnt from that table instead. Without a *threshold*, that of the best F1 where it was
+    learnt is taken.
     """
     n = len(table.hosts)
     if other is not None:
         both = joined(table, other)
         is_train = np.arange(len(both.hosts)) >= n
-        scores = scorer(both, is_train)
-        threshold = best_f1_threshold(scores[is_train], both.is_replica[is_train])
-        return scores[:n], scores[:n] >= threshold
+        scores, called = _judged(scorer, both, is_train, threshold)
+        return scores[:n], called[:n]
     scores, called = np.empty(n), np.empty(n, dtype=bool)
     for fold in range(N_FOLDS):
-        is_train = table.fold != fold
-        found = scorer(table, is_train)
-        threshold = best_f1_threshold(found[is_train], table.is_replica[is_train])
-        scores[~is_train] = found[~is_train]
-        called[~is_train] = found[~is_train] >= threshold
+        is_test = table.fold == fold
+        found = _judged(scorer, table, ~is_test, threshold)
+        scores[is_test], called[is_test] = found[0][is_test], found[1][is_test]
     return scores, called
+
+
+def _judged(
+    scorer: Scorer, table: PairTable, is_train: BoolArray, threshold: float | None
+) -> tuple[FloatArray, BoolArray]:
+    scores = scorer(table, is_train)
+    if threshold is None:
+        threshold = best_f1_threshold(scores[is_train], table.is_replica[is_train])
+    return scores, scores >= threshold
 
 
 def joined(first: PairTable, second: PairTable) -> PairTable:
@@ -164,96 +159,14 @@ def dropped(table: PairTable, scores: FloatArray, max_fpr: float, weights: Mappi
     return found
 
 
-def judge_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
-    """Score as the crawl does."""
-    return trained_on(table.raw[is_train], table.is_replica[is_train]).scores(table.raw)
-
-
-def model_scorer(judge: Judge) -> Scorer:
-    """Return the scorer of a ready model."""
-    return lambda table, _: judge.scores(table.raw)
-
-
-def bound_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
-    """Score by the lazy classifier on true labels: what no label moves can be expected to pass."""
-    codes = _our_intervals().codes(columns_of(table.raw))
-    return 1 - _lac(codes[is_train], table.is_replica[is_train], _our_intervals().sizes).alpha(codes)
-
-
-def likeness_scores(table: PairTable, _: BoolArray) -> FloatArray:
-    """Score by likeness alone, which learns nothing."""
-    return likeness(columns_of(table.raw))
-
-
-def em_scores(start: Start | None) -> Scorer:
-    """Return the scorer by EM on our features from pairs that are obvious by content; both aggregated for None."""
-
-    def scorer(table: PairTable, is_train: BoolArray) -> FloatArray:
-        intervals = _our_intervals()
-        obvious = obvious_labels(table.raw, table.n_aligned, table.is_candidate)
-        return _em(intervals.codes(columns_of(table.raw)), intervals.sizes, obvious, is_train, start)
-
-    return scorer
-
-
-def published_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
-    """Score by PU + NU on the published five features, obvious by name or by sharing nothing."""
-    intervals = Intervals(tuple(equal_frequency_cuts(column, 10) for column in table.published[is_train].T))
-    obvious = np.where(table.is_named, 1, np.where(table.is_published_candidate, 0, -1))
-    return _em(intervals.codes(table.published), intervals.sizes, obvious, is_train, None)
-
-
-def bsvm_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
-    """Score by the biased SVM on our features, from the same obvious pairs as EM."""
-    columns = columns_of(table.raw)
-    obvious = obvious_labels(table.raw, table.n_aligned, table.is_candidate)
-    return BiasedSVM().fit(columns[is_train], obvious[is_train]).scores(columns)
-
-
-METHODS: dict[str, Scorer] = {
-    "judge": judge_scores,
-    "likeness": likeness_scores,
-    "pu": em_scores(Start.PU),
-    "nu": em_scores(Start.NU),
-    "pu_nu": em_scores(None),
-    "published": published_scores,
-    "normpaths": lambda table, _: table.normpaths,
-    "bsvm": bsvm_scores,
-    "bound": bound_scores,
-}
-
-
-def _our_intervals() -> Intervals:
-    return Intervals((_EDGES,) * len(COLUMNS))
-
-
-def _lac(codes: IntArray, is_positive: BoolArray, sizes: tuple[int, ...]) -> LAC:
-    return LAC(Cube.from_examples(sizes, codes, is_positive))
-
-
-def _em(
-    codes: IntArray, sizes: tuple[int, ...], obvious: IntArray, is_train: BoolArray, start: Start | None
-) -> FloatArray:
-    """Return alpha(x, +) after EM, or for no *start* the share of training pairs that x dominates in PU and NU."""
-    starts = [start] if start is not None else [Start.PU, Start.NU]
-    alphas = [1 - train(sizes, codes[is_train], obvious[is_train], each).lac.alpha(codes) for each in starts]
-    return alphas[0] if start is not None else dominated_share(alphas[0], alphas[1], is_train)
-
-
-def dominated_share(first: FloatArray, second: FloatArray, is_train: BoolArray) -> FloatArray:
-    """Return the share of training points each point dominates, so that the scores of all folds compare."""
-    share: FloatArray = np.empty(len(first))
-    share[is_train] = dominance_counts(first[is_train], second[is_train])
-    with_all = dominance_counts(first, second)[~is_train]
-    share[~is_train] = with_all - dominance_counts(first[~is_train], second[~is_train])
-    return share / float(is_train.sum())
-
-
 def _candidate_figures(table: PairTable) -> dict[str, float]:
     figures = {}
     for name, rule in (("ours", table.is_candidate), ("published", table.is_published_candidate)):
         figures[f"candidates.{name}.recall"] = _share(rule, table.is_replica)
         figures[f"candidates.{name}.pairs"] = float(rule.sum())
+    for name, positives in (("ours", obvious_by_content(table) == 1), ("published", table.is_named)):
+        figures[f"obvious.{name}.positives"] = float(positives.sum())
+        figures[f"obvious.{name}.precision"] = _share(table.is_replica, positives)
     return figures
 
 
@@ -267,22 +180,9 @@ def _feature_figures(table: PairTable) -> dict[str, float]:
             alone = np.nan_to_num(values[:, place], nan=-1.0)
             figures[f"alone.{prefix}{name}.auc_near_miss"] = auc(alone[is_near], table.is_replica[is_near])
             if prefix != "raw.":
-                scores, _ = out_of_fold(_without(values, place), table)
+                scores, _ = out_of_fold(supervised(np.delete(values, place, axis=1)), table)
                 figures[f"without.{prefix}{name}.auc_near_miss"] = auc(scores[is_near], table.is_replica[is_near])
     return figures
-
-
-def _without(values: FloatArray, place: int) -> Scorer:
-    kept = np.delete(values, place, axis=1)
-
-    def scorer(table: PairTable, is_train: BoolArray) -> FloatArray:
-        intervals = Intervals(tuple(equal_frequency_cuts(column, 10) for column in kept[is_train].T))
-        if kept.shape[1] == len(COLUMNS) - 1 and values.shape[1] == len(COLUMNS) and np.nanmax(kept) <= 1:
-            intervals = Intervals((_EDGES,) * kept.shape[1])
-        codes = intervals.codes(kept)
-        return 1 - _lac(codes[is_train], table.is_replica[is_train], intervals.sizes).alpha(codes)
-
-    return scorer
 
 
 def _wilcoxon(table: PairTable, scores: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -305,15 +205,3 @@ def _wilcoxon(table: PairTable, scores: Mapping[str, FloatArray]) -> dict[str, f
                 float(wilcoxon(ours, theirs).pvalue) if (ours != theirs).any() else 1.0
             )
     return figures
-
-
-def train_model(folder: Path) -> Judge:
-    """Return the judge trained on all labelled pairs of *folder*; ``judge.json`` was made so from the dev pairs."""
-    table, _ = load(folder)
-    return trained_on(table.raw, table.is_replica)
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: python -m scrapy_replica.evaluation.replicas DIR JUDGE.json")
-    train_model(Path(sys.argv[1])).save(Path(sys.argv[2]))

@@ -83,6 +83,10 @@ class LinkTable:
         if page := self.graph.pages.row(parent):
             self.graph.pages["outcomes"][page] += (1.0, outcome)
 
+    def wasted(self, row: int) -> None:
+        """Count a fetch that brought nothing new where the URL lies."""
+        self.directories.add_wasted(int(self.groups[row, DIRECTORY]))
+
     def _place(self, row: int) -> None:
         if not self.groups[row, DIRECTORY]:
             self.groups[row, DIRECTORY] = self.directories.id_of(directories(self.graph.urls.urls[row]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -16,6 +17,10 @@ MOST_PAGES = 4_000
 """... up to so many."""
 MOST_UNLABELLED = 1_000
 """Pages of the crawl that the model is given."""
+POWER = 0.75
+"""With a topic alone, mean Pref of best-first with anchors over five topics of three crawls, two draws: .886; with the
+root .878, with all pages .883, with those of the warm-up alone .855; without the ones that the model before took for
+relevant .872."""
 
 
 def next_stage(pages: int, warm_up: int) -> int | None:
@@ -28,22 +33,18 @@ def next_stage(pages: int, warm_up: int) -> int | None:
     return None
 
 
-def unlabelled(urls: Sequence[str]) -> list[int]:
+def unlabelled(urls: Sequence[str], warm_up: int) -> list[int]:
     """Return the places of the pages, among *urls* in the order of the crawl, that the model is to be given.
 
-    The pages of a good crawl are on topic, and a model that takes them for others breaks. Directories are few in number
-    that are: of each with n pages the sqrt(n) are taken that lie evenly in the order, of those at most
-    ``MOST_UNLABELLED``.
+    Later pages of a good crawl are on topic, and a model that takes them for others breaks. The directories that they
+    lie in are few: beside the pages of the *warm_up* n ** ``POWER`` of a directory with n later pages are taken, evenly
+    in their order, and of all these at most ``MOST_UNLABELLED``.
     """
     of_directory: dict[str, list[int]] = defaultdict(list)
-    for place, url in enumerate(urls):
+    for place, url in enumerate(urls[warm_up:], warm_up):
         of_directory[directories(url)[-1]].append(place)
-    taken = sorted(place for places in of_directory.values() for place in _even(places, _root(len(places))))
-    return _even(taken, MOST_UNLABELLED)
-
-
-def _root(number: int) -> int:
-    return int(np.ceil(np.sqrt(number)))
+    later = [place for places in of_directory.values() for place in _even(places, math.ceil(len(places) ** POWER))]
+    return _even([*range(min(warm_up, len(urls))), *sorted(later)], MOST_UNLABELLED)
 
 
 def _even(places: Sequence[int], most: int) -> list[int]:

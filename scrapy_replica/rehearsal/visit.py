@@ -155,7 +155,7 @@ def learning_visit(
     while under_way.goes_on:
         pages = len(under_way.order)
         if pages == stage:
-            learner.learn([under_way.order[place] for place in unlabelled(under_way.urls)])
+            learner.learn([under_way.order[place] for place in unlabelled(under_way.urls, warm_up)])
             under_way.begin_anew(learner.new_strategy())
             stage = next_stage(pages, warm_up)
         number = under_way.best(is_steady=pages < warm_up)

@@ -19,7 +19,7 @@ from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.groups import Conflict, is_tried, keeper
-from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, obvious_labels
+from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, likeness_of, obvious_labels
 from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, choose, moved
@@ -329,7 +329,7 @@ class Detector:
     def _block(self, comparison: Comparison, kept: HostEvidence, score: float, findings: Findings) -> None:
         first, second = comparison.first, comparison.second
         copy, prefixes = (second, comparison.prefixes) if kept is first else (first, comparison.prefixes[::-1])
-        values = dict(zip(RAW, features_of(comparison, RAW), strict=True))
+        values = dict(zip(RAW, features_of(comparison, RAW), strict=True)) | {"likeness": likeness_of(comparison)}
         verdict = Verdict(
             copy.name,
             kept.name,
@@ -337,8 +337,7 @@ class Detector:
             keeper_prefix=prefixes[0],
             score=score,
             n_aligned=len(comparison.aligned),
-            evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)}
-            | dict(zip(("alpha_pu", "alpha_nu"), self.judge.alpha(comparison), strict=True)),
+            evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)},
         )
         self.restore(verdict)
         findings.verdicts.append(verdict)

@@ -56,6 +56,8 @@ class Rule:
     """A few URLs with their images."""
     keeps_order: bool = False
     """The order of arguments has a meaning on this host: they are not sorted."""
+    traits: tuple[int, ...] = ()
+    """What it has in common with rules of other hosts (``judge.TRAITS``)."""
 
     def __str__(self) -> str:
         changes = ", ".join(_step_text(step) for step in self.transformation)
@@ -82,6 +84,7 @@ class Rule:
             "learntFrom": self.learnt_from,
             "examples": [list(example) for example in self.examples],
             "keepsOrder": self.keeps_order,
+            "traits": list(self.traits),
         }
 
     @classmethod
@@ -97,6 +100,7 @@ class Rule:
                 learnt_from=str(data.get("learntFrom", "")),
                 examples=tuple((str(url), str(image)) for url, image in data.get("examples", ())),
                 keeps_order=bool(data.get("keepsOrder", False)),
+                traits=tuple(int(trait) for trait in data.get("traits", ())),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not a DUST rule: {data!r} ({error})") from error

@@ -6,7 +6,7 @@ learning starts early, and every rule must be proved on its own applications fir
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -43,8 +43,15 @@ class Pair(NamedTuple):
 _parsed = lru_cache(2_000)(parse)  # every rule under proof looks at the same waiting URLs, again and again
 
 
-def pairs_to_fetch(rule: Rule, urls: Iterable[str], known: Iterable[str], budget: int = 5) -> list[Pair]:
-    """Return up to *budget* applications of *rule* to *urls*, those first of which one side is *known* (fetched).
+def pairs_to_fetch(
+    rule: Rule,
+    urls: Iterable[str],
+    known: Iterable[str],
+    budget: int = 5,
+    says_nothing: Callable[[Pair], bool] | None = None,
+) -> list[Pair]:
+    """Return up to *budget* applications of *rule* to *urls*, those first of which one side is *known* (fetched), and
+    without those of which *says_nothing* is true.
 
     The pairs are spread over different first values of the URL's path and arguments, so that one quiet corner of the
     host does not prove a rule for all of it. Both sides must be fetched, or known, and have the same content.
@@ -59,6 +66,8 @@ def pairs_to_fetch(rule: Rule, urls: Iterable[str], known: Iterable[str], budget
         if changed is None or str(changed) == url:
             continue
         pair = Pair(url, str(changed))
+        if says_nothing is not None and says_nothing(pair):
+            continue
         group = cheap if url in fetched or pair.image in fetched else dear
         group.setdefault(f"{pattern.path} {changed.query}", pair)
     return [*_spread(list(cheap.values()), budget), *_spread(list(dear.values()), budget)][:budget]

@@ -10,61 +10,70 @@ import numpy as np
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.recipe import MODEL, RECIPE, Recipe, show
 from scrapy_replica.crawl.links.relevance import Relevance
+from scrapy_replica.crawl.links.successor import NewScores, Successor
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.focus.model_file import load
+from scrapy_replica.focus.relearning import BestScores, next_stage, unlabelled
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
 
 logger = logging.getLogger(__name__)
 
-WITH_BACKGROUND, WITH_TOPIC, WITHOUT_TOPIC = "link-aware", "best-first-anchors", "breadth-first"
-"""What ``auto`` stands for. With 3,000 unlabelled pages, mean Pref over five topics of three labelled crawls, three
-draws: link-aware .93, best-first-anchors .90, best-first .88, breadth-first .69. With the shipped statistics alone
-relevance is too flat to learn links from: of a campus crawl's first 500 pages 180 were relevant with
-best-first-anchors, 166 with best-first, 41 to 86 with link-aware."""
+WITH_TOPIC, WITHOUT_TOPIC = "link-aware", "breadth-first"
+"""What ``auto`` stands for."""
+
+STAGE = "stage"
+"""Key of the number of pages at which the topic was learnt last."""
 
 
 class Guide:
     """Shows the strategy each page once, in one order, and keeps what is needed to have its state back.
 
-    At the end of the warm-up, when the relevance model is learnt anew, a fresh strategy is shown the warm-up's pages
-    with their new relevance. Later a strategy that remembers pages is saved now and then (``Visits.is_due``), piece by
-    piece between pages, and when a crawl is resumed a fresh one loads that checkpoint and is shown the pages since.
-    Rows are written in the transaction of their page; strategies that do not remember pages need none after the
-    warm-up.
+    When the relevance model is learnt anew, at the end of the warm-up and later
+    (:mod:`~scrapy_replica.focus.relearning`), a fresh strategy is shown all pages so far with their new relevance, some
+    between two pages, and takes over when it has seen all. When there is no more to be learnt, a strategy that
+    remembers pages is saved now and then (``Visits.is_due``), piece by piece between pages, and when a crawl is resumed
+    a fresh one loads that checkpoint and is shown the pages since. Rows are written in the transaction of their page;
+    strategies that do not remember pages need no more of them then.
     """
 
     def __init__(self, config: Config, db: CrawlDB) -> None:
-        self._config, self._visits = config, db.visits
+        self._config, self._db, self._visits = config, db, db.visits
         self.relevance = Relevance(db)
         self._model = self._begun_with(db)
         self._recipe = Recipe.of(config, self._name())
         self._recipe.check(Recipe.kept(db))
         self._strategy = self._new_strategy()
-        db.set_meta(RECIPE, self._recipe.dump())
-        if self._model is not None:
+        if db.meta(RECIPE) != (recipe := self._recipe.dump()):
+            db.set_meta(RECIPE, recipe)
+        if self._model is not None and db.meta(MODEL) is None:
             db.set_meta(MODEL, self._model)
         self._last: Page | None = None
-        self._early: list[Visit] = []
         self._early_order = EarlyOrder(lambda: self._words)
-        self._best: dict[str, float] = {}
+        self._best = BestScores()
         self._moved: dict[str, float] = {}
+        self._successor: Successor | None = None
+        self._new_scores = NewScores()
         self.shown = 0
         """Pages that the strategy was shown; while it stands still, so do the present scores."""
-        is_early = db.pages.count(config.warmup_pages) < config.warmup_pages
-        self.is_warming_up = is_early and self._strategy.warms_up and self._model is None
+        past = db.meta(STAGE)
+        learns = self._strategy.warms_up and self._model is None
+        self._stage = self._stage_after(int(past) if past is not None else 0) if learns else None
+        self.is_warming_up = self._stage is not None and past is None
         self._resume()
 
     def _begun_with(self, db: CrawlDB) -> bytes | None:
         """Return the file of the model that the job began with, which it keeps."""
         file, config = db.meta(MODEL), self._config
+        if config.topic is not None and (config.model is not None or file is not None):
+            raise ConfigError(
+                "REPLICA_TOPIC is set, and the model of the crawl holds a topic as well: give one of them"
+            )
         if config.model is None or file is not None:
             return file
-        if config.topic is not None:
-            raise ConfigError("REPLICA_MODEL holds a topic, and REPLICA_TOPIC is set as well: give one of them")
         if db.meta(RECIPE) is not None:
             raise ConfigError("REPLICA_MODEL: the crawl began without a model; give another JOBDIR")
         try:
@@ -80,8 +89,7 @@ class Guide:
         has_topic = config.topic is not None or self._model is not None
         name = config.strategy
         if name == "auto":
-            learns = config.background is not None or self._model is not None
-            name = (WITH_BACKGROUND if learns else WITH_TOPIC) if has_topic else WITHOUT_TOPIC
+            name = WITH_TOPIC if has_topic else WITHOUT_TOPIC
         known = strategies.STRATEGIES.get(name)
         if known is not None and known.needs_topic and not has_topic:
             raise ConfigError(
@@ -93,6 +101,19 @@ class Guide:
         strategy, self._words = self._recipe.make(self.relevance.of_terms, self._model)
         return strategy
 
+    def _stage_after(self, pages: int) -> int | None:
+        stage = next_stage(pages, self._config.warmup_pages)
+        return stage if pages == 0 or self._config.topic is not None else None
+
+    @property
+    def is_learning(self) -> bool:
+        """The topic will be learnt anew."""
+        return self._stage is not None and self._config.topic is not None
+
+    @property
+    def _keeps_visits(self) -> bool:
+        return self._stage is not None or (self._strategy.remembers and self._visits.lasts)
+
     def _resume(self) -> None:
         if (pieces := self._visits.checkpoint(self._strategy.name)) is not None:
             self._strategy.load(pieces)
@@ -101,26 +122,21 @@ class Guide:
                 logger.info("Showing the strategy the pages since its checkpoint")
             if self.is_warming_up:
                 self._early_order.scores(visit.links)
-                self._warm_up(visit)
-            else:
-                self._show(visit)
+            self._show(visit)
 
     def _show(self, visit: Visit) -> list[float]:
         self.shown += 1
         self._last, scores = show(self._strategy, visit, self._last)
+        if visit.is_wasted:
+            return []
         self._moved = self._strategy.rescored()
+        if self.is_warming_up:
+            self._best.add(visit.links, scores, self._moved)
         return scores
 
     def distances_told(self) -> Mapping[str, int]:
         """Return how good the estimated distances were, as the strategy says."""
         return self._strategy.distances_told()
-
-    def _warm_up(self, visit: Visit) -> None:
-        """Show a page of the warm-up and keep it, and the best score of each link so far."""
-        self._early.append(visit)
-        for link, score in zip(visit.links, self._show(visit), strict=True):
-            self._best[link.url] = max(score, self._best.get(link.url, score))
-        self._best |= {url: score for url, score in self._moved.items() if url in self._best}
 
     def scores(self, page: Page, relevance: float, links: Sequence[Link]) -> tuple[list[float], dict[str, float]]:
         """Show the strategy a *page* and return the scores of its *links*, and new ones of URLs found earlier.
@@ -130,16 +146,23 @@ class Guide:
         """
         is_same = self._last is not None and page.url == self._last.url
         visit = Visit(page.url, None, {}, links) if is_same else Visit(page.url, relevance, page.terms, links)
+        scores = self._keep_and_show(visit)
         if self.is_warming_up:
-            self._visits.add(visit)
-            self._warm_up(visit)
             return self._early_order.scores(links) if self._strategy.needs_topic else [0.0] * len(links), {}
-        if self._strategy.remembers:
-            if self._visits.is_due and not is_same:
+        self._new_scores.drop(self._moved)
+        return scores, self._moved
+
+    def wasted(self, url: str) -> None:
+        """Show the strategy that fetching *url* brought nothing new; where it was a page after all, before that."""
+        self._keep_and_show(Visit(url, None, {}, (), is_wasted=True))
+
+    def _keep_and_show(self, visit: Visit) -> list[float]:
+        if self._keeps_visits:
+            if self._stage is None and self._visits.is_due and visit.relevance is not None:
                 self._visits.begin(self._strategy.name, self._strategy.save())
             self._visits.add(visit)
             self._visits.work()
-        return self._show(visit), self._moved
+        return self._show(visit)
 
     def scores_now(self, urls: Sequence[str]) -> list[float] | None:
         """Return the present scores of waiting *urls*; ``None`` where what they have stands."""
@@ -148,27 +171,42 @@ class Guide:
         scores = self._strategy.scores_now(urls)
         return None if scores is None else np.nan_to_num(scores).tolist()
 
-    def end_warmup(self) -> dict[str, float]:
-        """Learn the topic anew and show a fresh strategy the warm-up's pages.
+    def learn_anew(self, pages: int) -> dict[str, float]:
+        """Learn the topic anew, or end the warm-up, where that is due after so many *pages*; called once a page.
 
-        Return URL -> best score of the links shown so far, but for those that score 0 and did before.
+        Return new scores of URLs found earlier: when a fresh strategy has taken over, the best score of each link so
+        far, but for those of the warm-up that score 0 and did before.
         """
-        self.is_warming_up = False
-        early, self._early = self._early, []
-        if self.relevance.relearn([visit.terms for visit in early if visit.relevance is not None]):
-            self._strategy, self._last, self._best = self._new_strategy(), None, {}
-            early = [self._judged_again(visit) for visit in early]
-            for visit in early:
-                self._warm_up(visit)
-        self._early = []
-        self._visits.clear()
-        for visit in early if self._strategy.remembers else ():
-            self._visits.add(visit)
-        best, self._best = self._best, {}
-        moved = self._early_order.end()
-        return {url: score for url, score in best.items() if score or url in moved}
+        if self._successor is None and self._stage is not None and pages >= self._stage:
+            self._begin_anew(self._stage)
+        if self._successor is not None and self._successor.catch_up():
+            self._succeed(self._successor)
+        return self._new_scores.take()
 
-    def _judged_again(self, visit: Visit) -> Visit:
-        if visit.relevance is None:
-            return visit
-        return visit._replace(relevance=self.relevance.of_terms(visit.terms))
+    def _begin_anew(self, stage: int) -> None:
+        if self.relevance.relearn(self._unlabelled(stage)):
+            strategy, words = self._recipe.make(self.relevance.of_terms, self._model)
+            self._successor = Successor(strategy, words, self._visits, self.relevance.of_terms)
+        else:
+            self._end_stage(self._best.scores)
+
+    def _unlabelled(self, stage: int) -> list[Mapping[str, int]]:
+        pages = self._visits.pages()[:stage]
+        taken = unlabelled([url for _, url in pages], self._config.warmup_pages)
+        return self._visits.terms([pages[place][0] for place in taken])
+
+    def _succeed(self, successor: Successor) -> None:
+        self._strategy, self._words, self._last = successor.strategy, successor.words, successor.last
+        self._successor = None
+        self.shown += 1
+        self._end_stage(successor.best.scores)
+
+    def _end_stage(self, best: Mapping[str, float]) -> None:
+        was_early, self.is_warming_up = self.is_warming_up, False
+        self._best = BestScores()
+        self._db.set_meta(STAGE, str(self._stage).encode())
+        self._stage = self._stage_after(self._stage or 0)
+        if not self._keeps_visits:
+            self._visits.clear()
+        moved = self._early_order.end() if was_early else set()
+        self._new_scores.put({url: score for url, score in best.items() if score or not was_early or url in moved})

@@ -96,8 +96,11 @@ def _begun(setting: str, value: object) -> ConfigError:
     return ConfigError(f"REPLICA_HMM_{setting}: the crawl began with {value}; give that, or another JOBDIR")
 
 
-def show(strategy: Strategy, visit: Visit, last: Page | None) -> tuple[Page, list[float]]:
-    """Show *strategy* a visit; return its page, *last* where it is more of the page before, and its links' scores."""
+def show(strategy: Strategy, visit: Visit, last: Page | None) -> tuple[Page | None, list[float]]:
+    """Show *strategy* a visit; return its page, *last* where it is none or more of that page, and its links' scores."""
+    if visit.is_wasted:
+        strategy.wasted(visit.url)
+        return last, []
     if visit.relevance is not None or last is None:
         last = Page(visit.url, host_of(visit.url), terms=visit.terms)
         strategy.visited(last, visit.relevance or 0.0)
@@ -118,7 +121,8 @@ def made_again(db: Kept) -> Strategy | None:
     last = None
     for visit in db.visits.tail():
         last, _ = show(strategy, visit, last)
-        strategy.rescored()
+        if not visit.is_wasted:
+            strategy.rescored()
     return strategy
 
 

@@ -45,15 +45,15 @@ class Relevance:
         return self._model is not None
 
     def learn(self, fit: Fit) -> None:
-        """Take the model that *fit* makes of the user's examples."""
+        """Take the model that *fit* makes of the user's examples, unless one was learnt before."""
         self._fit = fit
-        self.relearn([])
+        if self._model is None:
+            self.relearn([])
 
     def relearn(self, unlabelled: list[Terms]) -> bool:
         """Make the model again with *unlabelled* pages of this crawl beside the background; ``False`` without topic.
 
-        These may be pages of the warm-up, which show what every page of these sites says, and never later ones: those
-        that a good crawl fetches are on topic.
+        They show what every page of these sites says.
         """
         if self._fit is None:
             return False

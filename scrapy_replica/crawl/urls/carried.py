@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from scrapy_replica.urls.interchange import priors
+from scrapy_replica.urls.judge import traits_of
 from scrapy_replica.urls.pattern import argument_name, parse
 from scrapy_replica.urls.rule import Change, Rule, Step, compiled, triggers
 
@@ -77,4 +78,4 @@ class Carried:
             is_plain = all(not rule.context for rule in rules)
             is_joint = is_plain and len(rules) > 1
             found += [replace(rules[0], transformation=tuple(sorted(steps)))] if is_joint else rules
-        return [replace(rule, host=name) for rule in found]
+        return [replace(rule, host=name, traits=traits_of(rule)) for rule in found]

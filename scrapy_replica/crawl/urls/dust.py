@@ -30,6 +30,7 @@ from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param
+from scrapy_replica.urls.judge import Example, RuleJudge, shipped
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
@@ -45,6 +46,9 @@ WAITING_LOOKED_AT = 500
 guessed: with 200 half of those that were to prove one rule of a campus crawl did not exist."""
 PROOFS, PROOF_SHARE = 12, 0.1
 """URLs of one host fetched to prove rules: at most so many, and this share of its pages."""
+HOPELESS = 0.8
+"""Share of wrong pairs to expect from which no page is fetched to prove a rule: no shipped guess is doubted so much,
+only what this crawl saw refuted."""
 MAX_CANDIDATES = 12
 """Rules of one host under proof at a time."""
 MAX_LESSONS = 50
@@ -82,6 +86,9 @@ class Dust:
         self._names: set[str] = set()
         """Hosts (and ports) on which a rule of their own acts or acted."""
         self._carried = Carried()
+        self._judge: RuleJudge | None = None
+        self._tried: dict[int, Example] = {}
+        """Rules of this crawl that came to an end or to certainty -> what came of each."""
         self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
         """Host (and port) -> the lesson that is being learnt from its pages."""
         self._last_id = db.rules.last_id()
@@ -91,7 +98,9 @@ class Dust:
             for row in db.rules.acting():
                 self._take_effect(WatchedRule(row))
             for row in db.rules.withdrawn():
-                self._carried.refuted(Rule.from_dict(row.rule))
+                watched = WatchedRule(row)
+                self._carried.refuted(watched.rule)
+                self._tried[row.id] = watched.example
 
     def _read(self, name: str, without: int | None = None) -> HostRules:
         """Return what is known of the host (and port) *name*, as it was before the page at the URL *without*."""
@@ -228,6 +237,7 @@ class Dust:
     def _end(self, host: HostRules, watched: WatchedRule, findings: DustFindings, *, has_acted: bool) -> None:
         logger.info("DUST rule %d is withdrawn: %s", watched.id, watched.rule)
         self._carried.refuted(watched.rule)
+        self._teach(watched)
         if not has_acted:
             return
         findings.ended.append(watched)
@@ -272,12 +282,25 @@ class Dust:
         self._names.add(_host_of(rule.host))
         if watched.is_certain:
             self._carried.proved(rule)
+            self._teach(watched)
+
+    def _teach(self, watched: WatchedRule) -> None:
+        """Let the judge know what came of a rule: other candidates are looked at in the light of it."""
+        known = self._tried.get(watched.id)
+        if known != watched.example:
+            self._tried[watched.id] = watched.example
+            self._judge = None
+
+    def _judge_of_now(self) -> RuleJudge:
+        if self._judge is None:
+            self._judge = shipped().taught(self._tried.values())
+        return self._judge
 
     def _propose(self, host: HostRules, form: str) -> bool:
         """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
         rules = self._carried.rules_for(form, host.name)
         if host.pages.is_due() and host.name not in self._lessons and len(self._lessons) < MAX_LESSONS:
-            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson())
+            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson(), judge=self._judge_of_now())
         return sum(self._candidate(rule, host) for rule in rules) > 0
 
     def work(self) -> bool:
@@ -334,20 +357,29 @@ class Dust:
         if self._config.mode is Mode.OBSERVE or not (is_news or n_pages >= host.next_plan):
             return
         host.next_plan = n_pages + max(PLAN_EVERY, n_pages // PLAN_GROWTH)
-        unproved = [watched for watched in host.watched() if watched.needs_proof]
+        unproved = self._worth_a_proof(host)
         left = int(PROOFS + PROOF_SHARE * n_pages) - host.spent
         if not unproved or left <= 0:
             return
         waiting = [form_of(url) for url in self._db.urls.waiting_urls(host_name, WAITING_LOOKED_AT)]
         for watched in unproved:
             known = len(watched.proofs)
-            found = watched.pairs(host.pages, waiting, left)
+            found = watched.pairs(host.pages, waiting, left, host.is_one)
             findings.probes += found
             left -= len(found)
             host.spent += len(found)
             if len(watched.proofs) > known:
                 host.awaited.update(image for image, _ in watched.proofs)
                 self._db.rules.set_proofs(watched.id, watched.proofs)
+
+    def _worth_a_proof(self, host: HostRules) -> list[WatchedRule]:
+        """Return the rules to be proved, the least doubtful first; the hopeless may prove themselves by what is
+        fetched anyway.
+        """
+        judge = self._judge_of_now()
+        doubts = [(watched.doubt(judge), watched) for watched in host.watched() if watched.needs_proof]
+        doubts.sort(key=lambda entry: entry[0])
+        return [watched for doubt, watched in doubts if doubt <= HOPELESS]
 
     def obey(self) -> list[WatchedRule]:
         """Carry out what a person did to the table of rules; return the rules switched off."""

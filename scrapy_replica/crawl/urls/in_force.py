@@ -10,6 +10,7 @@ from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.contract import RuleRow
 from scrapy_replica.urls.rule import Rule, share_argument
 from scrapy_replica.urls.rulebook import RuleBook
+from scrapy_replica.urls.validation import Pair
 
 MAX_DEAD = 5_000
 """Forms of a host remembered that there is no page at."""
@@ -126,6 +127,10 @@ class HostRules:
         """Return the canonical form of *form* and the rules in force that lead there."""
         canonical, rules = self._book.canonical(form)
         return (canonical, list(dict.fromkeys(self._acting[rule.key] for rule in rules))) if rules else (form, [])
+
+    def is_one(self, pair: Pair) -> bool:
+        """Tell whether the rules in force make one page of *pair* already."""
+        return bool(self._acting) and self.canonical(pair.url)[0] == self.canonical(pair.image)[0]
 
     def standing(self, canonical: str) -> str | None:
         """Return the fetched form that stands for all of that *canonical* form; ``None`` if none was fetched."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.places import Place, Places, place_of
 from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
+from scrapy_replica.urls.judge import Example, RuleJudge, traits_of
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.rulebook import RuleBook
@@ -127,6 +128,18 @@ class WatchedRule:
         return len(self.proofs) < PAIRS_PER_RULE and not self.is_ended and not all(self.level)
 
     @property
+    def example(self) -> Example:
+        """What came of it, for the judge of rules like it."""
+        return self.rule.traits or traits_of(self.rule), self.watch.right, self.watch.wrong
+
+    def doubt(self, judge: RuleJudge) -> float:
+        """Return the share of wrong pairs that *judge* expects, 0..1."""
+        rule, watch = self.rule, self.watch
+        learnt = rule.support / (1 - rule.error) if rule.error < 1 else 0.0
+        seen = watch.right + watch.wrong + learnt
+        return judge.expected(rule.traits or traits_of(rule), watch.wrong + rule.error * learnt, seen)
+
+    @property
     def is_wide(self) -> bool:
         """Whether the rule is one for more than one host."""
         return not self.rule.host or self.rule.host.startswith(".")
@@ -224,15 +237,20 @@ class WatchedRule:
             self.watch.is_withdrawn = True
         self._was_acting = self.is_acting
 
-    def pairs(self, host: HostPages, waiting: Iterable[str], most: int) -> list[str]:
-        """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs."""
+    def pairs(self, host: HostPages, waiting: Iterable[str], most: int, is_one: Callable[[Pair], bool]) -> list[str]:
+        """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs.
+
+        Pairs that *is_one* calls one page, by the rules in force, are none to spend a request on before this one acts.
+        """
         fetched: list[str] = []
         if self.images > MOST_MISSING:
             fetched = [seen.form for image, seen in self._seen.items() if image not in host.clusters][:50]
         known = host.clusters.keys() | self._seen.keys()
         asked = {image for image, _ in self.proofs}
         found: list[str] = []
-        for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, PAIRS_PER_RULE - len(self.proofs)):
+        wanted = PAIRS_PER_RULE - len(self.proofs)
+        says_nothing = None if self.is_acting else is_one
+        for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, wanted, says_nothing):
             if len(found) >= most:
                 break
             is_group_enough = self.images <= MOST_MISSING and pair.image in self._seen

@@ -19,7 +19,7 @@ from scrapy_replica.crawldb.sqlite.saved import SavedTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
-from scrapy_replica.crawldb.visits import NoVisits, Visits
+from scrapy_replica.crawldb.visits import Visits
 
 FILE_NAME = "replica.sqlite"
 
@@ -60,7 +60,7 @@ class SqliteCrawlDB:
         self.samples = SampleTable(connection)
         self.verdicts = VerdictTable(connection)
         self.rules = RuleTable(connection)
-        self.visits: Visits = VisitTable(connection) if connection.path is not None else NoVisits()
+        self.visits: Visits = VisitTable(connection)
         self.forms = FormTable(connection)
         self.blocks = BlockTable(connection)
         self.urls = UrlTable(connection)

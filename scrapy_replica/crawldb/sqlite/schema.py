@@ -82,8 +82,9 @@ CREATE INDEX pages_of_host ON pages (host, fetched_at);
 CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,
-    relevance REAL,                   -- NULL: more links of the page before
-    body BLOB NOT NULL                -- zlib of JSON: terms, their counts, URL and text of each link in turn
+    relevance REAL,                   -- NULL: more links of the page before, or none
+    body BLOB NOT NULL                -- zlib of JSON: terms, their counts, URL and text of each link in turn;
+                                      -- empty where the fetch brought nothing new
 );
 CREATE TABLE checkpoints (            -- the state of the strategy in pieces; meta tells which of them are one
     id INTEGER PRIMARY KEY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.visits import Visit
@@ -32,23 +32,21 @@ class VisitTable:
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
+        self._write_many = connection.write_many
         self._meta, self._set_meta = connection.meta, connection.set_meta
+        self.lasts = connection.path is not None
         self._pieces: Iterator[bytes] | None = None
         self._strategy, self._until = "", 0
         self._first = self._next = 0
         self._is_tidy = False
         """No checkpoint is being written, and nothing is left that the last one made needless."""
-        self._since = self._newest() - self._record()[3]
+        self._since = self.newest - self._record()[3]
 
     def _record(self) -> tuple[str, int, int, int]:
         """Return strategy, first and last piece of the checkpoint, and the visit up to which it goes."""
         found = self._meta(KEY)
         strategy, first, last, until = json.loads(found) if found else ("", 0, 0, 0)
         return strategy, first, last, until
-
-    def _newest(self) -> int:
-        newest: int = self._read("SELECT COALESCE(MAX(id), 0) FROM visits").fetchone()[0]
-        return newest
 
     @property
     def is_due(self) -> bool:
@@ -59,15 +57,13 @@ class VisitTable:
         """Append a row, in the transaction of the page."""
         links = [field for link in visit.links for field in (link.url, link.text)]
         body = json.dumps([list(visit.terms), list(visit.terms.values()), links], ensure_ascii=False)
-        self._write(
-            "INSERT INTO visits (url, relevance, body) VALUES (?, ?, ?)",
-            (visit.url, visit.relevance, zlib.compress(body.encode("utf-8", "surrogatepass"), LEVEL)),
-        )
+        packed = b"" if visit.is_wasted else zlib.compress(body.encode("utf-8", "surrogatepass"), LEVEL)
+        self._write("INSERT INTO visits (url, relevance, body) VALUES (?, ?, ?)", (visit.url, visit.relevance, packed))
         self._since += 1
 
     def begin(self, strategy: str, pieces: Iterator[bytes]) -> None:
         """Make a checkpoint of all visits so far, whose *pieces* :meth:`work` writes."""
-        self._pieces, self._strategy, self._until = pieces, strategy, self._newest()
+        self._pieces, self._strategy, self._until = pieces, strategy, self.newest
         self._first = self._next = self._read("SELECT COALESCE(MAX(id), 0) + 1 FROM checkpoints").fetchone()[0]
         self._since, self._is_tidy = 0, False
 
@@ -110,13 +106,44 @@ class VisitTable:
     def tail(self) -> Iterator[Visit]:
         """Yield the visits since the last checkpoint."""
         sql = "SELECT url, relevance, body FROM visits WHERE id > ? ORDER BY id"
-        for url, relevance, body in self._read(sql, (self._record()[3],)):
-            terms, counts, links = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
-            pairs = zip(links[::2], links[1::2], strict=True)
-            rows = [Link(target, text, place) for place, (target, text) in enumerate(pairs)]
-            yield Visit(url, relevance, dict(zip(terms, counts, strict=True)), rows)
+        for row in self._read(sql, (self._record()[3],)):
+            yield _visit(*row)
+
+    @property
+    def newest(self) -> int:
+        """Number of the last visit, 0 if there is none."""
+        newest: int = self._read("SELECT COALESCE(MAX(id), 0) FROM visits").fetchone()[0]
+        return newest
+
+    def after(self, number: int, most: int) -> list[tuple[int, Visit]]:
+        """Return at most so many visits after that *number*, and their numbers."""
+        sql = "SELECT id, url, relevance, body FROM visits WHERE id > ? ORDER BY id LIMIT ?"
+        return [(found, _visit(*row)) for found, *row in self._read(sql, (number, most)).fetchall()]
+
+    def pages(self) -> list[tuple[int, str]]:
+        """Return number and URL of the visits that are pages."""
+        return self._read("SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id").fetchall()
+
+    def terms(self, numbers: Sequence[int]) -> list[Mapping[str, int]]:
+        """Return the terms of the pages of these *numbers*."""
+        sql = "SELECT url, relevance, body FROM visits WHERE id = ?"
+        return [_visit(*self._read(sql, (number,)).fetchone()).terms for number in numbers]
+
+    def judge(self, relevances: Sequence[tuple[int, float]]) -> None:
+        """Give pages their new relevance: pairs of number and relevance."""
+        pairs = [(relevance, number) for number, relevance in relevances]
+        self._write_many("UPDATE visits SET relevance = ? WHERE id = ?", pairs)
 
     def clear(self) -> None:
         """Delete all visits; there is no checkpoint yet."""
         self._write("DELETE FROM visits")
         self._since = 0
+
+
+def _visit(url: str, relevance: float | None, body: bytes) -> Visit:
+    if not body:
+        return Visit(url, None, {}, (), is_wasted=True)
+    terms, counts, links = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
+    pairs = zip(links[::2], links[1::2], strict=True)
+    rows = [Link(target, text, place) for place, (target, text) in enumerate(pairs)]
+    return Visit(url, relevance, dict(zip(terms, counts, strict=True)), rows)

@@ -38,7 +38,7 @@ class HmmStatic(Strategy):
     model and the HMM follow at once. Before the first relevant page the order is best-first.
 
     *alpha* is a, *max_distance* d, *is_tfidf* whether the terms of a page weigh TF-IDF or TF. Memory: 12
-    bytes a URL and 60 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 160 MB.
+    bytes a URL and 60 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 170 MB.
     """
 
     name: ClassVar[str] = "hmm-static"

@@ -30,7 +30,7 @@ class Leaf(NamedTuple):
     tally: Tally
     expected_error: float
     """Share of mixed groups to expect among URLs not seen, from ``_expected``."""
-    examples: list[Application]
+    applications: list[Application]
 
 
 class _Limits(NamedTuple):
@@ -85,7 +85,7 @@ def _grow(
     if tally.error <= limits.epsilon:
         if context and not _is_significant(basis, limits):
             return []
-        return [Leaf(context, tally, _expected(basis), applications[:3])]
+        return [Leaf(context, tally, _expected(basis), applications)]
     fact = _best_split(evidence, applications, groups, {condition.fact for condition in context}) if depth else None
     if fact is None:
         return []

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scrapy_replica.address import host_of
 from scrapy_replica.urls.context import Fact, facts
+from scrapy_replica.urls.judge import Seen
 from scrapy_replica.urls.pattern import UrlPattern, argument_name, parse
 from scrapy_replica.urls.rule import WILDCARD, Step, compiled, triggers
 
@@ -128,6 +129,14 @@ class HostEvidence:
             else:
                 mixed += 1
         return Tally(clean, mixed, len(seen), removable)
+
+    def seen(self, applications: Sequence[Application]) -> Seen:
+        """Return what these *applications* of a rule do, for its judge."""
+        groups = self.groups(applications)
+        tally = self.tally(groups)
+        images = sum(image in self.where for image in groups)
+        grouped = sum(application.image in groups for application in applications)
+        return Seen(len(groups), tally.clean, tally.clusters, images, grouped, len(applications))
 
     def is_clean(self, members: Sequence[int]) -> bool:
         """Tell whether the *members* are of one cluster."""

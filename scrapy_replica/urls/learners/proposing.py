@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
+from scrapy_replica.urls.judge import traits_of
 from scrapy_replica.urls.learners.contexts import safe_contexts
 from scrapy_replica.urls.learners.evidence import HostEvidence, Transformation
 from scrapy_replica.urls.learners.selection import Proposal
@@ -47,10 +49,12 @@ def proposals_in_steps(
         yield
         for leaf in safe_contexts(evidence, applications, epsilon, support, max_depth):
             examples = tuple(
-                (str(evidence.forms[a.member]), evidence.forms[a.member].head + a.image) for a in leaf.examples
+                (str(evidence.forms[a.member]), evidence.forms[a.member].head + a.image) for a in leaf.applications[:3]
             )
             proved, error = leaf.tally.clusters, leaf.tally.error
             keeps = not evidence.is_sorted
             rule = Rule(evidence.host, leaf.context, change, proved, error, name, examples, keeps)
-            found.append(Proposal(rule, leaf.tally.removable, leaf.expected_error))
+            rule = replace(rule, traits=traits_of(rule, evidence.seen(leaf.applications)))
+            groups = leaf.tally.clean + leaf.tally.mixed
+            found.append(Proposal(rule, leaf.tally.removable, leaf.expected_error, groups))
     return found

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from scrapy_replica.urls.judge import RuleJudge
 from scrapy_replica.urls.learners.evidence import HostEvidence, may_change
 from scrapy_replica.urls.pattern import UrlPattern
 from scrapy_replica.urls.rule import Rule, compiled
@@ -20,6 +21,13 @@ class Proposal(NamedTuple):
     """URLs it saves among those it was learnt from."""
     expected_error: float
     """Share of wrong merges to expect among URLs not seen, 0..1."""
+    groups: int = 0
+    """Groups of two URLs or more that it was learnt from."""
+
+    def judged(self, judge: RuleJudge) -> Proposal:
+        """Return the proposal as *judge* sees it: it says one half of the error to expect, what was seen the other."""
+        expected = judge.expected(self.rule.traits, self.rule.error * self.groups, self.groups)
+        return self._replace(expected_error=(self.expected_error + expected) / 2)
 
 
 class Selection:

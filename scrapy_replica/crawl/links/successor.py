@@ -1,0 +1,68 @@
+"""A strategy that takes the place of the present one when it has seen as much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from scrapy_replica.crawl.links.recipe import OfTerms, show
+from scrapy_replica.crawldb.visits import Visits
+from scrapy_replica.focus.links import LinkWords
+from scrapy_replica.focus.relearning import BestScores
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.records import Page
+
+SHOWN_AT_ONCE = 100
+"""Visits shown between two pages, some .2 s: at 3,840 pages all of them are 8 s, in which nothing would be fetched."""
+SCORES_AT_ONCE = 2_000
+"""Waiting URLs moved between two pages, some .1 s."""
+
+
+class Successor:
+    """A fresh *strategy* and its *words*, shown the *visits* so far with the relevance that they have by now.
+
+    *of_terms* judges the pages that were shown before it was made; later ones have its relevance already.
+    """
+
+    def __init__(self, strategy: Strategy, words: LinkWords, visits: Visits, of_terms: OfTerms) -> None:
+        self.strategy, self.words = strategy, words
+        self.last: Page | None = None
+        self.best = BestScores()
+        self._visits, self._of_terms = visits, of_terms
+        self._judged_until = visits.newest
+        self._seen = 0
+
+    def catch_up(self) -> bool:
+        """Show it some more visits; return whether it has seen all."""
+        rows, judged = self._visits.after(self._seen, SHOWN_AT_ONCE), []
+        for number, visit in rows:
+            self._seen = number
+            if visit.relevance is not None and number <= self._judged_until:
+                relevance = self._of_terms(visit.terms)
+                judged.append((number, relevance))
+                visit = visit._replace(relevance=relevance)  # noqa: PLW2901 - the same visit, as it is by now
+            self.last, scores = show(self.strategy, visit, self.last)
+            if not visit.is_wasted:
+                self.best.add(visit.links, scores, self.strategy.rescored())
+        self._visits.judge(judged)
+        return len(rows) < SHOWN_AT_ONCE
+
+
+class NewScores:
+    """Scores of URLs that a new strategy gave, handed out a few at a time."""
+
+    def __init__(self) -> None:
+        self._scores: dict[str, float] = {}
+
+    def put(self, scores: Mapping[str, float]) -> None:
+        """Take *scores*, URL -> score, in the place of those that are left."""
+        self._scores = dict(scores)
+
+    def drop(self, urls: Iterable[str]) -> None:
+        """Forget what was said of *urls*: they have later scores."""
+        for url in urls:
+            self._scores.pop(url, None)
+
+    def take(self) -> dict[str, float]:
+        """Return the next ones."""
+        some = [self._scores.popitem() for _ in range(min(len(self._scores), SCORES_AT_ONCE))]
+        return dict(some)
