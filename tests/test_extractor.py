@@ -171,8 +171,8 @@ def content(shared):
 class TestFloors:
     """The shipped model on every sixth page of what it was trained on; docs/noise.rst has it on sets left out."""
 
-    # Measured: .9455, .9670, .9821, .9044. A model of 170 trees had .9107 on the last in place of .9044, and on sets that
-    # it had not learned from the same as this one of 90.
+    # Measured: .9455, .9670, .9821, .9044. A model of 170 trees had .9107 on the last in place of .9044, and on sets
+    # that it had not learned from the same as this one of 90.
     @pytest.mark.parametrize(
         ("folder", "floor"),
         [("cleaneval", 0.944), ("cleaneval-dev", 0.965), ("scrapinghub", 0.981), ("wcxb-test", 0.903)],
