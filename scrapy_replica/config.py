@@ -67,8 +67,8 @@ class Config:
     )
     strategy: str = _setting(
         "auto",
-        "Which link comes next: the name of a strategy, or ``auto``: ``link-aware`` with a topic and "
-        "``REPLICA_BACKGROUND``, ``best-first-anchors`` with a topic alone, ``breadth-first`` without.",
+        "Which link comes next: the name of a strategy, or ``auto``: ``link-aware`` with a topic, "
+        "``breadth-first`` without.",
     )
     hmm_alpha: float = _setting(
         0.25,
