@@ -60,7 +60,7 @@ class Config:
         "Unlabelled pages of the kind that the crawl will meet, in the same formats as ``REPLICA_TOPIC``. Without it "
         "the term statistics that ship with the package stand in.",
     )
-    model: Path | None = _setting(
+    topic_model: Path | None = _setting(
         None,
         "In place of ``REPLICA_TOPIC``: a file that ``scrapy replica model`` wrote of another crawl: its topic, and "
         "what its links taught.",

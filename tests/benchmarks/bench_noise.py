@@ -9,7 +9,9 @@ import time
 
 import lxml.html
 import pytest
+from lxml import etree
 
+from scrapy_replica.pages import extractor
 from scrapy_replica.pages.noise import main_text
 from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.pages.terms import terms
@@ -17,14 +19,14 @@ from scrapy_replica.pages.terms import terms
 ROUNDS = 3
 
 
-def page_trees(shared):
+def page_trees(shared, folder=""):
     zstandard = pytest.importorskip("zstandard")
     with (shared / "content" / "content.tar.zst").open("rb") as packed:
         stream = io.BytesIO(zstandard.ZstdDecompressor().stream_reader(packed).read())
     trees = []
     with tarfile.open(fileobj=stream) as archive:
         for member in archive:
-            if member.name.endswith(".html") and member.size:
+            if member.name.endswith(".html") and member.size and folder in f"/{member.name}":
                 body = archive.extractfile(member).read().decode("utf-8", "replace").encode()
                 parser = lxml.html.HTMLParser(recover=True, encoding="utf8", huge_tree=True)
                 trees.append(lxml.html.document_fromstring(body, parser=parser))
@@ -42,6 +44,30 @@ def cpu_ms(function, trees):
             times.append(1e3 * (time.process_time() - start))
         rounds.append(times)
     return [statistics.median(times) for times in zip(*rounds, strict=True)]
+
+
+@pytest.mark.shared
+def test_extractors_beside_parsing(shared, capsys):
+    """CPU time by turns on the same pages, as much as possible under the same load: the ratios mean something."""
+    bodies = [etree.tostring(tree, method="html") for tree in page_trees(shared, "/cleaneval/html/")[::15]]
+    runs = {"learned": extractor.main_text, "cetd": main_text}
+    times = {name: [] for name in ("parsing", *runs)}
+    for body in bodies:
+        own = {name: [] for name in times}
+        for _ in range(ROUNDS):
+            for name, run in runs.items():
+                start = time.process_time()
+                tree = lxml.html.document_fromstring(body, parser=lxml.html.HTMLParser(encoding="utf8"))
+                parsed = time.process_time()
+                run(tree)
+                own["parsing"].append(parsed - start)
+                own[name].append(time.process_time() - parsed)
+        for name, some in own.items():
+            times[name].append(1e3 * statistics.median(some))
+    medians = {name: statistics.median(some) for name, some in times.items()}
+    with capsys.disabled():
+        for name, value in medians.items():
+            print(f"\n  {name}: median {value:.2f} ms, {value / medians['parsing']:.1f} times parsing", end="")
 
 
 @pytest.mark.shared
