@@ -48,11 +48,13 @@ START_WEIGHTS = {
     "words_x_parent": 0.0,
     "directory_x_parent": 0.0,
     "children_x_parent": 0.0,
-    "is_new": 0.0,
+    "is_new": 0.3,
     "hub": 1.0,
     "nearness": 0.5,
     "link_words": 0.5,
 }
+"""A directory that was never tried deserves a look (``is_new``): without it .936 instead of .946 on one topic with 3,000
+unlabelled pages, and no more than .001 on three others, with and without them."""
 ALPHA = 0.5
 """Of the HMM that gives the feature: the nearer page is the parent, half by distance and half by relevance."""
 PRECISION = 1_000.0
