@@ -76,10 +76,10 @@ def registered_domain(host: str) -> str:
 
 
 def without_suffix(name: str) -> str:
-    """Return a host name without ``www.`` and its public suffix, ``example`` of ``www.example.co.uk``; "" if none is left.
+    """Return a host name without ``www.`` and public suffix, ``example`` of ``www.example.co.uk``; "" if none is left.
 
-    What a company gives away below its own name is no suffix: ``a.github`` of ``a.github.io``. Names below a suffix that
-    is in no list, and addresses, stay as they are.
+    What a company gives away below its own name is no suffix: ``a.github`` of ``a.github.io``. Names below a suffix
+    that is in no list, and addresses, stay as they are.
     """
     bare = name.removeprefix("www.")
     suffix = _suffixes().extract_str(bare).suffix

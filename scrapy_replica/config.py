@@ -60,15 +60,15 @@ class Config:
         "Unlabelled pages of the kind that the crawl will meet, in the same formats as ``REPLICA_TOPIC``. Without it "
         "the term statistics that ship with the package stand in.",
     )
-    model: Path | None = _setting(
+    topic_model: Path | None = _setting(
         None,
         "In place of ``REPLICA_TOPIC``: a file that ``scrapy replica model`` wrote of another crawl: its topic, and "
         "what its links taught.",
     )
     strategy: str = _setting(
         "auto",
-        "Which link comes next: the name of a strategy, or ``auto``: ``link-aware`` with a topic and "
-        "``REPLICA_BACKGROUND``, ``best-first-anchors`` with a topic alone, ``breadth-first`` without.",
+        "Which link comes next: the name of a strategy, or ``auto``: ``link-aware`` with a topic, "
+        "``breadth-first`` without.",
     )
     hmm_alpha: float = _setting(
         0.25,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from scrapy_replica.focus import context, known_graph, layers, link_table, window
 from scrapy_replica.focus.links import LinkWords, directories, url_words
+from scrapy_replica.focus.online import TermModel
 from scrapy_replica.focus.strategies import STRATEGIES, link_aware, make, pagerank, soft_focus
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
@@ -139,9 +140,32 @@ class TestLinkWords:
     def test_a_model_without_an_answer_gives_0(self) -> None:
         assert LinkWords(lambda _: float("nan"), lambda _: {})([Link("http://a.org/")]).tolist() == [0.0]
 
+    def test_buckets_are_those_of_words_and_place(self):
+        known = words()
+        link = Link("http://a.org/x/y", "markov models")
+        assert known.buckets(link, 3).tolist() == known.buckets(link, 4).tolist()
+        assert known.buckets(link, 3).tolist() != known.buckets(link, 5).tolist()
+        other = set(known.buckets(Link("http://b.org/x/y", "models markov"), 3)) - {0}
+        assert other == set(known.buckets(link, 3)) - {0}
+        assert set(known.buckets(Link("http://a.org/markov/models", "x y"), 3)) & other < other
+        assert np.count_nonzero(known.buckets(Link("http://a.org/", " ".join(map(str, range(40)))), 0)) == 16
+
     def test_words_and_directories_of_a_url(self) -> None:
         assert url_words("http://a.org/ml/Bayes_net-2.html?q=deep%20net") == "ml Bayes net html q deep net"
         assert directories("http://a.org/x/y/z.html") == ["a.org", "a.org/x", "a.org/x/y"]
+
+
+class TestTermModel:
+    @settings(max_examples=20, deadline=None)
+    @given(sets=st.lists(st.sets(st.integers(1, 30), max_size=5), min_size=1, max_size=8))
+    def test_logits_of_padded_rows_are_those_of_each_set(self, sets: list[set[int]]) -> None:
+        model = TermModel(31, 0.1, -2.0)
+        rows = np.zeros((len(sets), 5), dtype=np.int64)
+        for place, terms in enumerate(sets):
+            rows[place, : len(terms)] = sorted(terms)
+            model.learn(np.array(sorted(terms), dtype=np.int64), place % 2)
+        expected = [model.logit(np.array(sorted(terms), dtype=np.int64)) for terms in sets]
+        assert model.logits(rows) == pytest.approx(expected, rel=1e-5)
 
 
 class TestFunctionOfThePagesShown:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -33,7 +34,7 @@ class TestShipped:
     def test_a_copy_passes_and_others_do_not(self):
         mine = site("a.example", "w")
         judge = JUDGE
-        assert judge.score(compared(mine, site("b.example", "w"))) > judge.threshold_for(12, 1.0)
+        assert judge.score(compared(mine, site("b.example", "w"))) > judge.threshold_for(1.0)
         assert judge.score(compared(mine, site("b.example", "w", edit=0.03))) > judge.threshold
         assert judge.score(compared(mine, site("b.example", "v"))) < 0.6 * judge.threshold  # two sites, for a detector
 
@@ -48,10 +49,14 @@ class TestShipped:
         pair.first.alternates_to["b.example"] += 1
         assert JUDGE.score(pair) < JUDGE.threshold < before
 
-    def test_fewer_pages_take_more(self):
-        assert (
-            JUDGE.threshold_for(5, 0.1) > JUDGE.threshold_for(20, 0.1) > JUDGE.threshold_for(20, 1.0) > JUDGE.threshold
-        )
+    def test_hosts_that_are_hardly_known_take_more(self):
+        assert JUDGE.threshold_for(0.1) > JUDGE.threshold_for(0.5) > JUDGE.threshold_for(1.0) == JUDGE.threshold
+
+    def test_three_pages_of_a_copy_pass_and_ten_of_other_texts_under_equal_titles_do_not(self):
+        first, copy, other = (site(f"{name}.example", seed, 10) for name, seed in (("a", "w"), ("b", "w"), ("c", "v")))
+        assert JUDGE.score(compared(first[:3], copy[:3])) > JUDGE.threshold_for(0.1)
+        titled = [dataclasses.replace(each, title=mine.title) for each, mine in zip(other, first, strict=True)]
+        assert JUDGE.score(compared(first, titled)) < JUDGE.threshold
 
 
 class TestJudge:
@@ -73,7 +78,7 @@ class TestJudge:
             pair = compared(site("a.example", "w"), other)
             raw = np.array([features_of(pair, RAW)])
             assert JUDGE.score(pair) == pytest.approx(JUDGE.scores(raw)[0], abs=1e-12)
-            assert likeness_of(pair) == pytest.approx(columns_of(raw)[0, -1], abs=1e-12)
+            assert likeness_of(pair) == pytest.approx(columns_of(raw)[0, COLUMNS.index("likeness")], abs=1e-12)
 
     def test_survives_json(self, tmp_path):
         judge = trained_on(*training()).retrained(training(seed=1)[0], np.where(training(seed=1)[1], 1, -1))
@@ -119,6 +124,11 @@ class TestJudge:
         unknown = [0.9, *[np.nan] * 8]
         likeness = columns_of(np.array([other_version, unknown]))[:, COLUMNS.index("likeness")]
         assert likeness == pytest.approx([(0.9 + 0.8 + 0.7 + 0.6) / 4 * 0.9 * 0.5 * 0.7, 0.9 / 4 * 0.7])
+
+    def test_the_weakest_part_knows_texts_by_the_better_of_two_measures(self):
+        restyled = [0.9, 0.1, 0.6, 0.8, 0.8, 0.9, 0.0, np.nan, np.nan]
+        renamed = [0.9, 0.1, 0.6, 0.8, 0.2, 0.9, 0.0, np.nan, np.nan]
+        assert columns_of(np.array([restyled, renamed]))[:, COLUMNS.index("weakest")] == pytest.approx([0.7, 0.2])
 
 
 class TestThresholds:

@@ -173,7 +173,7 @@ class TestModel:
         file = tmp_path / "wine.npz"
         assert execute_replica("model", file, "--job", job) == 0
         assert "what is relevant" in capsys.readouterr().out
-        begun = settings(strategy, None, REPLICA_MODEL=str(file), JOBDIR=str(tmp_path / "job"))
+        begun = settings(strategy, None, REPLICA_TOPIC_MODEL=str(file), JOBDIR=str(tmp_path / "job"))
         first = await crawl(TopicSpider, web(B, "b"), {**begun, "CLOSESPIDER_PAGECOUNT": 30}, seeds=B)
         file.unlink()
         second = await crawl(TopicSpider, web(B, "b"), begun, seeds=B)
@@ -220,8 +220,8 @@ class TestModel:
         file = tmp_path / "model.npz"
         if content is not None:
             file.write_bytes(content)
-        with pytest.raises(ConfigError, match=r"REPLICA_MODEL: .*model\.npz: ") as refused:
-            await crawl(TopicSpider, web(), settings("link-aware", None, REPLICA_MODEL=str(file)), seeds=B)
+        with pytest.raises(ConfigError, match=r"REPLICA_TOPIC_MODEL: .*model\.npz: ") as refused:
+            await crawl(TopicSpider, web(), settings("link-aware", None, REPLICA_TOPIC_MODEL=str(file)), seeds=B)
         assert says in str(refused.value)
         assert "\n" not in str(refused.value)
 
@@ -230,12 +230,15 @@ class TestModel:
         file = tmp_path / "model.npz"
         execute_replica("model", file, "--job", job)
         for more, says in (
-            ({"REPLICA_HMM_DISTANCE": 4}, "REPLICA_MODEL: its layers were learnt with REPLICA_HMM_DISTANCE = 6"),
-            ({"REPLICA_HMM_TERMS": "tf"}, "REPLICA_MODEL: its layers were learnt with REPLICA_HMM_TERMS = tf-idf"),
+            ({"REPLICA_HMM_DISTANCE": 4}, "its layers were learnt with REPLICA_HMM_DISTANCE = 6"),
+            (
+                {"REPLICA_HMM_TERMS": "tf"},
+                "its layers were learnt with REPLICA_HMM_TERMS = tf-idf",
+            ),
             ({"REPLICA_TOPIC": str(topic)}, "REPLICA_TOPIC is set, and the model of the crawl holds a topic as well"),
-            ({"JOBDIR": str(job)}, "REPLICA_MODEL: the crawl began without a model"),
+            ({"JOBDIR": str(job)}, "REPLICA_TOPIC_MODEL: the crawl began without a model"),
         ):
-            begun = settings("hmm-dynamic", None, REPLICA_MODEL=str(file), **more)
+            begun = settings("hmm-dynamic", None, REPLICA_TOPIC_MODEL=str(file), **more)
             with pytest.raises(ConfigError, match=says):
                 await crawl(TopicSpider, web(), begun, seeds=B)
 

@@ -111,6 +111,15 @@ class TestLearningVisit:
         assert topic.given == [[0, 1, 2, 3]]
         assert learning_visit(collection(graph), Late(), warm_up=0).tolist() == [0, 1, 2, 3, 5, 6, 4, 7, 8]
 
+    def test_the_warm_up_knows_no_scores_that_were_moved(self) -> None:
+        class Moving(BestFirst):
+            def rescored(self) -> dict[str, float]:
+                return {"http://a.org/3": 9.0}
+
+        topic = Late()
+        topic.new_strategy = Moving  # type: ignore[method-assign]
+        assert learning_visit(collection([[1, 2, 3, 4], [], [], [], []]), topic, warm_up=3).tolist() == [0, 1, 2, 3, 4]
+
 
 class TestOmniscient:
     def test_goes_the_nearest_way(self) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PARTS = {
     "relevance": "relevance of the page that links to it",
     "words": "relevance of its own words",
+    "link_words": "what links with its words led to",
     "nearness": "nearness of that page to the topic",
     "bias": "what every link begins with",
     "parent": "relevance of the best page that links to it",

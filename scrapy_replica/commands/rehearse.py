@@ -66,7 +66,7 @@ class RehearseCommand(Command):
         figures = truth.harvest(run.meter.urls, opts.max_pages) | novelty_figures(run, settings, truth)
         inputs = {
             name: getattr(opts, name)
-            for name in ("warcs", "seeds", "topic", "model", "strategy", "mode", "truth", "plain")
+            for name in ("warcs", "seeds", "topic", "topic_model", "strategy", "mode", "truth", "plain")
         }
         print_figures({**figures, **run.figures()}, inputs, as_json=opts.json)
         return run.exit_code

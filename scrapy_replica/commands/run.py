@@ -30,7 +30,9 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what every command takes that crawls."""
     parser.add_argument("--topic", help="folder of examples, file of URLs, or JSONL; see REPLICA_TOPIC")
     parser.add_argument("--background", help="unlabelled pages in the same formats; see REPLICA_BACKGROUND")
-    parser.add_argument("--model", metavar="FILE", help="what another crawl has learnt, in place of --topic")
+    parser.add_argument(
+        "--model", metavar="FILE", dest="topic_model", help="what another crawl has learnt, in place of --topic"
+    )
     parser.add_argument("--strategy", help="order of the crawl, e.g. best-first, breadth-first, depth-first, random")
     parser.add_argument("--mode", help="observe, demote or drop; see REPLICA_MODE")
     parser.add_argument("--domains", default="", help="stay in these domains, separated by commas")
@@ -44,7 +46,7 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
 
     :raises ValueError: an argument or a setting is wrong.
     """
-    for name in ("topic", "background", "model", "strategy", "mode"):
+    for name in ("topic", "background", "topic_model", "strategy", "mode"):
         if getattr(opts, name):
             settings.set(f"REPLICA_{name.upper()}", getattr(opts, name), "cmdline")
     if opts.job:

@@ -171,7 +171,9 @@ class Crawl:
         self.counts["page/observed"] += 1
         self.counts[f"page/{novelty.value}"] += 1
         self.counts["page/relevant"] += relevance > 0.5
-        if novelty is Novelty.EXACT_DUPLICATE:
+        # Near duplicates within a host are often two pages of one template.
+        is_copy = novelty is Novelty.NEAR_DUPLICATE and twin is not None and twin.host != page.host
+        if is_copy or novelty is Novelty.EXACT_DUPLICATE:
             self.guide.wasted(page.url)
         self._unshown.add(url_id)
         return observation

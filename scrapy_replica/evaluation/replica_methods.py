@@ -11,7 +11,7 @@ from scrapy_replica.evaluation.cuts import equal_frequency_cuts, equal_width_cut
 from scrapy_replica.evaluation.pareto import dominance_counts
 from scrapy_replica.evaluation.replica_baselines import BiasedSVM
 from scrapy_replica.evaluation.replica_pairs import PairTable
-from scrapy_replica.evaluation.train_judge import judge_of, trained_on
+from scrapy_replica.evaluation.train_judge import examples, judge_of, trained_on
 from scrapy_replica.lazy.em import Start, train
 from scrapy_replica.lazy.intervals import Intervals
 from scrapy_replica.lazy.lac import LAC, Cube
@@ -43,6 +43,15 @@ def whole_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
 def mean_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
     """Score by the mean of judge and likeness."""
     return (judge_scores(table, is_train) + likeness_scores(table, is_train)) / 2
+
+
+def no_weakest_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
+    """Score by what the judge would be without the weakest part."""
+    raw, labels = examples(table, is_train)
+    columns = columns_of(raw)[:, :-1]
+    intervals = _intervals(columns, mdl_cuts, labels)
+    learnt = _lac(intervals.codes(columns), labels, intervals.sizes)
+    return 1 - learnt.alpha(intervals.codes(columns_of(table.raw)[:, :-1]))
 
 
 def model_scorer(judge: Judge) -> Scorer:
@@ -91,8 +100,8 @@ def obvious_by_content(table: PairTable) -> IntArray:
 
 
 def parts_of(table: PairTable) -> FloatArray:
-    """Return what the classifier sees but for the likeness, shape (n, 5)."""
-    return columns_of(table.raw)[:, :-1]
+    """Return what the classifier sees but for the likeness and the weakest part, shape (n, 5)."""
+    return columns_of(table.raw)[:, : COLUMNS.index("likeness")]
 
 
 def _fixed_edges(*_: object) -> tuple[float, ...]:
@@ -151,6 +160,7 @@ METHODS: dict[str, Scorer] = {
     "judge_taught": taught_scores,
     "judge_whole": whole_scores,
     "judge_likeness": mean_scores,
+    "judge_no_weakest": no_weakest_scores,
     "likeness": likeness_scores,
     "bound": bound_scores(mdl_cuts),
     "bound_fixed": bound_scores(_fixed_edges),
@@ -165,5 +175,5 @@ METHODS: dict[str, Scorer] = {
     "published_mdl": published_scores(mdl_cuts),
     "normpaths": lambda table, _: table.normpaths,
 }
-THRESHOLDS = {"judge": THRESHOLD, "judge_taught": THRESHOLD}
+THRESHOLDS = dict.fromkeys(("judge", "judge_taught", "judge_no_weakest"), THRESHOLD)
 """Methods that bring their threshold along; those of the others have the best F1 of the training folds."""

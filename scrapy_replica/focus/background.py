@@ -20,10 +20,11 @@ LANGUAGES = ("de", "en", "es", "fr", "it", "pt")
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """Unlabelled documents, general term statistics of a language, or both; fixed for the whole crawl.
+    """Unlabelled documents, general term statistics of a language, or both.
 
-    It must not be filled with the pages a good crawl has seen: most of those are on topic. The pages of the first,
-    breadth-first stretch may be added (:meth:`with_documents`): they show what every page of the site says.
+    It must not be filled with the pages a good crawl has seen: most of those are on topic. Those that
+    :func:`~scrapy_replica.focus.relearning.unlabelled` chooses may be added (:meth:`with_documents`): they show what
+    every page of the sites says.
     """
 
     documents: tuple[Mapping[str, int], ...] = ()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_replica.focus.known_graph import GAP, KnownGraph
-from scrapy_replica.focus.links import directories
+from scrapy_replica.focus.links import MOST_WORDS, directories
 from scrapy_replica.focus.outcomes import DirectoryTree, Groups, shrunk
 from scrapy_replica.numeric import FloatArray, IntArray
 from scrapy_replica.records import Link
@@ -32,8 +32,8 @@ class LinkTable:
     """Columns of the URLs of a *graph*, by row.
 
     A URL's best parent is the most relevant page known to link to it; place, hub value and distance are taken from
-    there. Few wide arrays, because a look at eight rows costs as much as one at a single number. 56 bytes a URL and 8
-    a page, at most 18 MB besides *graph*; directories at most 26 MB, anchors 23 MB.
+    there. Few wide arrays, because a look at eight rows costs as much as one at a single number. 88 bytes a URL and 8
+    a page, at most 28 MB besides *graph*; directories at most 26 MB, anchors 23 MB.
     """
 
     def __init__(self, graph: KnownGraph) -> None:
@@ -45,6 +45,7 @@ class LinkTable:
         graph.urls.add_column("place", np.int64)
         graph.urls.add_column("fates", np.float32, 2)
         graph.urls.add_column("score", np.float32)
+        graph.urls.add_column("link_words", np.uint16, MOST_WORDS)
         graph.pages.add_column("outcomes", np.float32, 2)
 
     @property
@@ -61,6 +62,11 @@ class LinkTable:
     def fates(self) -> NDArray[np.float32]:
         """Shape (rows or more, 2): 1 and the outcome of fetched URLs, 0 and 0 of others."""
         return self.graph.urls["fates"]
+
+    @property
+    def link_words(self) -> NDArray[np.uint16]:
+        """Buckets of the words of the link that was found first, shape (rows or more, ``MOST_WORDS``)."""
+        return self.graph.urls["link_words"]
 
     @property
     def scores(self) -> NDArray[np.float32]:

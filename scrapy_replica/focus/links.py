@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_replica.address import host_of
 from scrapy_replica.numeric import FloatArray
 from scrapy_replica.records import Link
 
 CACHED_LINKS = 200_000
+MOST_WORDS = 16
+"""Buckets of a link that are learnt from."""
+BUCKETS = 1 << 16
+"""What the words of links are hashed to, 0 for none."""
 DEEPEST = 8
 """Directories kept below a host; deeper ones are counted with their ancestor."""
 
@@ -37,6 +43,20 @@ class LinkWords:
     def terms(self, link: Link) -> Mapping[str, int]:
         """Return the stem counts of the anchor text and of the words of the URL."""
         return self._count_terms(f"{link.text} {url_words(link.url)}")
+
+    def buckets(self, link: Link, place: int) -> NDArray[np.uint16]:
+        """Return what tells a link from others, hashed to 1..65535; shape (``MOST_WORDS``,), 0 where there is less.
+
+        Its place among five of its page, how many words its anchor has, their stems, those of its URL. The same words
+        have the same buckets on every site.
+        """
+        names = [f"#{min(9, place // 5)}", f"~{min(4, len(link.text.split()))}"]
+        names += [f"a{term}" for term in self._count_terms(link.text)]
+        names += [f"u{term}" for term in self._count_terms(url_words(link.url))]
+        hashed = {zlib.crc32(name.encode("utf-8", "replace")) % (BUCKETS - 1) + 1: None for name in names}
+        found = np.zeros(MOST_WORDS, dtype=np.uint16)
+        found[: len(hashed)] = list(hashed)[:MOST_WORDS]  # a longer slice ends at the end
+        return found
 
     def __call__(self, links: Sequence[Link]) -> FloatArray:
         return np.array([self._one(link) for link in links], dtype=np.float64)

@@ -61,6 +61,11 @@ class TermModel:
             return self._bias
         return self._bias + float(self._weights[terms].sum()) / math.sqrt(len(terms))
 
+    def logits(self, rows: IntArray) -> FloatArray:
+        """Return the logits of sets of terms, shape (n,), one a row of *rows*; 0 stands for none and weighs nothing."""
+        sizes = np.maximum(1, np.count_nonzero(rows, axis=1))
+        return np.asarray(self._bias + self._weights[rows].sum(axis=1) / np.sqrt(sizes), dtype=np.float64)
+
     def learn(self, terms: IntArray, outcome: float) -> None:
         error = sigmoid(self.logit(terms)) - outcome
         self._bias -= 0.02 * error

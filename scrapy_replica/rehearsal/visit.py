@@ -123,7 +123,7 @@ def visit(
     while under_way.goes_on:
         number = under_way.oldest() if len(under_way.order) < warm_up else under_way.best()
         if number is not None:
-            under_way.enter(number, under_way.show(number))
+            under_way.enter(number, *under_way.show(number))
     return np.array(under_way.order, dtype=np.int64)
 
 
@@ -160,8 +160,10 @@ def learning_visit(
             stage = next_stage(pages, warm_up)
         number = under_way.best(is_steady=pages < warm_up)
         if number is not None:
-            scores = under_way.show(number)
-            under_way.enter(number, early.scores(collection.page(number).links) if pages < warm_up else scores)
+            scores, moved = under_way.show(number)
+            if pages < warm_up:
+                scores, moved = early.scores(collection.page(number).links), {}
+            under_way.enter(number, scores, moved)
     return np.array(under_way.order, dtype=np.int64)
 
 
@@ -177,7 +179,6 @@ class _Visit:
         self._numbers = {url: number for number, url in enumerate(collection.urls)}
         self._frontier, self._done = Frontier(), np.zeros(len(collection), dtype=bool)
         self._budget = _Budget(collection, limits)
-        self._moved: dict[str, float] = {}
         for seed in collection.seeds.tolist():
             self._frontier.put(seed, 0.0)
 
@@ -207,20 +208,19 @@ class _Visit:
     def _scores_now(self, pages: list[int]) -> FloatArray | None:
         return self._strategy.scores_now([self._collection.urls[page] for page in pages])
 
-    def show(self, number: int) -> list[float]:
-        """Show the strategy a page and return the scores of its links."""
+    def show(self, number: int) -> tuple[list[float], dict[str, float]]:
+        """Show the strategy a page; return the scores of its links, and new ones of URLs found earlier."""
         page = self._collection.page(number)
         self._strategy.visited(page, self._relevance(number))
         scores: list[float] = self._strategy.scores(page, page.links).tolist()
-        self._moved = self._strategy.rescored()
-        return scores
+        return scores, self._strategy.rescored()
 
-    def enter(self, number: int, scores: Sequence[float]) -> None:
-        """Let the links of the page shown last wait with these *scores*, and move what it moved."""
+    def enter(self, number: int, scores: Sequence[float], moved: Mapping[str, float]) -> None:
+        """Let the links of a page wait with these *scores*, and give other URLs those that they were *moved* to."""
         for target, score in zip(self._collection.links(number), scores, strict=True):
             if not self._done[target]:
                 self._frontier.put(target, score)
-        self._move(self._moved)
+        self._move(moved)
 
     def _move(self, scores: Mapping[str, float]) -> None:
         for url, score in scores.items():
@@ -233,7 +233,7 @@ class _Visit:
         self._strategy = strategy
         best = BestScores()
         for number in self.order:
-            best.add(self._collection.page(number).links, self.show(number), self._moved)
+            best.add(self._collection.page(number).links, *self.show(number))
         self._move(best.scores)
 
 

@@ -313,7 +313,7 @@ class Detector:
     def _decide(self, pair: Pair, comparison: Comparison, findings: Findings) -> bool:
         score = self.judge.score(comparison)
         pair.score = score
-        if score < self.judge.threshold_for(len(comparison.aligned), comparison.coverage):
+        if score < self.judge.threshold_for(comparison.coverage):
             return False
         kept = self._kept(comparison)
         if comparison.shared < _MIN_SHARED or not is_tried(comparison, kept):

@@ -68,20 +68,20 @@ class Guide:
     def _begun_with(self, db: CrawlDB) -> bytes | None:
         """Return the file of the model that the job began with, which it keeps."""
         file, config = db.meta(MODEL), self._config
-        if config.topic is not None and (config.model is not None or file is not None):
+        if config.topic is not None and (config.topic_model is not None or file is not None):
             raise ConfigError(
                 "REPLICA_TOPIC is set, and the model of the crawl holds a topic as well: give one of them"
             )
-        if config.model is None or file is not None:
+        if config.topic_model is None or file is not None:
             return file
         if db.meta(RECIPE) is not None:
-            raise ConfigError("REPLICA_MODEL: the crawl began without a model; give another JOBDIR")
+            raise ConfigError("REPLICA_TOPIC_MODEL: the crawl began without a model; give another JOBDIR")
         try:
-            file = config.model.read_bytes()
+            file = config.topic_model.read_bytes()
             self.relevance.take(load(file).relevance)
         except (ValueError, OSError) as error:
             told = error.strerror if isinstance(error, OSError) else error
-            raise ConfigError(f"REPLICA_MODEL: {config.model}: {told}") from None
+            raise ConfigError(f"REPLICA_TOPIC_MODEL: {config.topic_model}: {told}") from None
         return file
 
     def _name(self) -> str:

@@ -22,7 +22,7 @@ from scrapy_replica.focus.link_table import (
     WORDS,
     LinkTable,
 )
-from scrapy_replica.focus.links import directories
+from scrapy_replica.focus.links import BUCKETS, directories
 from scrapy_replica.focus.online import DenseModel, TermModel
 from scrapy_replica.focus.strategies.hmm import MAX_DISTANCE, HmmDynamic
 from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
@@ -51,6 +51,7 @@ START_WEIGHTS = {
     "is_new": 0.0,
     "hub": 1.0,
     "nearness": 0.5,
+    "link_words": 0.5,
 }
 ALPHA = 0.5
 """Of the HMM that gives the feature: the nearer page is the parent, half by distance and half by relevance."""
@@ -77,14 +78,16 @@ class LinkAware(Strategy):
     Features of a waiting URL over all its known in-links: largest and mean relevance of the pages, their number,
     shrunk mean outcomes of its directory (backing off to parents, host, all), its host, its anchor text, the links
     followed on its best page and those within three places there; the relevance of anchor and URL words; what pages
-    with the best page's terms led to; the nearness to relevant pages that the dynamic HMM estimates; products. One
+    with the best page's terms led to; the nearness to relevant pages that the dynamic HMM estimates; what links with
+    its words, and at its place, led to (a term model over hashed stems of anchor and URL: the mean share of the topic
+    found over the first quarter of a visit .698 instead of .681, seven visits, four topics); products. One
     step a fetched page, on its relevance. It begins as best-first with anchors does: groups without outcomes are alike,
     so page and words decide, and the start weights stand until outcomes outweigh them. A page that is a copy is no
     outcome.
 
     A URL found so long ago that it was forgotten is scored by its directory alone when it comes up, which stands for
     its pages and words. Memory: that of :class:`HmmStatic` and :class:`LinkTable`, and a cache of the link words;
-    measured 284 MB after 100,000 pages of 20 links, 299 MB after 200,000, 289 MB after 300,000.
+    measured without the 10 MB of hashed words 284 MB after 100,000 pages of 20 links, 299 MB after 200,000.
     """
 
     name: ClassVar[str] = "link-aware"
@@ -96,6 +99,7 @@ class LinkAware(Strategy):
         self._model = DenseModel(list(START_WEIGHTS.values()), PRECISION)
         self._distance = HmmDynamic(ALPHA, max_distance, is_tfidf, self._graph)
         self._hub = TermModel(MOST_TERMS, 0.05, -2.0)
+        self._link_words = TermModel(BUCKETS, 0.1, -2.0)
         self._moved: dict[str, float] = {}
         self._visited = 0
         self._next_sweep = 100.0
@@ -125,6 +129,8 @@ class LinkAware(Strategy):
         features = self._features(np.array([row]))
         logit = float(self._model.logits(features)[0])
         self._model.learn(features[0], relevance, logit)
+        words = self._table.link_words[row].astype(np.int64)
+        self._link_words.learn(words[words > 0], relevance)
         parent = int(self._table.groups[row, PARENT])
         if self._graph.pages.row(parent):
             self._hub.learn(self._distance.context.terms_of(parent), relevance)
@@ -138,7 +144,11 @@ class LinkAware(Strategy):
         near = self._distance.nearness
         numbers = self._table.add_links(links, self._words(links), self._relevance, hub, near)
         self._distance.inherit(numbers)
-        return self._score(self._graph.urls.rows(numbers))
+        rows = self._graph.urls.rows(numbers)
+        known = self._table.link_words
+        for place in np.flatnonzero((known[rows, 0] == 0) & (rows > 0)).tolist():
+            known[rows[place]] = self._words.buckets(links[place], place)
+        return self._score(rows)
 
     def rescored(self) -> dict[str, float]:
         if self._visited >= self._next_sweep:
@@ -208,6 +218,7 @@ class LinkAware(Strategy):
         columns[13] = 1.0 / np.sqrt(1.0 + tried)
         columns[14] = facts[HUB]
         columns[15] = facts[NEARNESS]
+        columns[16] = 1.0 / (1.0 + np.exp(-self._link_words.logits(table.link_words[rows].astype(np.int64))))
         return columns.T
 
     def account(self, url: str, score: float, relevance: float) -> Account | None:  # noqa: ARG002 - known here
@@ -229,7 +240,8 @@ class LinkAware(Strategy):
     def learnt(self) -> dict[str, Any]:
         kept = self._distance.context.terms.common()
         model = {"names": list(START_WEIGHTS), "weights": self._model.weights.copy()}
-        return {"layers": self._distance.context.learnt(kept), "links": model, "hub": self._hub.learnt(kept)}
+        own = {"hub": self._hub.learnt(kept), "link_words": self._link_words.learnt(np.arange(BUCKETS))}
+        return {"layers": self._distance.context.learnt(kept), "links": model, **own}
 
     def begin_with(self, learnt: Mapping[str, Any]) -> None:
         self._distance.begin_with(learnt)
@@ -239,6 +251,7 @@ class LinkAware(Strategy):
             raise ValueError("its link model has other features than this version of scrapy-replica")
         self._model.weights = learnt["links"]["weights"]
         self._hub.begin_with(learnt["hub"])
+        self._link_words.begin_with(learnt["link_words"])
 
     def state(self) -> dict[str, Any]:
         return {
@@ -247,6 +260,7 @@ class LinkAware(Strategy):
             "table": self._table.state(),
             "model": self._model.state(),
             "hub": self._hub.state(),
+            "link_words": self._link_words.state(),
             "visited": self._visited,
             "next_sweep": self._next_sweep,
             "swept": self._swept,
@@ -260,5 +274,6 @@ class LinkAware(Strategy):
         self._table.restore(state["table"])
         self._model.restore(state["model"])
         self._hub.restore(state["hub"])
+        self._link_words.restore(state["link_words"])
         self._visited, self._next_sweep = state["visited"], state["next_sweep"]
         self._swept, self._relevance, self._wasted = state["swept"], state["relevance"], state["wasted"]
