@@ -35,15 +35,15 @@ MAX_RUNS = 80
 """Runs of a page that are learned from, evenly spaced: a third of the time of all runs."""
 LINEAR_C = 0.001
 FIRST = {
-    "max_iter": 60,
-    "learning_rate": 0.12,
+    "max_iter": 100,
+    "learning_rate": 0.09,
     "l2_regularization": 20.0,
     "min_samples_leaf": 60,
     "max_features": 0.25,
 }
 SECOND = {
-    "max_iter": 30,
-    "learning_rate": 0.12,
+    "max_iter": 70,
+    "learning_rate": 0.09,
     "l2_regularization": 30.0,
     "min_samples_leaf": 80,
     "max_features": 0.25,
