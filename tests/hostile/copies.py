@@ -424,6 +424,7 @@ SCENARIOS = [
             tried="Two sites of a site builder: all pages are one text but for that share of the words.",
             pages=lambda own=own: one_template(own),
             seeds=top("one.example", "two.example"),
+            copies=("one.example", "two.example") if own < 0.05 else (),
         )
         for own in (0.03, 0.10)
     ),
