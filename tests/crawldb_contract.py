@@ -144,6 +144,12 @@ class CrawlDBContract:
         db.urls.discover([url("a/1", 0.1), url("a/2", 0.9, slot="mine"), url("a/3", 0.5)])
         assert db.urls.waiting_urls("a", 2) == ["http://a/2", "http://a/3"]
 
+    def test_what_is_being_fetched_of_a_host(self, db):
+        db.urls.discover([url("a/1", 0.9), url("a/2", 0.1), url("b/1", 0.5)])
+        db.urls.take()
+        assert db.urls.leased_urls("a") == ["http://a/1"]
+        assert db.urls.leased_urls("b") == db.urls.leased_urls("nowhere") == []
+
     # Entering
 
     def test_what_is_entered_is_what_is_taken(self, db):

@@ -146,6 +146,7 @@ def use_urls(urls, saved):
     urls.url_of(ids[0])
     urls.row(ids[0])
     urls.waiting_urls("a", 5)
+    urls.leased_urls("a")
     urls.set_host_ip("a", "10.0.0.1")
     urls.heads(3)
     urls.hold("b")

@@ -331,6 +331,9 @@ class UrlStore(Protocol):
     def waiting_urls(self, host: str, most: int) -> list[str]:
         """Return the best waiting URLs of *host*, at most *most*."""
 
+    def leased_urls(self, host: str) -> list[str]:
+        """Return the URLs of *host* that are being fetched."""
+
     def set_host_ip(self, host: str, ip: str) -> None:
         """Keep the address that answered for *host*."""
 

@@ -31,7 +31,7 @@ class StoredEvidence:
         self._db, self._index = db, index
 
     def read(self, host: str) -> HostEvidence:
-        """Return what is known of *host*: its pages, and the best of its waiting URLs."""
+        """Return what is known of *host*: its pages, what is being fetched, and the best of its waiting URLs."""
         evidence = HostEvidence(host)
         urls = []
         for page in self._db.pages.of_host(host):
@@ -46,7 +46,7 @@ class StoredEvidence:
                 evidence.add_fetch(page.fetched_at)
             elif is_absent(page.status):
                 evidence.add_missing(normal)
-        for url in self._db.urls.waiting_urls(host, MAX_WAITING):
+        for url in self._db.urls.leased_urls(host) + self._db.urls.waiting_urls(host, MAX_WAITING):
             urls.append(url)
             path = path_of(url)
             evidence.add_path(normal_path(path), path)

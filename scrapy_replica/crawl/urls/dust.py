@@ -29,6 +29,7 @@ from scrapy_replica.crawldb.pages import GONE, PageRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
+from scrapy_replica.sites.evidence import PageMark, leads_further
 from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.judge import Example, RuleJudge, shipped
 from scrapy_replica.urls.learners import combined
@@ -155,7 +156,8 @@ class Dust:
         """Take note of a page that was fetched and of which the spider's *callback* is through.
 
         *twin* is the page that it repeats. *asks_more*: its callback asked for a URL that is new and stands on no page.
-        What looks like another page and leads elsewhere is a page of its own: a shell that scripts fill, for example.
+        What looks like another page and leads elsewhere is a page of its own: a shell that scripts fill, a page whose
+        argument shows the menu.
         """
         findings = DustFindings()
         if not self._config.dust:
@@ -168,7 +170,8 @@ class Dust:
         if form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None):
             return findings
         cluster = host.pages.cluster(content, twin.url if twin is not None and twin.host == page.host else None)
-        if asks_more and content is not None and cluster is not None and host.pages.has(cluster):
+        leads_on = asks_more or (twin is not None and self._leads_further(form, url_id, twin))
+        if leads_on and content is not None and cluster is not None and host.pages.has(cluster):
             content = cluster = own_content(form, content)
         came_by = self._on_host(page.redirected_from, name, form)
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
@@ -182,6 +185,15 @@ class Dust:
         is_news = self._propose(host, form)
         self._plan(host, page.host, findings, is_news=is_news)
         return findings
+
+    def _leads_further(self, form: str, url_id: int, twin: PageRow) -> bool:
+        """Tell whether of two pages with one text that of the longer form leads further: rules keep the shorter."""
+        mine, theirs = self._db.pages.trace(url_id), self._db.pages.trace(twin.url_id)
+        if mine is None or theirs is None or mine.mark is None or theirs.mark is None:
+            return False
+        marks = PageMark.unpack(mine.mark), PageMark.unpack(theirs.mark)
+        page, target = marks if len(form) > len(form_of(twin.url)) else reversed(marks)
+        return leads_further(page, target)
 
     @staticmethod
     def _on_host(urls: Iterable[str], name: str, form: str) -> list[str]:

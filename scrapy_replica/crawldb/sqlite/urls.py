@@ -254,6 +254,10 @@ class UrlTable:
             rows.sort()  # of several slots
         return [row[4] for row in rows[:most]]
 
+    def leased_urls(self, host: str) -> list[str]:
+        sql = f"SELECT url FROM urls INDEXED BY leased WHERE state = {LEASED} AND host = ?"
+        return [url for host_id in self._ids_of(host) for (url,) in self._read(sql, (host_id,))]
+
     def rescore(self, scores: Mapping[int, float]) -> int:
         hosts = []
         for key, score in scores.items():
