@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lac import brute_alpha
 
-from scrapy_replica.lazy.em import Start, alphas_and_cuts, train
+from scrapy_replica.evaluation.em import Start, alphas_and_cuts, train
 from scrapy_replica.lazy.lac import Cube
 
 

@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 
 from scrapy_replica.evaluation.cuts import equal_frequency_cuts, equal_width_cuts, mdl_cuts
+from scrapy_replica.evaluation.em import Start, train
 from scrapy_replica.evaluation.pareto import dominance_counts
 from scrapy_replica.evaluation.replica_baselines import BiasedSVM
 from scrapy_replica.evaluation.replica_pairs import PairTable
 from scrapy_replica.evaluation.train_judge import examples, judge_of, trained_on
-from scrapy_replica.lazy.em import Start, train
 from scrapy_replica.lazy.intervals import Intervals
 from scrapy_replica.lazy.lac import LAC, Cube
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray

@@ -16,11 +16,11 @@ from zlib import crc32
 import numpy as np
 
 from scrapy_replica.evaluation.cuts import equal_width_cuts
+from scrapy_replica.evaluation.em import Start, train
 from scrapy_replica.evaluation.measures import auc
 from scrapy_replica.evaluation.pareto import dominance_counts
 from scrapy_replica.evaluation.replica_baselines import BiasedSVM, normpaths
 from scrapy_replica.evaluation.replica_published import MAX_DF, Collection, is_obvious_replica
-from scrapy_replica.lazy.em import Start, train
 from scrapy_replica.lazy.intervals import Intervals
 from scrapy_replica.lazy.lac import LAC, Cube
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
