@@ -85,7 +85,8 @@ class LinkAware(Strategy):
     found over the first quarter of a visit .698 instead of .681, seven visits, four topics); products. One
     step a fetched page, on its relevance. It begins as best-first with anchors does: groups without outcomes are alike,
     so page and words decide, and the start weights stand until outcomes outweigh them. A page that is a copy is no
-    outcome.
+    outcome. Mean Pref over five topics of three labelled crawls, two or three draws: .940; best-first .883, with
+    anchors .900.
 
     A URL found so long ago that it was forgotten is scored by its directory alone when it comes up, which stands for
     its pages and words. Memory: that of :class:`HmmStatic` and :class:`LinkTable`, and a cache of the link words;
