@@ -51,7 +51,7 @@ SORTED = {
     ),
     (
         "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
-        " content, cluster, aliases FROM pages"
+        " content, cluster, aliases, leads FROM pages"
         " JOIN urls ON urls.id = pages.url WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?)"
         " ORDER BY fetched_at, pages.url"
     ),
@@ -174,7 +174,8 @@ def use_pages(pages, visits, ledger, samples):
     for url_id in (1, 2):
         pages.enter(Fetched(url_id, 1.0, 200, signature=b"s", simhash=5, words=9, novelty="novel", twin=1))
     pages.set_mark(1, b"mark", "{}")
-    pages.set_content(1, 1, 1, "[]")
+    pages.set_content(1, 1, 1, "[]", b"")
+    assert pages.leads(1) == b""
     pages.of_host("a")
     pages.found_on("a", 5)
     pages.has_page(1)

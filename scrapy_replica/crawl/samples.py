@@ -10,7 +10,7 @@ from scrapy_replica.crawldb.contract import CrawlDB, Sample, State
 from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty, Page
-from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_same_page, leads_further
+from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_same_page
 
 AUDITED = 3
 """URLs that each verdict and rule saved that are fetched at the end, spread from the first to the last: what was right
@@ -24,6 +24,11 @@ DOUBT = 0.1
 _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
 
 
+LINKS, FEW_LINKS = 4, 3
+"""A sample with more than so many times the links of its target, and so many more, leads further, and is another page.
+Menus around every page of a copy make up to three times as many links to its own site."""
+
+
 def compared(page: Trace, target: Trace) -> Outcome:
     """Return what a sample's *page* is beside the page of its *target*."""
     is_same = page.signature is not None and page.signature == target.signature
@@ -32,7 +37,7 @@ def compared(page: Trace, target: Trace) -> Outcome:
         return Outcome.UNKNOWN
     if page.mark is not None and target.mark is not None:
         mine, theirs = PageMark.unpack(page.mark), PageMark.unpack(target.mark)
-        is_same = is_same_page(mine, theirs) and not leads_further(mine, theirs)
+        is_same = is_same_page(mine, theirs) and mine.links <= LINKS * theirs.links + FEW_LINKS
     elif page.simhash is not None and target.simhash is not None:
         is_same = is_same or (page.simhash ^ target.simhash).bit_count() <= SAME_PAGE_BITS
     return Outcome.SAME if is_same else Outcome.OTHER

@@ -33,6 +33,7 @@ class HostPage(NamedTuple):
     content: int | None
     cluster: int | None
     aliases: str | None
+    leads: bytes | None
 
 
 class TextPlace(NamedTuple):
@@ -97,8 +98,13 @@ class Pages(Protocol):
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""
 
-    def set_content(self, url_id: int, content: int | None, cluster: int | None, aliases: str | None) -> None:
-        """Keep what the page is on its host, and its other URLs (JSON)."""
+    def set_content(
+        self, url_id: int, content: int | None, cluster: int | None, aliases: str | None, leads: bytes
+    ) -> None:
+        """Keep what the page is on its host, its other URLs (JSON), and where it was the first to lead."""
+
+    def leads(self, url_id: int) -> bytes | None:
+        """Return where the page of that URL was the first to lead; ``None`` where that is not known."""
 
     def of_host(self, host: str) -> list[HostPage]:
         """Return every fetch on *host*, in their order."""

@@ -104,16 +104,6 @@ def _own_links(page: Page) -> int:
     return min(sum(link.url.startswith(origin) for link in page.links), 2**16 - 1)
 
 
-LINKS, FEW_LINKS = 4, 3
-"""A page with more than so many times the links of another, and so many more, leads further, and is another page.
-Menus around every page of a copy make up to three times as many links to its own site."""
-
-
-def leads_further(page: PageMark, target: PageMark) -> bool:
-    """Tell whether *page* has so many more links to its own host than *target* that it is another page."""
-    return page.links > LINKS * target.links + FEW_LINKS
-
-
 def is_same_page(a: PageMark, b: PageMark) -> bool:
     """Tell whether two marks are of one page, small edits allowed."""
     if a.signature and a.signature == b.signature:

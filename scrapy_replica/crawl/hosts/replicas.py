@@ -223,13 +223,11 @@ class Replicas:
 
     def observe(self, page: Page, url_id: int) -> tuple[Findings, list[ProbeUrl]]:
         """Take note of a fetched page; return what it brought to light and the pages to ask for."""
-        if not self._config.hosts and not self._config.dust:
-            return Findings(), []
-        mark, neighbours = mark_of(page), Neighbours.of(page)
-        # Before the detector is told: it reads from there. Rules are held against the page's links, too.
-        self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
         if not self._config.hosts:
             return Findings(), []
+        mark, neighbours = mark_of(page), Neighbours.of(page)
+        # Before the detector is told: it reads from there.
+        self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
         evidence = self._detector.candidates.evidence.peek(page.host)
         if evidence is not None and not evidence.n_pages:
             evidence.origin = origin_of(page.url)

@@ -19,8 +19,11 @@ from scrapy_replica.crawl.urls.host_pages import (
     callback_of,
     content_of,
     form_of,
+    leads_of,
     name_of,
     own_content,
+    pack_leads,
+    unpack_leads,
 )
 from scrapy_replica.crawl.urls.in_force import Hit, HostRules
 from scrapy_replica.crawl.urls.watched import Level, Settled, WatchedRule
@@ -29,7 +32,6 @@ from scrapy_replica.crawldb.pages import GONE, PageRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
-from scrapy_replica.sites.evidence import PageMark, leads_further
 from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.judge import Example, RuleJudge, shipped
 from scrapy_replica.urls.learners import combined
@@ -115,7 +117,8 @@ class Dust:
             if page.status != HTTPStatus.OK or form in found.pages.clusters:
                 continue
             url_ids[form] = page.url_id
-            found.pages.add(form, page.content, page.cluster, json.loads(page.aliases or "[]"))
+            aliases, leads = json.loads(page.aliases or "[]"), unpack_leads(page.leads or b"")
+            found.pages.add(form, page.content, page.cluster, aliases, leads)
             if found.pages.is_due():
                 found.pages.taught()  # it was learnt from then: the next lesson comes when it would have come
         for row in self._db.rules.of_host(name):
@@ -169,14 +172,18 @@ class Dust:
         # One that was under way when the host was read has no content there.
         if form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None):
             return findings
-        cluster = host.pages.cluster(content, twin.url if twin is not None and twin.host == page.host else None)
-        leads_on = asks_more or (twin is not None and self._leads_further(form, url_id, twin))
+        twin = twin if twin is not None and twin.host == page.host else None
+        cluster = host.pages.cluster(content, None if twin is None else twin.url)
+        leads = leads_of(page)
+        news = host.pages.news(leads)
+        leads_on = asks_more or bool(news) or self._lacks(form, leads, twin)
         if leads_on and content is not None and cluster is not None and host.pages.has(cluster):
             content = cluster = own_content(form, content)
         came_by = self._on_host(page.redirected_from, name, form)
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
-        self._db.pages.set_content(url_id, content, cluster, json.dumps(aliases) if aliases else None)
-        host.pages.add(form, content, cluster, aliases)
+        kept = b"" if host.pages.is_full else pack_leads(news)
+        self._db.pages.set_content(url_id, content, cluster, json.dumps(aliases) if aliases else None, kept)
+        host.pages.add(form, content, cluster, aliases, news)
         if cluster is not None:
             for one in (form, *came_by):
                 self._hold_against(host, one, cluster, url_id, findings)
@@ -186,14 +193,15 @@ class Dust:
         self._plan(host, page.host, findings, is_news=is_news)
         return findings
 
-    def _leads_further(self, form: str, url_id: int, twin: PageRow) -> bool:
-        """Tell whether of two pages with one text that of the longer form leads further: rules keep the shorter."""
-        mine, theirs = self._db.pages.trace(url_id), self._db.pages.trace(twin.url_id)
-        if mine is None or theirs is None or mine.mark is None or theirs.mark is None:
+    def _lacks(self, form: str, leads: frozenset[int], twin: PageRow | None) -> bool:
+        """Tell whether the *twin* of a page was the first to lead somewhere where the page does not.
+
+        The twin's form is the longer one, so a rule would keep the page and not fetch those like the twin.
+        """
+        if twin is None or len(form_of(twin.url)) <= len(form):
             return False
-        marks = PageMark.unpack(mine.mark), PageMark.unpack(theirs.mark)
-        page, target = marks if len(form) > len(form_of(twin.url)) else reversed(marks)
-        return leads_further(page, target)
+        packed = self._db.pages.leads(twin.url_id)
+        return packed is not None and not leads.issuperset(unpack_leads(packed))
 
     @staticmethod
     def _on_host(urls: Iterable[str], name: str, form: str) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
 import mmh3
+import numpy as np
 
 from scrapy_replica.records import Page
 from scrapy_replica.urls.pattern import parse
@@ -18,6 +21,7 @@ MAX_LEARNT = 1_000
 BOILERPLATE_NAMES = 8
 """One page under more file names than these is a soft 404 or a login, and no duplicate."""
 
+_NUMBER = re.compile(r"\d+")
 _VERSION = 0xFFFF
 """The part of a content that stands for language version and callback: where it differs no two pages are one."""
 
@@ -53,6 +57,32 @@ def content_of(page: Page, callback: int, min_words: int) -> int | None:
     return number & ~_VERSION | callback << 8 | version
 
 
+def leads_of(page: Page) -> frozenset[int]:
+    """Return a 32-bit hash for each place that *page* leads to: host, path and words of the link.
+
+    Not its arguments, which hold session ids, nor numbers in its words, which count; but where several links of the
+    page have one path and one text, as "details" in a listing, their arguments tell them apart.
+    """
+    places = []
+    for link in page.links:
+        path, _, arguments = link.url.partition("://")[2].partition("?")
+        places.append((f"{path.partition(';')[0]}\n{_NUMBER.sub('0', link.text)}", arguments))
+    times = Counter(place for place, _ in places)
+    names = (f"{place}?{arguments}" if times[place] > 1 else place for place, arguments in places)
+    return frozenset(mmh3.hash(name.encode("utf-8", "surrogatepass"), signed=False) for name in names)
+
+
+def pack_leads(leads: Iterable[int]) -> bytes:
+    """Return hashes of :func:`leads_of` as they are stored, 4 bytes each."""
+    return np.array(sorted(leads), dtype="<u4").tobytes()
+
+
+def unpack_leads(packed: bytes) -> list[int]:
+    """Return what :func:`pack_leads` packed."""
+    leads: list[int] = np.frombuffer(packed, dtype="<u4").tolist()
+    return leads
+
+
 def callback_number(name: str) -> int:
     """Return a byte that stands for the callback called *name*: 0 for the spider's ``parse``, which has no name."""
     return mmh3.hash(name.encode("utf-8", "surrogatepass"), signed=False) % 0xFF + 1 if name else 0
@@ -86,6 +116,7 @@ class HostPages:
         self._pages_at_last = 0
         self._cluster_of: dict[int, int] = {}
         self._aliases: dict[str, int | None] = {}
+        self._leads: set[int] = set()
         self._sizes: dict[int, int] = {}
         self._names: dict[int, str | set[str]] = {}
         """Cluster -> the name of its pages, or their names: one that was fetched once takes no set."""
@@ -106,11 +137,28 @@ class HostPages:
         """Tell whether there is a page of *cluster*."""
         return cluster in self._sizes
 
-    def add(self, form: str, content: int | None, cluster: int | None, aliases: Iterable[str] = ()) -> None:
-        """Take up a fetched page and the forms that lead to it (redirects, ``rel=canonical``)."""
-        if len(self.clusters) >= MAX_FORMS:
+    def news(self, leads: frozenset[int]) -> frozenset[int]:
+        """Return those of the *leads* of a page that no page before had."""
+        return leads - self._leads
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether no page is taken up any more."""
+        return len(self.clusters) >= MAX_FORMS
+
+    def add(
+        self,
+        form: str,
+        content: int | None,
+        cluster: int | None,
+        aliases: Iterable[str] = (),
+        leads: Iterable[int] = (),
+    ) -> None:
+        """Take up a fetched page, the forms that lead to it (redirects, ``rel=canonical``), and where it leads."""
+        if self.is_full:
             return
         self.pages += 1
+        self._leads.update(leads)
         self.clusters[form] = cluster
         if content is None or cluster is None:
             return
@@ -152,7 +200,7 @@ class HostPages:
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        return 1500 + 650 * len(self.clusters) + 150 * len(self._aliases)
+        return 1500 + 650 * len(self.clusters) + 150 * len(self._aliases) + 60 * len(self._leads)
 
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""

@@ -36,17 +36,25 @@ class PageTable:
             (host,),
         )
 
-    def set_content(self, url_id: int, content: int | None, cluster: int | None, aliases: str | None) -> None:
-        """Keep what the page is on its host, and its other URLs (JSON)."""
+    def set_content(
+        self, url_id: int, content: int | None, cluster: int | None, aliases: str | None, leads: bytes
+    ) -> None:
+        """Keep what the page is on its host, its other URLs (JSON), and where it was the first to lead."""
         self._write(
-            "UPDATE pages SET content = ?, cluster = ?, aliases = ? WHERE url = ?", (content, cluster, aliases, url_id)
+            "UPDATE pages SET content = ?, cluster = ?, aliases = ?, leads = ? WHERE url = ?",
+            (content, cluster, aliases, leads, url_id),
         )
+
+    def leads(self, url_id: int) -> bytes | None:
+        """Return where the page of that URL was the first to lead; ``None`` where that is not known."""
+        row = self._read("SELECT leads FROM pages WHERE url = ?", (url_id,)).fetchone()
+        return None if row is None else row[0]
 
     def of_host(self, host: str) -> list[HostPage]:
         """Return every fetch on *host*, in their order."""
         rows = self._read(
             "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
-            " content, cluster, aliases FROM pages JOIN urls ON urls.id = pages.url"
+            " content, cluster, aliases, leads FROM pages JOIN urls ON urls.id = pages.url"
             " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?) ORDER BY fetched_at, pages.url",
             (host,),
         )

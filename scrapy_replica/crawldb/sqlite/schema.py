@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 4
+VERSION = 5
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -73,7 +73,8 @@ CREATE TABLE pages (
     is_news INTEGER,                  -- worth a fetch for the budgets; NULL: its text is too short to tell
     content INTEGER,                  -- hash of title, language version and words, in whatever order
     cluster INTEGER,                  -- content of the first page on the host that is the same page
-    aliases TEXT                      -- JSON: other URLs of the page on its host, by redirect or rel=canonical
+    aliases TEXT,                     -- JSON: other URLs of the page on its host, by redirect or rel=canonical
+    leads BLOB                        -- 4 bytes for each place that it was the first on its host to lead to
 );
 CREATE INDEX signatures ON pages (signature, fetched_at) WHERE signature IS NOT NULL;
 CREATE INDEX simhashes ON pages (simhash, fetched_at) WHERE simhash IS NOT NULL;
