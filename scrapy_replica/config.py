@@ -62,8 +62,8 @@ class Config:
     )
     topic_model: Path | None = _setting(
         None,
-        "In place of ``REPLICA_TOPIC``: a file that ``scrapy replica model`` wrote of another crawl: its topic, and "
-        "what its links taught.",
+        "In place of ``REPLICA_TOPIC`` and ``REPLICA_BACKGROUND``: a file that ``scrapy replica model`` wrote of "
+        "another crawl: its topic, and what its links taught.",
     )
     strategy: str = _setting(
         "auto",
@@ -72,22 +72,28 @@ class Config:
     )
     hmm_alpha: float = _setting(
         0.25,
-        "Weight of the estimated distance in the scores of the ``hmm`` strategies; relevance has the rest.",
+        "Weight, 0 to 1, of the estimated distance in the scores of the ``hmm`` strategies; relevance has the rest.",
         low=0,
         high=1,
     )
     hmm_distance: int = _setting(
-        6, "Links from a relevant page that count as far: pages lie 0 to that many links away, or more.", low=1, high=20
+        6,
+        "Links from a relevant page that count as far, 1 to 20: pages lie 0 to that many links away, or more. A job "
+        "keeps what it began with.",
+        low=1,
+        high=20,
     )
     hmm_terms: TermWeight = _setting(
-        TermWeight.TFIDF, "What the 40 terms of a page weigh where its distance is told from its text."
+        TermWeight.TFIDF,
+        "What the 40 terms of a page weigh where its distance is told from its text: ``tf``, their counts, or "
+        "``tf-idf``. A job keeps what it began with.",
     )
     warmup_pages: int = _setting(60, "Pages fetched breadth-first before the strategy's scores count.", low=0)
     language: str = _setting("en", "Two-letter language of pages that do not declare one.")
     noise: Noise = _setting(
         Noise.LEARNED,
         "How main text is found: ``learned`` by a trained model; ``cetd`` by text density, a little faster; ``none`` "
-        "takes the whole page.",
+        "takes the whole page. A job keeps what it began with.",
     )
     near_distance: int = _setting(
         3, "Two pages whose simhashes differ in at most this many of 64 bits are near duplicates.", low=0, high=7

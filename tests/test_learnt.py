@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from scrapy_replica.config import ConfigError
 from scrapy_replica.crawl.links.recipe import made_again
 from scrapy_replica.focus import model_file
 from scrapy_replica.focus.model_file import Learnt, dump, load
-from scrapy_replica.focus.state import pack
+from scrapy_replica.focus.state import pack, unpack
 
 PAGES = 70
 STRATEGIES = ("best-first", "best-first-anchors", "hmm-static", "hmm-dynamic", "hmm-second-order", "link-aware")
@@ -200,7 +202,9 @@ class TestModel:
         file = tmp_path / "model.npz"
         execute_replica("model", file, "--job", job)
         found = load(file.read_bytes())
-        assert b"example" not in found.relevance
+        words = unpack(found.relevance)["bayes"]
+        assert b"markov" in words
+        assert b"example" not in words
         assert not [term for term in found.strategy["layers"]["terms"]["terms"] if "example" in term or "/" in term]
 
     @pytest.mark.parametrize(
@@ -212,6 +216,7 @@ class TestModel:
             (dump(Learnt(b"", {}))[:-40], "it is no model"),
             (pack({"kind": model_file.KIND, "version": 2}), "it is a model of version 2, and this one reads 1"),
             (pack({"kind": model_file.KIND, "version": 1}), "it is damaged"),
+            (pack({"kind": model_file.KIND, "version": 1, "relevance": b"", "pieces": -1}), "it is damaged"),
             (dump(Learnt(b"nothing", {})), "its relevance model is damaged"),
             (None, "No such file"),
         ],
@@ -235,12 +240,35 @@ class TestModel:
                 {"REPLICA_HMM_TERMS": "tf"},
                 "its layers were learnt with REPLICA_HMM_TERMS = tf-idf",
             ),
-            ({"REPLICA_TOPIC": str(topic)}, "REPLICA_TOPIC is set, and the model of the crawl holds a topic as well"),
+            ({"REPLICA_TOPIC": str(topic)}, r"REPLICA_TOPIC and REPLICA_TOPIC_MODEL \(--model\) are both set"),
+            (
+                {"REPLICA_BACKGROUND": str(topic)},
+                r"REPLICA_BACKGROUND and REPLICA_TOPIC_MODEL \(--model\) are both set",
+            ),
             ({"JOBDIR": str(job)}, "REPLICA_TOPIC_MODEL: the crawl began without a model"),
         ):
             begun = settings("hmm-dynamic", None, REPLICA_TOPIC_MODEL=str(file), **more)
             with pytest.raises(ConfigError, match=says):
                 await crawl(TopicSpider, web(), begun, seeds=B)
+
+    @pytest.mark.parametrize("name", ["", "missing/m.npz", "a.txt/m.npz", "job", "fifo"])
+    async def test_what_cannot_be_written_is_one_line_and_leaves_nothing(self, name, jobs, tmp_path, capsys):
+        job, _ = await jobs("best-first")
+        (tmp_path / "job").mkdir()
+        (tmp_path / "a.txt").touch()
+        os.mkfifo(tmp_path / "fifo")
+        before = sorted(tmp_path.rglob("*"))
+        assert execute_replica("model", tmp_path / name, "--job", job) == 2
+        assert re.fullmatch(r"scrapy replica model: .*: .*\n", capsys.readouterr().err)
+        assert sorted(tmp_path.rglob("*")) == before
+        assert (tmp_path / "fifo").is_fifo()
+
+    async def test_a_link_stays_a_link(self, jobs, tmp_path):
+        job, _ = await jobs("best-first")
+        (tmp_path / "link.npz").symlink_to(tmp_path / "m.npz")
+        assert execute_replica("model", tmp_path / "link.npz", "--job", job) == 0
+        assert (tmp_path / "link.npz").is_symlink()
+        assert load((tmp_path / "m.npz").read_bytes())
 
     async def test_a_crawl_without_topic_has_none(self, tmp_path, capsys):
         job = {**REPLICA, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 5}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +57,18 @@ def learnt_by(job: Reader) -> Learnt:
 
 
 def write(file: Path, data: bytes) -> None:
-    """Write *data*, all or nothing."""
-    partial = file.with_name(file.name + ".partial")
-    partial.write_bytes(data)
-    partial.replace(file)
+    """Write *data* to *file*, or to where it links, all or nothing.
+
+    :raises ValueError: it cannot be written, or something else than a file is there.
+    """
+    whole = file.resolve()
+    if whole.exists() and not whole.is_file():
+        raise ValueError(f"{file}: no model can be written there, for it is no file; give another name")
+    partial = whole.with_name(f"{whole.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        partial.replace(whole)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise ValueError(f"{file}: cannot be written: {error.strerror}") from None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TextIO
 
 from scrapy_replica.address import host_of
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.hosts.replicas import Replicas
@@ -35,7 +35,7 @@ from scrapy_replica.sites.aliases import Aliases
 MAX_DECIDED = 100
 """URLs decided about in one turn when none of them is to be fetched: 10 ms."""
 
-SALT = "salt"
+SALT, NOISE = "salt", "noise"
 
 FIRST_ERROR = 400
 """HTTP status from which on there is no page."""
@@ -68,6 +68,7 @@ class Crawl:
         sink: TextIO | None = None,
     ) -> None:
         self.config, self.store, self.counts, self._now = config, store, counts, now
+        self._check_noise()
         self.guide = Guide(config, store)
         self._duplicates = Duplicates(store.pages, config)
         self.replicas = Replicas(config, store, now, self._duplicates.index)
@@ -109,6 +110,14 @@ class Crawl:
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
         self.consequences.obey()
+
+    def _check_noise(self) -> None:
+        """Raise ``ConfigError`` where texts of this run and of those before do not compare."""
+        noise, before = self.config.noise.value.encode(), self.store.meta(NOISE)
+        if before is None:
+            self.store.set_meta(NOISE, noise)
+        elif before != noise:
+            raise ConfigError(f"REPLICA_NOISE: the crawl began with {before.decode()}; give that, or another JOBDIR")
 
     def _salt(self, salt: int) -> int:
         """Return the salt of the job, *salt* for a new one."""

@@ -210,9 +210,10 @@ class ContextGraph:
         """Take what :meth:`learnt` returned. Raises ``ValueError`` where it was learnt with other settings."""
         if learnt["is_tfidf"] != self.terms.is_tfidf:
             weight = TermWeight.TFIDF if learnt["is_tfidf"] else TermWeight.TF
-            raise ValueError(f"its layers were learnt with REPLICA_HMM_TERMS = {weight.value}")
+            raise ValueError(f"its layers were learnt with REPLICA_HMM_TERMS = {weight.value}: set that")
         if len(learnt["bayes"]["pages"]) != self.max_distance:
-            raise ValueError(f"its layers were learnt with REPLICA_HMM_DISTANCE = {len(learnt['bayes']['pages'])}")
+            far = len(learnt["bayes"]["pages"])
+            raise ValueError(f"its layers were learnt with REPLICA_HMM_DISTANCE = {far}: set that")
         if learnt["hmm"]["transitions"].ndim == self.hmm.transitions.ndim:
             self.hmm.restore(learnt["hmm"])
         self.bayes.restore(learnt["bayes"])

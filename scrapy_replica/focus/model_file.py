@@ -46,7 +46,7 @@ def load(file: bytes) -> Learnt:
     if version != VERSION:
         raise ValueError(f"it is a model of version {version}, and this one reads {VERSION}: write it again")
     try:
-        pieces = [parts[f"piece {number}"] for number in range(parts["pieces"])]
+        pieces = [parts["piece 0"], *(parts[f"piece {number}"] for number in range(1, parts["pieces"]))]
         return Learnt(parts["relevance"], from_pieces(pieces))
     except BROKEN:
         raise ValueError("it is damaged") from None

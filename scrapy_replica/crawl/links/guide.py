@@ -68,10 +68,15 @@ class Guide:
     def _begun_with(self, db: CrawlDB) -> bytes | None:
         """Return the file of the model that the job began with, which it keeps."""
         file, config = db.meta(MODEL), self._config
-        if config.topic is not None and (config.topic_model is not None or file is not None):
-            raise ConfigError(
-                "REPLICA_TOPIC is set, and the model of the crawl holds a topic as well: give one of them"
-            )
+        for setting, value in (("REPLICA_TOPIC", config.topic), ("REPLICA_BACKGROUND", config.background)):
+            if value is not None and file is not None:
+                raise ConfigError(
+                    f"{setting}: the crawl began with a model, which holds its topic; leave {setting} out"
+                )
+            if value is not None and config.topic_model is not None:
+                raise ConfigError(
+                    f"{setting} and REPLICA_TOPIC_MODEL (--model) are both set, and a model holds a topic"
+                )
         if config.topic_model is None or file is not None:
             return file
         if db.meta(RECIPE) is not None:

@@ -88,7 +88,7 @@ class Recipe(NamedTuple):
                 strategy.begin_with(load(model).strategy)
             except BROKEN as error:
                 told = error if type(error) is ValueError else "it is damaged"
-                raise ConfigError(f"REPLICA_TOPIC_MODEL: {told}") from None
+                raise ConfigError(f"REPLICA_TOPIC_MODEL (--model): {told}") from None
         return strategy, words
 
 
