@@ -18,7 +18,8 @@ from scrapy_replica.focus.strategies import STRATEGIES, link_aware, make, pagera
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
 from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.visit import Limits, figures, visit
+from scrapy_replica.rehearsal.figures import figures
+from scrapy_replica.rehearsal.visit import Limits, visit
 
 ON_TOPIC = {"markov": 3, "chain": 1}
 

@@ -249,6 +249,15 @@ def left_behind(folder):
         old.backup(new)
 
 
+def killed(db, folder):
+    """Return job a as it is opened again after a kill, which *db* was not closed before."""
+    db.commit()
+    left_behind(folder)
+    db.close()
+    (folder / "b" / FILE_NAME).replace(folder / "a" / FILE_NAME)
+    return SqliteCrawlDB(job(folder, "a"))
+
+
 class TestResumed:
     @pytest.mark.parametrize("name", sorted(strategies.STRATEGIES))
     def test_a_killed_crawl_goes_on_with_the_same_scores(self, name, tmp_path):
@@ -293,11 +302,7 @@ class TestResumed:
                     each.wasted(f"http://h1.example/{number}")
             assert told[0] == told[1]
             if number in {3, 5, 12, 20, 50, 80, 100}:
-                db.commit()
-                left_behind(tmp_path)
-                db.close()
-                (tmp_path / "b" / FILE_NAME).replace(tmp_path / "a" / FILE_NAME)
-                db = SqliteCrawlDB(job(tmp_path, "a"))
+                db = killed(db, tmp_path)
                 guide = Guide(config, db)
                 assert guide.is_learning
                 guide.relevance.learn(learnt_from)
@@ -322,11 +327,7 @@ class TestResumed:
                 if number % 4 == 0:
                     guide.wasted(shown.links[0].url)
                 if number in kills:
-                    db.commit()
-                    left_behind(job_dir)
-                    db.close()
-                    (job_dir / "b" / FILE_NAME).replace(job_dir / "a" / FILE_NAME)
-                    db = SqliteCrawlDB(job(job_dir, "a"))
+                    db = killed(db, job_dir)
                     guide = Guide(config, db)
                     guide.relevance.learn(learnt_from)
             assert not guide.is_warming_up
@@ -351,10 +352,7 @@ class TestResumed:
             if number in {15, 40, 75, 180, 300}:
                 db.commit()
                 kept.append(visits_kept(tmp_path / "a" / FILE_NAME))
-                left_behind(tmp_path)
-                db.close()
-                (tmp_path / "b" / FILE_NAME).replace(tmp_path / "a" / FILE_NAME)
-                db = SqliteCrawlDB(job(tmp_path, "a"))
+                db = killed(db, tmp_path)
                 guide = Guide(config, db)
         db.close()
         assert kept[0] == 16

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from scrapy_replica.crawl.urls import taught
 from scrapy_replica.crawl.urls.in_force import HostRules
+from scrapy_replica.crawl.urls.taught import Taught
 from scrapy_replica.crawl.urls.watched import WatchedRule
 from scrapy_replica.crawldb.contract import RuleRow
 from scrapy_replica.urls.context import Condition, Fact
@@ -145,3 +147,17 @@ class TestProofs:
 
 def row(rule_id, step, right=0):
     return RuleRow(rule_id, rule(step).to_dict(), "acting" if right else "candidate", False, right, 0, 0, [])
+
+
+def test_the_rules_tried_last_teach(monkeypatch):
+    monkeypatch.setattr(taught, "MOST_TRIED", 5)
+    crawl = Taught()
+    for number in range(20):
+        wrong = number < 10
+        row = RuleRow(
+            number, rule(DROP).to_dict(), "withdrawn" if wrong else "acting", False, 20 - 20 * wrong, 20 * wrong, 0, []
+        )
+        crawl.tried(WatchedRule(row))
+        if number == 9:
+            doubted = crawl.judge.prior(traits_of(rule(DROP)))
+    assert crawl.judge.prior(traits_of(rule(DROP))) < shipped().prior(traits_of(rule(DROP))) < doubted

@@ -13,7 +13,9 @@ from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
 from scrapy_replica.focus.strategy import FloatArray, Strategy
 from scrapy_replica.records import Link, Page
 from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.visit import Limits, figures, learning_visit, omniscient_order, registered_domain, visit
+from scrapy_replica.rehearsal.figures import figures
+from scrapy_replica.rehearsal.omniscient import omniscient_order
+from scrapy_replica.rehearsal.visit import Limits, learning_visit, registered_domain, visit
 
 graphs = st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=10, max_size=10)
 

@@ -19,15 +19,9 @@ from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.rehearsal.collection import Collection, read_parquet
-from scrapy_replica.rehearsal.visit import (
-    NO_LIMITS,
-    Figures,
-    Limits,
-    figures,
-    learning_visit,
-    omniscient_order,
-    visit,
-)
+from scrapy_replica.rehearsal.figures import Figures, figures
+from scrapy_replica.rehearsal.omniscient import omniscient_order
+from scrapy_replica.rehearsal.visit import NO_LIMITS, Limits, learning_visit, visit
 
 STRATEGIES = (
     "breadth-first",

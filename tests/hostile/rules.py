@@ -46,6 +46,32 @@ def with_navigation() -> Site:
     return {f"http://{GOOD}/": page("front", ["/page-0", "/page-0?nav=1"]), **pages}
 
 
+def listings_in_parts() -> Site:
+    """Categories with one intro on each of their parts, and other items."""
+    pages: Site = {f"http://{GOOD}/": page("front", [f"/list-{number}" for number in range(20)])}
+    for number in range(20):
+        intro = text(("list", number), 60)
+        parts = [f"/list-{number}", *(f"/list-{number}?part={part}" for part in range(2, 6))]
+        for part, name in enumerate(parts):
+            items = [f"/item-{number}-{part}-{k}" for k in range(6)]
+            pages[f"http://{GOOD}{name}"] = page(f"list {number}", [*items, *parts[1:]], says=intro, title="List")
+            pages |= {f"http://{GOOD}{item}": page(item) for item in items}
+    return pages
+
+
+def more_on_request() -> Site:
+    """An argument shows ten more links beside the five that a page has without it."""
+    pages: Site = {f"http://{GOOD}/": page("front", ["/page-0", "/page-0?more=1"])}
+    for number in range(60):
+        children = [f"/page-{k}" for k in range(2 * number + 1, 2 * number + 3) if k < 60]
+        links = [url for one in children for url in (one, f"{one}?more=1")]
+        few, more = ([f"/leaf-{number}-{k}" for k in places] for places in (range(5), range(5, 15)))
+        for name, leaves in (("", few), ("?more=1", few + more)):
+            pages[f"http://{GOOD}/page-{number}{name}"] = page(f"page {number}", [*leaves, *links])
+        pages |= {f"http://{GOOD}{leaf}": page(leaf) for leaf in few + more}
+    return pages
+
+
 def messages() -> Site:
     """What looks like a session id is the number of a message; every second message was quoted in full by the next."""
     names = [f"/view?sid={number}" for number in range(150)]
@@ -218,6 +244,20 @@ SCENARIOS = [
         name="argument that shows the links",
         tried="An argument adds links to a page, whose text is the same without.",
         pages=with_navigation,
+        seeds=top(GOOD),
+        modes=("demote", "drop"),
+    ),
+    Scenario(
+        name="listings in parts",
+        tried="The parts of a listing have one text; each leads to items of its own.",
+        pages=listings_in_parts,
+        seeds=top(GOOD),
+        modes=("demote", "drop"),
+    ),
+    Scenario(
+        name="argument that shows more links",
+        tried="The same text and five links without an argument, and ten more with it.",
+        pages=more_on_request,
         seeds=top(GOOD),
         modes=("demote", "drop"),
     ),

@@ -26,6 +26,7 @@ from scrapy_replica.crawl.urls.host_pages import (
     unpack_leads,
 )
 from scrapy_replica.crawl.urls.in_force import Hit, HostRules
+from scrapy_replica.crawl.urls.taught import Taught
 from scrapy_replica.crawl.urls.watched import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CANDIDATE, CrawlDB, RuleRow
 from scrapy_replica.crawldb.pages import GONE, PageRow
@@ -33,7 +34,6 @@ from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param
-from scrapy_replica.urls.judge import Example, RuleJudge, shipped
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
@@ -89,9 +89,7 @@ class Dust:
         self._names: set[str] = set()
         """Hosts (and ports) on which a rule of their own acts or acted."""
         self._carried = Carried()
-        self._judge: RuleJudge | None = None
-        self._tried: dict[int, Example] = {}
-        """Rules of this crawl that came to an end or to certainty -> what came of each."""
+        self._taught = Taught()
         self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
         """Host (and port) -> the lesson that is being learnt from its pages."""
         self._last_id = db.rules.last_id()
@@ -103,7 +101,7 @@ class Dust:
             for row in db.rules.withdrawn():
                 watched = WatchedRule(row)
                 self._carried.refuted(watched.rule)
-                self._tried[row.id] = watched.example
+                self._taught.tried(watched)
 
     def _read(self, name: str, without: int | None = None) -> HostRules:
         """Return what is known of the host (and port) *name*, as it was before the page at the URL *without*."""
@@ -181,9 +179,10 @@ class Dust:
             content = cluster = own_content(form, content)
         came_by = self._on_host(page.redirected_from, name, form)
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
-        kept = b"" if host.pages.is_full else pack_leads(news)
-        self._db.pages.set_content(url_id, content, cluster, json.dumps(aliases) if aliases else None, kept)
-        host.pages.add(form, content, cluster, aliases, news)
+        kept = sorted(news)[: host.pages.room]
+        told = json.dumps(aliases) if aliases else None
+        self._db.pages.set_content(url_id, content, cluster, told, pack_leads(kept))
+        host.pages.add(form, content, cluster, aliases, kept)
         if cluster is not None:
             for one in (form, *came_by):
                 self._hold_against(host, one, cluster, url_id, findings)
@@ -257,7 +256,7 @@ class Dust:
     def _end(self, host: HostRules, watched: WatchedRule, findings: DustFindings, *, has_acted: bool) -> None:
         logger.info("DUST rule %d is withdrawn: %s", watched.id, watched.rule)
         self._carried.refuted(watched.rule)
-        self._teach(watched)
+        self._taught.tried(watched)
         if not has_acted:
             return
         findings.ended.append(watched)
@@ -302,25 +301,13 @@ class Dust:
         self._names.add(_host_of(rule.host))
         if watched.is_certain:
             self._carried.proved(rule)
-            self._teach(watched)
-
-    def _teach(self, watched: WatchedRule) -> None:
-        """Let the judge know what came of a rule: other candidates are looked at in the light of it."""
-        known = self._tried.get(watched.id)
-        if known != watched.example:
-            self._tried[watched.id] = watched.example
-            self._judge = None
-
-    def _judge_of_now(self) -> RuleJudge:
-        if self._judge is None:
-            self._judge = shipped().taught(self._tried.values())
-        return self._judge
+            self._taught.tried(watched)
 
     def _propose(self, host: HostRules, form: str) -> bool:
         """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
         rules = self._carried.rules_for(form, host.name)
         if host.pages.is_due() and host.name not in self._lessons and len(self._lessons) < MAX_LESSONS:
-            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson(), judge=self._judge_of_now())
+            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson(), judge=self._taught.judge)
         return sum(self._candidate(rule, host) for rule in rules) > 0
 
     def work(self) -> bool:
@@ -396,8 +383,7 @@ class Dust:
         """Return the rules to be proved, the least doubtful first; the hopeless may prove themselves by what is
         fetched anyway.
         """
-        judge = self._judge_of_now()
-        doubts = [(watched.doubt(judge), watched) for watched in host.watched() if watched.needs_proof]
+        doubts = [(watched.doubt(self._taught.judge), watched) for watched in host.watched() if watched.needs_proof]
         doubts.sort(key=lambda entry: entry[0])
         return [watched for doubt, watched in doubts if doubt <= HOPELESS]
 

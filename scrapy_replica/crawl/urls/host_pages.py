@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import mmh3
@@ -16,6 +16,8 @@ from scrapy_replica.urls.validation import is_due
 
 MAX_FORMS = 5_000
 """URLs remembered of one host, about 1 MB; what comes later is judged by the rules that these taught."""
+MAX_LEADS = 50_000
+"""Places that pages of one host lead to, 3 MB; where one leads beyond is taken for new, which no rule gives away."""
 MAX_LEARNT = 1_000
 """URLs that one learning sees: 0.1 to 0.5 s in steps of 50 ms at most."""
 BOILERPLATE_NAMES = 8
@@ -72,9 +74,9 @@ def leads_of(page: Page) -> frozenset[int]:
     return frozenset(mmh3.hash(name.encode("utf-8", "surrogatepass"), signed=False) for name in names)
 
 
-def pack_leads(leads: Iterable[int]) -> bytes:
+def pack_leads(leads: Sequence[int]) -> bytes:
     """Return hashes of :func:`leads_of` as they are stored, 4 bytes each."""
-    return np.array(sorted(leads), dtype="<u4").tobytes()
+    return np.array(leads, dtype="<u4").tobytes()
 
 
 def unpack_leads(packed: bytes) -> list[int]:
@@ -145,6 +147,11 @@ class HostPages:
     def is_full(self) -> bool:
         """Tell whether no page is taken up any more."""
         return len(self.clusters) >= MAX_FORMS
+
+    @property
+    def room(self) -> int:
+        """Return how many leads more are remembered."""
+        return 0 if self.is_full else MAX_LEADS - len(self._leads)
 
     def add(
         self,
