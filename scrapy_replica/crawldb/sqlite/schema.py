@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 5
+VERSION = 6
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -131,6 +131,19 @@ CREATE TABLE verdicts (
 CREATE INDEX verdicts_of ON verdicts (copy);
 CREATE INDEX holding ON verdicts (expires_at) WHERE ended IS NULL;
 CREATE INDEX taken_back ON verdicts (id) WHERE ended = 'withdrawn';
+CREATE TABLE uncertain_pairs (        -- hosts that may be one site, for a person to decide
+    pair TEXT PRIMARY KEY,            -- both hosts, in their order
+    copy TEXT NOT NULL,               -- as in verdicts, which it would be one of
+    keeper TEXT NOT NULL,
+    copy_prefix TEXT NOT NULL,
+    keeper_prefix TEXT NOT NULL,
+    score REAL NOT NULL,
+    n_aligned INTEGER NOT NULL,
+    evidence TEXT NOT NULL,           -- JSON: feature -> value
+    wanted REAL NOT NULL,             -- score that a verdict takes
+    doubt TEXT NOT NULL,              -- what is missing: score, unshared, untried or conflict
+    pages TEXT NOT NULL               -- JSON: URLs, titles and beginnings of text at some equal places
+) WITHOUT ROWID;
 CREATE TABLE orders (                 -- what a person told the crawl to do
     id INTEGER PRIMARY KEY,
     host TEXT NOT NULL,
