@@ -144,7 +144,6 @@ class Crawl:
 
     def observe(self, page: Page, url_id: int, depth: int) -> Observation:
         """Take note of a page that was fetched from the URL of that id, and judge it."""
-        self._learn_anew()
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
         is_new = not self.store.pages.has_page(url_id)
@@ -248,8 +247,11 @@ class Crawl:
         self._rescore(moved)
         return scores
 
-    def _learn_anew(self) -> None:
-        """Give what was found so far its new scores where there are some, and so what is fetched in its place."""
+    def learn_anew(self) -> None:
+        """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back.
+
+        What was found so far gets its new scores where there are some, and so does what is fetched in its place.
+        """
         scores = self.guide.learn_anew(self._pages)
         urls = {self.intake.key(url): url for url in scores}
         for key, known in self.store.urls.find(urls).items():
