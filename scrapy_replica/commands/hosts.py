@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.address import without_port
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import ordering, reading
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT
 
 if TYPE_CHECKING:
     import argparse
@@ -76,12 +76,16 @@ class AllowCommand(Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
+        parser.add_argument("--beside", metavar="OTHER", help="say only that HOST and OTHER are two sites")
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         host = host_name(opts.host)
+        other = host_name(opts.beside) if opts.beside is not None else None
+        if host == other:
+            raise ValueError(f"{host} is one site with itself")
         with ordering(opts.job) as job:
-            job.give(ALLOW, {"host": host})
+            job.give(*((ALLOW, {"host": host}) if other is None else (DIFFERENT, {"host": host, "other": other})))
         return 0
 
 
