@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 2.0
 """Least time between two looks at a running crawl."""
 
+ACTS = 5
+"""Acts of a person that are told."""
+
 REST = 20
 """Times as long as a look took until the next: it costs a twentieth of a processor at most, however large the job."""
 
@@ -57,6 +60,7 @@ def look(opts: argparse.Namespace, *, runs: bool) -> str:
     with reading(opts.job) as job:
         now = time.time()
         status, has_topic = job.status(now if runs else None, opts.hosts), job.meta(KEY) is not None
+        acts = job.acts(ACTS)
     if opts.json:
         return (
             json.dumps(as_object(figures_of(status, has_topic=has_topic), {"job": opts.job}) | rows_of(status)) + "\n"

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.crawldb.contract import ACTING, State
 from scrapy_replica.decision import Action, Reason
-from scrapy_replica.words import REASONS, counted, percent, rule, score, shortened, table, wrapped
+from scrapy_replica.words import COLUMNS, REASONS, cleaned, counted, percent, rule, score, shortened, table, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from scrapy_replica.crawldb.contract import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
     from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
 
@@ -31,7 +32,7 @@ ROWS = (
 """Fetches in the order of the table: name and field of :class:`~scrapy_replica.crawldb.status.Traffic`."""
 
 
-def in_words(status: Status, now: float, *, is_running: bool, has_topic: bool) -> str:
+def in_words(status: Status, acts: Sequence[Order], now: float, *, is_running: bool, has_topic: bool) -> str:
     """Return *status* as text of 80 columns for a person; *now* in seconds since the epoch."""
     if status.first_at is None:
         waits = counted(status.urls.get(State.WAITING, 0), "URL")
@@ -44,6 +45,7 @@ def in_words(status: Status, now: float, *, is_running: bool, has_topic: bool) -
         _decisions(status),
         _lost(status),
         *_last_hour(status, is_running=is_running),
+        _by_hand(acts),
         _hosts(status),
     ]
     return "\n".join(part for part in parts if part)
@@ -174,13 +176,23 @@ def _verdict(view: VerdictView) -> str:
     verdict = view.verdict
     sure = "by hand" if view.is_manual else f"score {score(verdict.score)}"
     tail = f"{sure}, {counted(view.saved, 'URL')} saved" + (f", {view.ended}" if view.ended else "")
-    width = (80 - len(f"  00:00   is , {tail}")) // 2
+    width = (COLUMNS - len(f"  00:00   is , {tail}")) // 2
     return f"  {_time(view.at)[-5:]}  {shortened(verdict.copy, width)} is {shortened(verdict.keeper, width)}, {tail}"
 
 
 def _rule(view: RuleView) -> str:
     head, tail = f"  rule {view.row.id}: ", f", {counted(view.saved, 'URL')} saved"
-    return head + shortened(rule(view.row.rule), 80 - len(head) - len(tail)) + tail
+    return head + shortened(rule(view.row.rule), COLUMNS - len(head) - len(tail)) + tail
+
+
+def _by_hand(acts: Sequence[Order]) -> str:
+    """Return what a person told the crawl last, a line each."""
+    told = []
+    for act in acts:
+        what = ", ".join(cleaned(str(value), 200) for value in act.what.values())
+        line = f"  {_time(act.at)[-5:]}  {act.kind} {what}: {act.answer or 'not seen by the crawl yet'}"
+        told.append(shortened(line, COLUMNS - 2))
+    return "\n  ".join(["By hand, the last first:", *told, ""]).rstrip(" ") if told else ""
 
 
 def _hosts(status: Status) -> str:
