@@ -62,10 +62,10 @@ def look(opts: argparse.Namespace, *, runs: bool) -> str:
         status, has_topic = job.status(now if runs else None, opts.hosts), job.meta(KEY) is not None
         acts = job.acts(ACTS)
     if opts.json:
-        return (
-            json.dumps(as_object(figures_of(status, has_topic=has_topic), {"job": opts.job}) | rows_of(status)) + "\n"
-        )
-    return in_words(status, now, is_running=runs, has_topic=has_topic)
+        figures = as_object(figures_of(status, has_topic=has_topic), {"job": opts.job})
+        by_hand = [act._asdict() for act in acts]
+        return json.dumps(figures | rows_of(status) | {"by_hand": by_hand}) + "\n"
+    return in_words(status, acts, now, is_running=runs, has_topic=has_topic)
 
 
 def watch(opts: argparse.Namespace) -> int:
