@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     ("crawl", "CrawlCommand"),
     ("rehearse", "RehearseCommand"),
+    ("status", "StatusCommand"),
     ("explain", "ExplainCommand"),
     ("model", "ModelCommand"),
     ("hosts", "HostsCommand"),

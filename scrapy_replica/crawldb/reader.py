@@ -166,15 +166,15 @@ class Reader(Protocol):
     def sites(self, host: str | None = None) -> list[SiteView]:
         """Return the hosts that have a form or a domain query, in their order; only *host* if it is given."""
 
-    def acts(self, most: int) -> list[Order]:
-        """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
-
     def status(self, now: float | None, hosts: int) -> Status:
         """Return the figures of the job, of at most so many *hosts* one by one.
 
         :param now: seconds since the epoch; ``None`` where the crawl does not run, whose last hour ends with its last
             fetch.
         """
+
+    def acts(self, most: int) -> list[Order]:
+        """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
 
 
 class Orders(Protocol):

@@ -222,11 +222,11 @@ class SqliteReader:
         hosts = [known for known in forms.hosts() if host is None or known == host]
         return [SiteView(known, forms.of_host(known), forms.terms(known)) for known in hosts]
 
-    def acts(self, most: int) -> list[Order]:
-        return self._orders.last(most)
-
     def status(self, now: float | None, hosts: int) -> Status:
         return StatusReader(self._connection, self._verdicts, self._rule).read(now, hosts)
+
+    def acts(self, most: int) -> list[Order]:
+        return self._orders.last(most)
 
 
 class SqliteOrders:
