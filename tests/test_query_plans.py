@@ -10,13 +10,12 @@ from crawldb_contract import url
 from scrapy_replica.crawldb.contract import Sample, Saved
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.reader import open_orders
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Form, Link, Verdict
 
-SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "switched_off"}
+SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders"}
 """Partial indexes that hold little by what they are: a scan of one is a look-up."""
 
 ONCE = {
@@ -103,9 +102,21 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    urls, saved, pages, visits, ledger, samples, verdicts, rules, forms, blocks = tables = [
+    urls, saved, pages, visits, ledger, samples, verdicts, orders, rules, forms, blocks = tables = [
         Calls(getattr(db, name))
-        for name in ("urls", "saved", "pages", "visits", "ledger", "samples", "verdicts", "rules", "forms", "blocks")
+        for name in (
+            "urls",
+            "saved",
+            "pages",
+            "visits",
+            "ledger",
+            "samples",
+            "verdicts",
+            "orders",
+            "rules",
+            "forms",
+            "blocks",
+        )
     ]
     with db.page():
         use_urls(urls, saved)
@@ -119,10 +130,10 @@ def use(db, folder):
     number = rules.enter({"host": "a"}, 1.0)
     rules.update(number, "acting", 1, 0, 0)
     rules.set_proofs(number, [("http://a/1", 1)])
-    rules.disabled()
-    assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == len(list(rules.acting())) == 1
-    assert rules.row(rules.last_id()).id == number
-    assert list(rules.wide()) == list(rules.withdrawn()) == []
+    rules.disable(number)
+    assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == 1
+    assert rules.row(number).id == number
+    assert list(rules.acting()) == list(rules.wide()) == list(rules.withdrawn()) == []
     forms.enter("a", Form("http://a/f", "get", (), is_login=False))
     forms.of_host("a")
     forms.add_terms("a", ["x"])
@@ -131,10 +142,11 @@ def use(db, folder):
     blocks.enter("a", b"x")
     blocks.state("a")
     db.commit()
-    with open_orders(folder / FILE_NAME) as orders:
-        orders.allow("a")
-        orders.disable_rule(number)
-    assert len(verdicts.orders(0)) == 1
+    given = orders.give("allow", {"host": "a"}, 1.0)
+    assert [order.id for order in orders.open()] == [given]
+    orders.answer(given, 2.0, None)
+    assert len(list(orders.done("allow"))) == len(orders.last(9)) == 1
+    db.commit()
     return {f"{type(table._wrapped).__name__}.{name}" for table in tables for name in uncalled(table)}
 
 

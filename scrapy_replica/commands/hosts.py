@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.address import without_port
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK
 
 if TYPE_CHECKING:
     import argparse
@@ -63,7 +64,7 @@ class BlockCommand(Command):
         if mirror == keeper:
             raise ValueError(f"{mirror} cannot be a copy of itself")
         with ordering(opts.job) as job:
-            job.block(mirror, keeper)
+            job.give(BLOCK, {"host": mirror, "keeper": keeper})
         return 0
 
 
@@ -80,7 +81,7 @@ class AllowCommand(Command):
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         host = host_name(opts.host)
         with ordering(opts.job) as job:
-            job.allow(host)
+            job.give(ALLOW, {"host": host})
         return 0
 
 

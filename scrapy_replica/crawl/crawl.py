@@ -16,6 +16,7 @@ from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.heads import Heads
 from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
@@ -100,8 +101,9 @@ class Crawl:
         )
         samples = Samples(self.trials, self.replicas, store, key)
         fallback = Fallback(store, self.intake, self.replicas, self.trials)
+        self.obeying = Obeying(store, now)
         self.consequences = Consequences(
-            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.counts
+            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.obeying, self.counts
         )
         self._seen = Seen()
         self._heads = Heads(store, self.guide, self._seen)

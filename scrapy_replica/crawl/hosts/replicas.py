@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
-from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.contract import ALLOW, CrawlDB
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import joined, normal_path, relative
@@ -29,7 +29,6 @@ MIN_MISSING = 3
 """Pages of a copy that the kept host lacks before its other own pages are fetched as they stand."""
 MAX_VAIN = 20
 """Pages asked of a copy in vain for each that it had: what is dead on the kept host is dead on an alias, too."""
-LAST_ORDER = "last order"
 DAY_SECONDS = 86_400.0
 
 
@@ -100,11 +99,9 @@ class Replicas:
             self._enact(verdict, is_manual=is_manual)
         for copy, keeper in db.verdicts.withdrawn():
             self._detector.keep_apart(copy, keeper)
-        self._last_order = int(db.meta(LAST_ORDER) or 0)
-        for order in db.verdicts.orders(0):
-            # What an order ended holds no more, later verdicts stand, and new orders are still to be carried out.
-            if order.keeper is None and order.id <= self._last_order:
-                self._detector.never_judge(order.host)
+        for order in db.orders.done(ALLOW):
+            # What the order ended holds no more, and later verdicts stand.
+            self._detector.never_judge(order.what["host"])
 
     def forget(self, host: str) -> None:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
@@ -287,16 +284,12 @@ class Replicas:
         self._db.verdicts.enter(verdict, now, expires_at)
         logger.info("%s is a replica of %s (score %.3f)", verdict.copy, verdict.keeper, verdict.score)
 
-    def obey(self) -> list[Verdict]:
-        """Carry out the orders given since the last call and end verdicts by age; return the verdicts that ended."""
-        freed = [self._end(copy, "expired") for copy in self._db.verdicts.expired(self._now())]
-        for order in self._db.verdicts.orders(self._last_order):
-            freed += self._allow(order.host) if order.keeper is None else self._block(order.host, order.keeper)
-            self._last_order = order.id
-            self._db.set_meta(LAST_ORDER, str(order.id).encode())
-        return freed
+    def expire(self) -> list[Verdict]:
+        """End verdicts by age, and return them."""
+        return [self._end(copy, "expired") for copy in self._db.verdicts.expired(self._now())]
 
-    def _allow(self, host: str) -> list[Verdict]:
+    def allow(self, host: str) -> list[Verdict]:
+        """Never judge *host* again, as a person wants it; return the verdicts that ended."""
         touched = self._detector.allow(host)
         for verdict in touched:
             self._db.verdicts.end(verdict.copy, "allowed")
@@ -304,7 +297,8 @@ class Replicas:
             self._forget_copy(verdict.copy)
         return touched
 
-    def _block(self, copy: str, keeper: str) -> list[Verdict]:
+    def block(self, copy: str, keeper: str) -> list[Verdict]:
+        """Block *copy* in favour of *keeper*, as a person wants it; return the verdicts that ended."""
         freed = []
         if self._detector.canonical(keeper) == copy:
             # The person knows better which of the two to keep.

@@ -12,6 +12,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
 from scrapy_replica.crawldb.sqlite.lock import JobLock
+from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.pages import PageTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
@@ -59,6 +60,7 @@ class SqliteCrawlDB:
         self.ledger = LedgerTable(connection)
         self.samples = SampleTable(connection)
         self.verdicts = VerdictTable(connection)
+        self.orders = OrderTable(connection)
         self.rules = RuleTable(connection)
         self.visits: Visits = VisitTable(connection)
         self.forms = FormTable(connection)

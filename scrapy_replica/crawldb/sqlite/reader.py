@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scrapy_replica.crawldb.contract import DISABLED, State, StoreError
+from scrapy_replica.crawldb.contract import Order, State, StoreError
 from scrapy_replica.crawldb.reader import (
     DecisionView,
     HostView,
@@ -21,6 +22,7 @@ from scrapy_replica.crawldb.reader import (
 )
 from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
@@ -83,6 +85,7 @@ class SqliteReader:
     def __init__(self, connection: Connection) -> None:
         self._read, self.meta = connection.read, connection.meta
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
+        self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
@@ -212,25 +215,15 @@ class SqliteReader:
         hosts = [known for known in forms.hosts() if host is None or known == host]
         return [SiteView(known, forms.of_host(known), forms.terms(known)) for known in hosts]
 
+    def acts(self, most: int) -> list[Order]:
+        return self._orders.last(most)
+
 
 class SqliteOrders:
     """Keeps :class:`~scrapy_replica.crawldb.reader.Orders`; a crawl that writes meanwhile is waited for, 10 s."""
 
     def __init__(self, connection: Connection) -> None:
-        self._write = connection.write
-        self._rules = RuleTable(connection)
+        self._table = OrderTable(connection)
 
-    def block(self, host: str, keeper: str) -> None:
-        self._order(host, keeper)
-
-    def allow(self, host: str) -> None:
-        self._order(host, None)
-
-    def _order(self, host: str, keeper: str | None) -> None:
-        self._write("INSERT INTO orders (host, keeper) VALUES (?, ?)", (host, keeper))
-
-    def enter_rule(self, rule: dict[str, Any], at: float) -> None:
-        self._rules.enter(rule, at, is_manual=True)
-
-    def disable_rule(self, rule_id: int) -> bool:
-        return self._write("UPDATE rules SET state = ? WHERE id = ?", (DISABLED, rule_id)).rowcount > 0
+    def give(self, kind: str, what: Mapping[str, Any]) -> int:
+        return self._table.give(kind, what, time.time())
