@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     ("crawl", "CrawlCommand"),
     ("rehearse", "RehearseCommand"),
+    ("status", "StatusCommand"),
     ("explain", "ExplainCommand"),
     ("model", "ModelCommand"),
     ("hosts", "HostsCommand"),

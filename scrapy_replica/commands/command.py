@@ -54,12 +54,16 @@ class Command(ABC):
 def print_figures(figures: Mapping[str, float], inputs: Mapping[str, object], *, as_json: bool) -> None:
     """Print *figures* as one JSON object with inputs and versions, or as a table."""
     if as_json:
-        versions = {name: version(name) for name in ("scrapy-replica", "scrapy", "numpy")}
-        versions["python"] = platform.python_version()
-        result = {"figures": figures, "inputs": {k: str(v) for k, v in inputs.items()}, "versions": versions}
-        sys.stdout.write(json.dumps(result) + "\n")
+        sys.stdout.write(json.dumps(as_object(figures, inputs)) + "\n")
         return
     width = max(map(len, figures), default=0)
     for name, value in figures.items():
         text = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
         sys.stdout.write(f"{name:<{width}}  {text:>12}\n")
+
+
+def as_object(figures: Mapping[str, float], inputs: Mapping[str, object]) -> dict[str, object]:
+    """Return *figures* with inputs and versions, as ``--json`` prints them."""
+    versions = {name: version(name) for name in ("scrapy-replica", "scrapy", "numpy")}
+    versions["python"] = platform.python_version()
+    return {"figures": figures, "inputs": {k: str(v) for k, v in inputs.items()}, "versions": versions}
