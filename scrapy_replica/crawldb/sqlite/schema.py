@@ -133,6 +133,19 @@ CREATE TABLE verdicts (
 CREATE INDEX verdicts_of ON verdicts (copy);
 CREATE INDEX holding ON verdicts (expires_at) WHERE ended IS NULL;
 CREATE INDEX taken_back ON verdicts (id) WHERE ended = 'withdrawn';
+CREATE TABLE uncertain_pairs (        -- hosts that may be one site, for a person to decide
+    pair TEXT PRIMARY KEY,            -- both hosts, in their order
+    copy TEXT NOT NULL,               -- as in verdicts, which it would be one of
+    keeper TEXT NOT NULL,
+    copy_prefix TEXT NOT NULL,
+    keeper_prefix TEXT NOT NULL,
+    score REAL NOT NULL,
+    n_aligned INTEGER NOT NULL,
+    evidence TEXT NOT NULL,           -- JSON: feature -> value
+    wanted REAL NOT NULL,             -- score that a verdict takes
+    doubt TEXT NOT NULL,              -- what is missing: score, unshared, untried or conflict
+    pages TEXT NOT NULL               -- JSON: URLs, titles and beginnings of text at some equal places
+) WITHOUT ROWID;
 CREATE TABLE orders (                 -- what a person told the crawl to do, and what became of it
     id INTEGER PRIMARY KEY,
     at REAL NOT NULL,                 -- seconds since the epoch
