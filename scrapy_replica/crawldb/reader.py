@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from scrapy_replica.crawldb.contract import RuleRow, State
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.status import Status
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
     from scrapy_replica.records import Form, Novelty, Verdict
@@ -161,6 +162,13 @@ class Reader(Protocol):
 
     def sites(self, host: str | None = None) -> list[SiteView]:
         """Return the hosts that have a form or a domain query, in their order; only *host* if it is given."""
+
+    def status(self, now: float | None, hosts: int) -> Status:
+        """Return the figures of the job, of at most so many *hosts* one by one.
+
+        :param now: seconds since the epoch; ``None`` where the crawl does not run, whose last hour ends with its last
+            fetch.
+        """
 
 
 class Orders(Protocol):

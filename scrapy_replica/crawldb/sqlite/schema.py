@@ -41,6 +41,7 @@ CREATE TABLE urls (
     leeway INTEGER NOT NULL           -- 0 to 3: what a decision may do to it, ever less
 );
 CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id) WHERE state = 0;
+CREATE INDEX dropped ON urls (host) WHERE state = 3;
 CREATE INDEX leased ON urls (id) WHERE state = 1;
 CREATE INDEX with_payload ON urls (id) WHERE state = 0 AND payload IS NOT NULL;
 CREATE TABLE saved (                  -- what stands in the place of URLs that were dropped or demoted
@@ -104,6 +105,7 @@ CREATE TABLE decisions (
     is_sampled INTEGER NOT NULL
 );
 CREATE INDEX decided ON decisions (url);
+CREATE INDEX decided_because ON decisions (reason, action, url);
 CREATE TABLE samples (                -- URLs that were to be dropped and are fetched all the same
     url INTEGER NOT NULL,             -- urls.id
     cause TEXT NOT NULL,              -- as in saved
