@@ -64,6 +64,7 @@ CREATE TABLE pages (
     fetched_at REAL NOT NULL,         -- seconds since the epoch
     signature BLOB,
     simhash INTEGER,                  -- two's complement of the unsigned 64-bit simhash
+    size INTEGER,                     -- bytes of the body as they came over the network
     words INTEGER,
     title TEXT,
     relevance REAL,
@@ -80,7 +81,7 @@ CREATE TABLE pages (
 CREATE INDEX signatures ON pages (signature, fetched_at) WHERE signature IS NOT NULL;
 CREATE INDEX simhashes ON pages (simhash, fetched_at) WHERE simhash IS NOT NULL;
 CREATE INDEX texts_of_host ON pages (simhash, host) WHERE simhash IS NOT NULL;
-CREATE INDEX pages_of_host ON pages (host, fetched_at, status, novelty, relevance);
+CREATE INDEX pages_of_host ON pages (host, fetched_at, status, novelty, relevance, size);
 CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,
