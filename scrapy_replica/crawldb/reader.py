@@ -148,6 +148,9 @@ class Reader(Protocol):
     def url(self, url: str) -> UrlView | None:
         """Return what is known of *url*; ``None`` if nothing. It may read every URL of the job."""
 
+    def knows(self, host: str) -> bool:
+        """Tell whether some URL of *host* was found."""
+
     def host(self, host: str) -> HostView | None:
         """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""
 
