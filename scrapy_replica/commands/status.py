@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import is_running, reading
-from scrapy_replica.commands.run import INTERRUPTED, say
+from scrapy_replica.commands import INTERRUPTED
+from scrapy_replica.commands.run import say
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.crawl.links.relevance import KEY
 
