@@ -16,11 +16,26 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 
+GROUPS = {
+    "crawl": "crawl",
+    "see": "see what a crawl does and did, and why",
+    "steer": "steer a crawl, while it runs or before it is next run",
+    "keep": "keep what it brought, and mend what broke",
+    "measure": "measure how good the add-on is",
+}
+"""What commands are for, in the order of the map that ``scrapy replica`` shows."""
+
+
 class Command(ABC):
     """One command of ``scrapy replica``."""
 
     name: ClassVar[str]
     help: ClassVar[str]
+    """What it is for, in one line that begins with a small letter and has no full stop."""
+    group: ClassVar[str] = "see"
+    """One of :data:`GROUPS`."""
+    examples: ClassVar[tuple[str, ...]] = ()
+    """Command lines that ``--help`` shows."""
 
     @abstractmethod
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -28,7 +43,7 @@ class Command(ABC):
 
     @abstractmethod
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
-        """Do it and return the exit code: 0 done, 1 done and something is wrong, 2 not done.
+        """Do it and return the exit code: 0 fine, 1 fell short or found nothing, 2 wrong use, 130 interrupted.
 
         :raises ValueError: an argument, a setting or a file is wrong: one line that says what to do.
         :raises OSError: a file cannot be read or written.
