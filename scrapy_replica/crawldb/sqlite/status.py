@@ -86,7 +86,7 @@ class StatusReader:
             self._verdicts("at > ? ORDER BY id DESC LIMIT ?", (end - HOUR, SHOWN)),
             self._count("SELECT COUNT(*) FROM verdicts WHERE at > ?", end - HOUR),
             dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
-            [self._view(rules.row(rule)) for rule in new_rules[:SHOWN]],
+            [self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
             len(new_rules),
         )
 
