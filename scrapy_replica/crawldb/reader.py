@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.status import Status
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
-    from scrapy_replica.records import Form, Novelty, Verdict
+    from scrapy_replica.records import Form, Novelty, UncertainPair, Verdict
 
 
 class DecisionView(NamedTuple):
@@ -159,6 +159,9 @@ class Reader(Protocol):
 
     def verdicts(self) -> list[VerdictView]:
         """Return the verdicts that hold, first reached first."""
+
+    def uncertain_pairs(self) -> list[UncertainPair]:
+        """Return the pairs of hosts that a person is asked about, nearest to a verdict first."""
 
     def rules(self) -> list[RuleView]:
         """Return all DUST rules, first proposed first."""

@@ -64,6 +64,7 @@ CREATE TABLE pages (
     fetched_at REAL NOT NULL,         -- seconds since the epoch
     signature BLOB,
     simhash INTEGER,                  -- two's complement of the unsigned 64-bit simhash
+    size INTEGER,                     -- bytes of the body as they came over the network
     words INTEGER,
     title TEXT,
     relevance REAL,
@@ -80,7 +81,7 @@ CREATE TABLE pages (
 CREATE INDEX signatures ON pages (signature, fetched_at) WHERE signature IS NOT NULL;
 CREATE INDEX simhashes ON pages (simhash, fetched_at) WHERE simhash IS NOT NULL;
 CREATE INDEX texts_of_host ON pages (simhash, host) WHERE simhash IS NOT NULL;
-CREATE INDEX pages_of_host ON pages (host, fetched_at, status, novelty, relevance);
+CREATE INDEX pages_of_host ON pages (host, fetched_at, status, novelty, relevance, size);
 CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,
@@ -133,6 +134,19 @@ CREATE TABLE verdicts (
 CREATE INDEX verdicts_of ON verdicts (copy);
 CREATE INDEX holding ON verdicts (expires_at) WHERE ended IS NULL;
 CREATE INDEX taken_back ON verdicts (id) WHERE ended = 'withdrawn';
+CREATE TABLE uncertain_pairs (        -- hosts that may be one site, for a person to decide
+    pair TEXT PRIMARY KEY,            -- both hosts, in their order
+    copy TEXT NOT NULL,               -- as in verdicts, which it would be one of
+    keeper TEXT NOT NULL,
+    copy_prefix TEXT NOT NULL,
+    keeper_prefix TEXT NOT NULL,
+    score REAL NOT NULL,
+    n_aligned INTEGER NOT NULL,
+    evidence TEXT NOT NULL,           -- JSON: feature -> value
+    wanted REAL NOT NULL,             -- score that a verdict takes
+    doubt TEXT NOT NULL,              -- what is missing: score, unshared, untried or conflict
+    pages TEXT NOT NULL               -- JSON: URLs, titles and beginnings of text at some equal places
+) WITHOUT ROWID;
 CREATE TABLE orders (                 -- what a person told the crawl to do, and what became of it
     id INTEGER PRIMARY KEY,
     at REAL NOT NULL,                 -- seconds since the epoch
