@@ -154,7 +154,7 @@ def _host_lines(known: Mapping[str, Any]) -> Iterator[str]:
     yield "decisions:" if known["decisions"] else "decisions: none, nothing spoke against it"
     for made in known["decisions"]:
         done, why = ACTIONS[Action(made["action"])], REASONS[Reason(made["reason"])]
-        yield wrapped(f"{counted(made['urls'], 'URL')} {done}: {why}", 2, 4)
+        yield wrapped(f"{done}, for {why}: {counted(made['urls'], 'URL')}", 2, 4)
 
 
 def _verdict_lines(known: Mapping[str, Any]) -> Iterator[str]:
