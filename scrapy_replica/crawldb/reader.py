@@ -148,6 +148,12 @@ class Reader(Protocol):
     def url(self, url: str) -> UrlView | None:
         """Return what is known of *url*; ``None`` if nothing. It may read every URL of the job."""
 
+    def url_of_key(self, key: int) -> str | None:
+        """Return the URL that is known by that *key*; ``None`` if none is."""
+
+    def host_names(self) -> list[str]:
+        """Return the names of all hosts."""
+
     def host(self, host: str) -> HostView | None:
         """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""
 

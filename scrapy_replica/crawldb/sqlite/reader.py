@@ -128,6 +128,12 @@ class SqliteReader:
             self._decisions(url_id),
         )
 
+    def url_of_key(self, key: int) -> str | None:
+        return next(iter(self._column("SELECT url FROM urls WHERE key = ?", (key,))), None)
+
+    def host_names(self) -> list[str]:
+        return self._column("SELECT DISTINCT name FROM hosts", ())
+
     def _saved(self, url_id: int) -> tuple[list[str], list[str]]:
         targets = (
             "SELECT DISTINCT urls.url FROM saved JOIN urls ON urls.key = saved.target WHERE saved.url = ? ORDER BY 1"
