@@ -21,6 +21,7 @@ from scrapy_replica.crawldb.reader import (
 )
 from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
@@ -87,6 +88,7 @@ class SqliteReader:
         self._read, self.meta = connection.read, connection.meta
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self.visits = VisitTable(connection)
+        self.results = ResultReader(connection, self._verdicts)
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
         count: int = self._read(sql, values).fetchone()[0]
