@@ -148,15 +148,15 @@ ACTIONS = {
 """What is done with a URL."""
 
 REASONS = {
-    Reason.MANUAL_ALIAS: "a file of aliases names another host",
+    Reason.MANUAL_ALIAS: "alias from a file",
     Reason.MANUAL_BLOCK: "host blocked by hand",
     Reason.REPLICA_HOST: "host is a copy of another",
-    Reason.DUST_RULE: "another URL of a page that is known",
-    Reason.EXACT_DUPLICATE_LINKS: "link of a page that repeats another",
-    Reason.NEAR_DUPLICATE_LINKS: "link of a page that nearly repeats another",
+    Reason.DUST_RULE: "another URL of a known page",
+    Reason.EXACT_DUPLICATE_LINKS: "link of a repeated page",
+    Reason.NEAR_DUPLICATE_LINKS: "link of a nearly repeated page",
     Reason.HOST_BUDGET: "limit of pages of its host",
     Reason.PATH_BUDGET: "limit of pages below its path",
-    Reason.TRAP_BUDGET: "leads where nothing new is found",
+    Reason.TRAP_BUDGET: "leads to nothing new",
 }
 """Why, in a few words, as the heading of a table."""
 

@@ -22,13 +22,13 @@ class ReportCommand(Command):
 
     name = "report"
     help = "write a page with curves, copies, rules, traps and savings of a crawl"
+    examples = ("scrapy replica report job --out report.html",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR)")
         parser.add_argument(
             "--out", metavar="FILE", default="report.html", help="file to write; one that is there is replaced"
         )
-        parser.epilog = "Example: scrapy replica report jobs/NAME --out report.html"
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         try:

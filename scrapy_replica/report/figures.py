@@ -149,9 +149,7 @@ def _groups(job: Reader, verdicts: Sequence[VerdictView]) -> list[Group]:
     trees = {keeper: list(_tree(keeper, copies)) for keeper in copies if keeper not in blocked}
     groups, left = [], COPIES
     for keeper, tree in sorted(trees.items(), key=lambda tree: -sum(view.saved for view, _ in tree[1])):
-        shown = [
-            Copy(view, level, job.results.saved_by(view.verdict.cause, EXAMPLES)) for view, level in tree[:left]
-        ]
+        shown = [Copy(view, level, job.results.saved_by(view.verdict.cause, EXAMPLES)) for view, level in tree[:left]]
         if shown:
             groups.append(Group(keeper, job.results.pages_of(keeper), shown))
         left -= len(shown)

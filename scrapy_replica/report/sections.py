@@ -99,9 +99,7 @@ def _draw(group: Group, nodes: list[dict[str, object]], edges: list[dict[str, ob
         verdict = view.verdict
         told = f"{shown(verdict.copy)} is a copy of {shown(verdict.keeper)}: {words.counted(view.saved, 'URL')} saved"
         row = rows[verdict.copy] = len(nodes)
-        edges.append(
-            {"row": row, "keeper": rows[verdict.keeper], "from": level - 1, "to": level, "saved": view.saved}
-        )
+        edges.append({"row": row, "keeper": rows[verdict.keeper], "from": level - 1, "to": level, "saved": view.saved})
         nodes.append(_node(row, level, verdict.copy, view.pages, "copy", told))
 
 

@@ -24,9 +24,7 @@ BUDGETS = ", ".join(f"'{reason.value}'" for reason in (Reason.TRAP_BUDGET, Reaso
 class ResultReader:
     """Keeps :class:`~scrapy_replica.crawldb.results.Results`."""
 
-    def __init__(
-        self, connection: Connection, verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]]
-    ) -> None:
+    def __init__(self, connection: Connection, verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]]) -> None:
         self._connection, self._verdicts = connection, verdicts
 
     def _read(self, sql: str, *values: Any) -> Cursor:

@@ -32,7 +32,7 @@ TRAFFIC = (
 )
 """The fields of :class:`Traffic`; all that they need is in the index ``pages_of_host``."""
 
-RECENT = "FROM hosts CROSS JOIN pages ON pages.host = hosts.id AND fetched_at > ?"
+RECENT = "FROM hosts CROSS JOIN pages ON pages.host = hosts.id AND fetched_at >= ?"
 """One look at the end of the fetches of each host."""
 
 
