@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from scrapy_replica.crawldb.contract import Order, RuleRow, State
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.results import Results
     from scrapy_replica.crawldb.status import Status
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
@@ -141,6 +142,10 @@ class Reader(Protocol):
     @property
     def visits(self) -> Visits:
         """What the strategy was shown, to be read."""
+
+    @property
+    def results(self) -> Results:
+        """What came of the crawl."""
 
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""

@@ -22,6 +22,7 @@ from scrapy_replica.crawldb.reader import (
 )
 from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
@@ -91,6 +92,7 @@ class SqliteReader:
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
+        self.results = ResultReader(connection, self._verdicts)
         self.uncertain_pairs = UncertainPairTable(connection).all
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
