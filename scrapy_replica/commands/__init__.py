@@ -25,6 +25,7 @@ COMMANDS = (
     ("crawl", "CrawlCommand"),
     ("rehearse", "RehearseCommand"),
     ("status", "StatusCommand"),
+    ("serve", "ServeCommand"),
     ("explain", "ExplainCommand"),
     ("model", "ModelCommand"),
     ("hosts", "HostsCommand"),
