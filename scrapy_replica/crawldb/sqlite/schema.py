@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 5
+VERSION = 6
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -168,5 +168,11 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
 CREATE TABLE blocks (
     host TEXT PRIMARY KEY,
     state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted
+) WITHOUT ROWID;
+CREATE TABLE captures (               -- payloads that are kept in WARC files
+    digest BLOB PRIMARY KEY,          -- SHA-1
+    url TEXT NOT NULL,
+    date TEXT NOT NULL,               -- WARC-Date of the record
+    file TEXT NOT NULL                -- its WARC file
 ) WITHOUT ROWID;
 """
