@@ -302,7 +302,8 @@ class ReplicaExtension:
     def keep_known(self, response: Response) -> None:
         """Have written what is known of *response*, if it is kept."""
         if self.keeper is not None and response.request is not None:
-            self.keeper.note(self.flights.of(response.request), response, page_of(response))
+            flight, has_topic = self.flights.of(response.request), self.crawl.guide.relevance.is_learnt
+            self.keeper.note(flight, response, page_of(response), has_topic=has_topic)
 
     async def written(self) -> None:
         """Return when all that is known of pages so far is on the disk."""

@@ -34,7 +34,7 @@ class OutputError(StoreError):
 
 
 def refusal(uri: str, options: Mapping[str, Any], *, is_resumed: bool) -> str | None:
-    """Return why the feed *uri* would lose or spoil the items that an earlier run wrote there; ``None`` if it would not.
+    """Return why the feed *uri* would lose or spoil the items of an earlier run; ``None`` if it would not.
 
     *is_resumed*: the job goes on, and does not bring those items again.
     """
@@ -47,7 +47,9 @@ def refusal(uri: str, options: Mapping[str, Any], *, is_resumed: bool) -> str | 
     if path is None or not path.is_file() or not path.stat().st_size:
         return None
     if options.get("overwrite"):
-        kept = "it holds items that the job brought before and would not bring again: add to it (-o), or take another file"
+        kept = (
+            "it holds items that the job brought before and would not bring again: add to it (-o), or take another file"
+        )
         return f"{uri}: {kept}" if is_resumed else None
     if options["format"] in ADDED_TO:
         return None
@@ -89,12 +91,17 @@ class Feeds:
                 ) from None
 
     def resume(self) -> None:
-        """Prepare files that hold items of an earlier run of the job: what a kill cut off goes, no second header comes."""
+        """Prepare files that hold items of an earlier run: what a kill cut off goes, no second header comes."""
         for uri, options in self._exporter.feeds.items() if self._exporter is not None else ():
             path = _file(uri)
             if (why := refusal(uri, options, is_resumed=True)) is not None:
                 logger.warning("The feed %s", why)
-            elif path is not None and path.is_file() and options["format"] in ADDED_TO and "postprocessing" not in options:
+            elif (
+                path is not None
+                and path.is_file()
+                and options["format"] in ADDED_TO
+                and "postprocessing" not in options
+            ):
                 _mend(path, options["format"])
                 if options["format"] == "csv" and path.stat().st_size:
                     _go_on_with_columns(path, options)

@@ -70,6 +70,8 @@ class ReplicaScheduler(BaseScheduler):
             engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )
         self._feeds = Feeds(self._crawler)
+        if self._crawler.settings["JOBDIR"]:
+            self._feeds.resume()
         connect = self._crawler.signals.connect
         connect(self._reached_downloader, signals.request_reached_downloader)
         connect(self._left_downloader, signals.request_left_downloader)

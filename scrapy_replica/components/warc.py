@@ -73,7 +73,7 @@ class Keeper:
         self._store, self._counts, self._path = store, counts, folder
         self._check()
         about = {
-            "software": f"scrapy-replica/{version('scrapy-replica')} https://pypi.org/project/scrapy-replica/",
+            "software": f"scrapy-replica/{version('scrapy-replica')} Scrapy/{version('scrapy')}",
             "format": "WARC File Format 1.1",
             "conformsTo": "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
             "description": f"spider {spider}; bodies of requests and headers with credentials are left out",
@@ -121,11 +121,13 @@ class Keeper:
         original = self._store.captures.find(exchange.digest)
         return original if original is not None and self._folder.has(original.file) else None
 
-    def note(self, flight: Flight, response: Response, observation: Observation | None) -> None:
-        """Write what is known of a response with the next records."""
+    def note(self, flight: Flight, response: Response, observation: Observation | None, *, has_topic: bool) -> None:
+        """Write what is known of a response with the next records; relevance where the crawl *has_topic*."""
         if flight.record is not None and flight.url_id is not None:
             record_id, date = flight.record
             fields = self._known(flight.url_id, observation)
+            if not has_topic:
+                fields.pop("relevance", None)
             url = without_user(response.url)
             self._batch.records.append(records.metadata(url, date, record_id, fields))
 

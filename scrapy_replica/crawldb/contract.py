@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
-<<<<<<< HEAD
-    from scrapy_replica.records import Capture, Form, Verdict
-=======
-    from scrapy_replica.records import Form, UncertainPair, Verdict
->>>>>>> main
+    from scrapy_replica.records import Capture, Form, UncertainPair, Verdict
 
 URGENT = float("inf")
 """Score of a URL that is asked for to decide something: before every score that a strategy gives, and never changed."""
