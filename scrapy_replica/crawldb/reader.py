@@ -158,6 +158,7 @@ class Reader(Protocol):
 
     def host_names(self) -> list[str]:
         """Return the names of all hosts."""
+
     def knows(self, host: str) -> bool:
         """Tell whether some URL of *host* was found."""
 
