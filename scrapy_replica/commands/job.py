@@ -23,6 +23,11 @@ def database_path(job: str) -> Path:
     return path
 
 
+def is_begun(job: str) -> bool:
+    """Tell whether the folder *job* holds a crawl, with which another one would go on."""
+    return (Path(job) / FILE_NAME).is_file()
+
+
 def reading(job: str) -> AbstractContextManager[Reader]:
     """Open the job in the folder *job* to read it, whether its crawl runs or not.
 
