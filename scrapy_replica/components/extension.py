@@ -24,6 +24,7 @@ from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFin
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
+from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
@@ -91,6 +92,9 @@ class ReplicaExtension:
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
+        if seconds := crawler.settings.getfloat("LOGSTATS_INTERVAL"):
+            pages = partial(self.crawl.counts.__getitem__, "page/observed")
+            self._progress = Progress(crawler, logger.info, seconds, pages, lambda: self.crawl)
 
     def _rewritten(self, request: Request, url: str) -> str:
         """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
