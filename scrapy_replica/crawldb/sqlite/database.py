@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.blocks import BlockTable
+from scrapy_replica.crawldb.sqlite.captures import CaptureTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
@@ -67,6 +68,7 @@ class SqliteCrawlDB:
         self.visits: Visits = VisitTable(connection)
         self.forms = FormTable(connection)
         self.blocks = BlockTable(connection)
+        self.captures = CaptureTable(connection)
         self.urls = UrlTable(connection)
         self.saved = SavedTable(connection, self.urls)
         self.commit()

@@ -189,4 +189,10 @@ CREATE TABLE blocks (
     host TEXT PRIMARY KEY,
     state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted
 ) WITHOUT ROWID;
+CREATE TABLE captures (               -- payloads that are kept in WARC files
+    digest BLOB PRIMARY KEY,          -- SHA-1
+    url TEXT NOT NULL,
+    date TEXT NOT NULL,               -- WARC-Date of the record
+    file TEXT NOT NULL                -- its WARC file
+) WITHOUT ROWID;
 """
