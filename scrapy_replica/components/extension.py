@@ -25,6 +25,7 @@ from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
+from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.warc import Keeper
@@ -95,6 +96,9 @@ class ReplicaExtension:
         self.crawl = self._make_crawl()
         self.keeper = self._make_keeper()
         """What writes WARC files."""
+        if seconds := crawler.settings.getfloat("LOGSTATS_INTERVAL"):
+            pages = partial(self.crawl.counts.__getitem__, "page/observed")
+            self._progress = Progress(crawler, logger.info, seconds, pages, lambda: self.crawl)
 
     def _rewritten(self, request: Request, url: str) -> str:
         """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
