@@ -25,6 +25,7 @@ COMMANDS = (
     ("crawl", "CrawlCommand"),
     ("rehearse", "RehearseCommand"),
     ("status", "StatusCommand"),
+    ("serve", "ServeCommand"),
     ("explain", "ExplainCommand"),
     ("model", "ModelCommand"),
     ("hosts", "HostsCommand"),
@@ -32,6 +33,7 @@ COMMANDS = (
     ("hosts", "AllowCommand"),
     ("rules", "RulesCommand"),
     ("list_forms", "FormsCommand"),
+    ("report", "ReportCommand"),
     ("salvage", "SalvageCommand"),
     ("evaluate", "EvalCommand"),
 )

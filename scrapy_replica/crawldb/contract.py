@@ -149,8 +149,9 @@ class Sample(NamedTuple):
 
 
 BLOCK, ALLOW, DIFFERENT = "block", "allow", "different"
-"""Kinds of orders, with what they say: ``{"host", "keeper"}``: block it as a copy of that one; ``{"host"}``: allow it
-for good; ``{"host", "other"}``: they are two sites."""
+"""Kinds of orders, with what they say: ``{"host", "keeper"}``: block it as a copy of that one (what lies below
+``"copy_prefix"`` there lies below ``"keeper_prefix"`` here, where they are given); ``{"host"}``: allow it for good;
+``{"host", "other"}``: they are two sites."""
 RULE, DISABLE_RULE = "rule", "disable-rule"
 """``{"rule"}``: put it, in its JSON form, in force; ``{"id"}``: switch the rule of that id off for good."""
 MARK = "mark"

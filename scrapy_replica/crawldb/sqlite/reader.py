@@ -23,6 +23,7 @@ from scrapy_replica.crawldb.reader import (
 from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
+from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
@@ -91,6 +92,7 @@ class SqliteReader:
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
+        self.results = ResultReader(connection, self._verdicts)
         self.uncertain_pairs = UncertainPairTable(connection).all
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
@@ -128,6 +130,12 @@ class SqliteReader:
             self._decisions(url_id),
         )
 
+    def url_of_key(self, key: int) -> str | None:
+        return next(iter(self._column("SELECT url FROM urls WHERE key = ?", (key,))), None)
+
+    def host_names(self) -> list[str]:
+        return self._column("SELECT DISTINCT name FROM hosts", ())
+
     def _saved(self, url_id: int) -> tuple[list[str], list[str]]:
         targets = (
             "SELECT DISTINCT urls.url FROM saved JOIN urls ON urls.key = saved.target WHERE saved.url = ? ORDER BY 1"
@@ -163,6 +171,9 @@ class SqliteReader:
         ]
 
     # Hosts
+
+    def knows(self, host: str) -> bool:
+        return bool(self._column("SELECT 1 FROM hosts WHERE name = ? LIMIT 1", (host,)))
 
     def host(self, host: str) -> HostView | None:
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
