@@ -71,14 +71,15 @@ class Settings(dict):
         super().__init__({**REPLICA, "REPLICA_WARC": folder, "ROBOTSTXT_OBEY": True, **more})
 
 
-class TestWhatIsKept:
-    @pytest.fixture(scope="class")
-    def kept(self, tmp_path_factory):
-        folder = tmp_path_factory.mktemp("warc")
-        result = asyncio.run(crawl(TopicSpider, PAGES, Settings(folder), seeds=f"{SITE}/"))
-        assert result.stats["replica/warc/responses"] + result.stats["replica/warc/revisits"] == len(PAGES)
-        return folder
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("warc")
+    result = asyncio.run(crawl(TopicSpider, PAGES, Settings(folder), seeds=f"{SITE}/"))
+    assert result.stats["replica/warc/responses"] + result.stats["replica/warc/revisits"] == len(PAGES)
+    return folder
 
+
+class TestWhatIsKept:
     def test_everything_that_was_fetched(self, kept):
         assert captured(kept) == {*PAGES}
         assert by_url(kept, "request").keys() == PAGES.keys()
