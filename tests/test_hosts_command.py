@@ -15,6 +15,7 @@ from scrapy.cmdline import execute
 from scrapy_replica.address import host_of
 from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.crawldb.contract import ALLOW, BLOCK, URGENT, NewUrl, Saved, State
+from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Verdict
@@ -166,14 +167,14 @@ class TestExplain:
     def test_follows_what_is_fetched_in_the_place_of_what_is_not(self, job, capsys):
         db = SqliteCrawlDB(job)
         url_id = enter(db, "http://mirror.example/0", "mirror.example", 30, is_dropped=True)
-        db.saved.save([Saved(url_id, "rule 7", 11)])
+        db.saved.save([Saved(url_id, "rule 7", 1)])
         db.close()
         lines = replica(capsys, "explain", "mirror.example/0", "--job", job)[1].splitlines()
         assert [line for line in lines if line.startswith("in its place")] == [
             "in its place: http://www.a.example/1 (not fetched)",
         ]
         db = SqliteCrawlDB(job)
-        db.saved.save([Saved(db.urls.find([11])[11].id, JUDGED.cause, 10)])
+        db.saved.save([Saved(db.urls.find([1])[1].id, JUDGED.cause, 10)])
         db.close()
         lines = replica(capsys, "explain", "http://mirror.example/0", "--job", job)[1].splitlines()
         assert "in its place: http://a.example/0 (waiting)" in lines
@@ -184,7 +185,7 @@ class TestExplain:
         db.pages.enter(Fetched(url_id, 1_700_000_000.0, 200, title="\x1b[2J" + "<b>\u202e" + "x" * 10_000))
         db.close()
         out = replica(capsys, "explain", "http://d.example/", "--job", job)[1]
-        assert "title: <b> xxx" in out
+        assert "title: <b>\n  xxx" in out
         assert all(line.isprintable() for line in out.splitlines())
 
     def test_nothing_is_known(self, job, capsys):
