@@ -104,13 +104,9 @@ class SqliteReader:
 
     # URLs
 
-    def url(self, url: str) -> UrlView | None:
-        row = self._read(
-            "SELECT urls.id, urls.url, urls.state, urls.depth, urls.priority, urls.score, urls.is_demoted, parents.url"
-            " FROM urls LEFT JOIN urls AS parents ON parents.id = urls.parent WHERE urls.url = ?"
-            " ORDER BY urls.id LIMIT 1",
-            (url,),
-        ).fetchone()
+    def url(self, url: str, key: int | None = None) -> UrlView | None:
+        row = self._url("urls.key = ?", key) if key is not None else None
+        row = row or self._url("urls.url = ?", url)
         if row is None:
             return None
         url_id, address, number, depth, priority, score, is_demoted, parent = row
@@ -130,8 +126,14 @@ class SqliteReader:
             self._decisions(url_id),
         )
 
-    def url_of_key(self, key: int) -> str | None:
-        return next(iter(self._column("SELECT url FROM urls WHERE key = ?", (key,))), None)
+    def _url(self, condition: str, value: str | int) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._read(
+            "SELECT urls.id, urls.url, urls.state, urls.depth, urls.priority, urls.score, urls.is_demoted, parents.url"
+            f" FROM urls LEFT JOIN urls AS parents ON parents.id = urls.parent WHERE {condition}"
+            " ORDER BY urls.id LIMIT 1",
+            (value,),
+        ).fetchone()
+        return row
 
     def host_names(self) -> list[str]:
         return self._column("SELECT DISTINCT name FROM hosts", ())
@@ -224,6 +226,9 @@ class SqliteReader:
 
     def _rule(self, row: RuleRow) -> RuleView:
         return RuleView(row, self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (f"rule {row.id}",)))
+
+    def rule(self, rule_id: int) -> RuleRow | None:
+        return self._rules.row(rule_id)
 
     def saved_by_rules(self) -> int:
         return self._count(f"SELECT COUNT(DISTINCT saved.url) {SAVED} cause >= ? AND cause < ?", ("rule ", "rule!"))
