@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
+    from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
     from scrapy_replica.records import Form, Verdict
@@ -482,6 +483,9 @@ class CrawlDB(Protocol):
 
     @property
     def blocks(self) -> BlockStore: ...
+
+    @property
+    def texts(self) -> Texts: ...
 
     def page(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""

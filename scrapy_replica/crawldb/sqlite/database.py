@@ -17,9 +17,11 @@ from scrapy_replica.crawldb.sqlite.pages import PageTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.saved import SavedTable
+from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
+from scrapy_replica.crawldb.texts import Texts
 from scrapy_replica.crawldb.visits import Visits
 
 FILE_NAME = "replica.sqlite"
@@ -65,6 +67,7 @@ class SqliteCrawlDB:
         self.visits: Visits = VisitTable(connection)
         self.forms = FormTable(connection)
         self.blocks = BlockTable(connection)
+        self.texts: Texts = TextTable(connection)
         self.urls = UrlTable(connection)
         self.saved = SavedTable(connection, self.urls)
         self.commit()

@@ -169,6 +169,19 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
     term TEXT NOT NULL,
     PRIMARY KEY (host, term)
 ) WITHOUT ROWID;
+CREATE TABLE texts (                  -- of some pages, what a person reads who is asked about them
+    why TEXT NOT NULL,                -- what is asked: relevance, pair
+    url INTEGER NOT NULL,             -- urls.id
+    worth REAL NOT NULL,              -- the least go first where there is no more room
+    excerpt TEXT NOT NULL,            -- beginning of the main text
+    terms BLOB NOT NULL,              -- zlib of JSON: stem -> count
+    PRIMARY KEY (why, url)
+) WITHOUT ROWID;
+CREATE TABLE marks (                  -- what a person said of pages: on the topic or not
+    url INTEGER PRIMARY KEY,          -- urls.id
+    is_relevant INTEGER NOT NULL,
+    terms BLOB NOT NULL               -- as in texts
+);
 CREATE TABLE blocks (
     host TEXT PRIMARY KEY,
     state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted
