@@ -15,6 +15,7 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import extension
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.links import successor
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.recipe import made_again
@@ -178,12 +179,54 @@ class TestWarmUp:
         assert len({row[1] for row in recorded[-1] if isinstance(row, tuple) and row[0] == TOP}) == 1
 
 
+@pytest.mark.asyncio
+class TestStageThatFails:
+    """With a stage after 20 pages and one after 80."""
+
+    @pytest.mark.parametrize("fails", [(2,), (2, 3)])
+    async def test_what_cannot_be_learnt_is_left_and_the_crawl_goes_on(self, fails, topic, monkeypatch, caplog):
+        fits, fit = [], Relevance.fit
+
+        def failing(model, *given):
+            fits.append(model)
+            if len(fits) in fails:
+                raise ZeroDivisionError("no text")
+            fit(model, *given)
+
+        monkeypatch.setattr(Relevance, "fit", failing)
+        result = await crawl(TopicSpider, web(100), settings("best-first", topic, REPLICA_WARMUP_PAGES=20), seeds=TOP)
+        assert sorted(result.urls) == sorted(web(100))
+        assert "replica/page/error" not in result.stats
+        assert len(fits) == 3
+        told = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+        assert told == ["The topic is not learnt again, and the crawl goes on as it was: no text"] * len(fails)
+
+    async def test_a_page_that_cannot_be_observed_takes_no_stage_back(self, topic, tmp_path, monkeypatch):
+        """The page before which the topic is learnt again fails: the next crawl goes on after the stage."""
+        observe, seen = Crawl.observe, []
+
+        def failing(self, *given):
+            seen.append(self)
+            if len(seen) == 21:
+                raise RuntimeError("a bad page")
+            return observe(self, *given)
+
+        monkeypatch.setattr(Crawl, "observe", failing)
+        kept = settings("link-aware", topic, REPLICA_WARMUP_PAGES=20, JOBDIR=str(tmp_path / "job"))
+        first = await crawl(TopicSpider, web(), {**kept, "CLOSESPIDER_PAGECOUNT": 30}, seeds=TOP)
+        second = await crawl(TopicSpider, web(), kept, seeds=TOP)
+        assert first.stats["replica/page/error"] == 1
+        assert set(first.urls + second.urls) == set(web())
+        assert not seen[-1].guide.is_warming_up
+        assert seen[0].guide._stage == seen[-1].guide._stage == 80
+
+
 class TestScoresOfTheWarmUp:
     @pytest.mark.parametrize("is_learnt_anew", [True, False])
     def test_at_its_end_the_best_of_each_link(self, is_learnt_anew, tmp_path):
         guide = Guide(Config(strategy="best-first", topic=tmp_path, warmup_pages=10), SqliteCrawlDB(None))
         if is_learnt_anew:
-            guide.relevance.learn(lambda _: fitted())
+            guide.relevance.learn(lambda *_: fitted())
         best = {}
         for number in (5, 6, 7, 10):
             shown, relevance = random_page(number), number / 10
@@ -265,10 +308,10 @@ class TestResumed:
         config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
         db = SqliteCrawlDB(job(tmp_path, "a"))
         guide = Guide(config, db)
-        guide.relevance.learn(lambda _: fitted())
+        guide.relevance.learn(lambda *_: fitted())
         undisturbed_db = SqliteCrawlDB(None)
         undisturbed = Guide(config, undisturbed_db)
-        undisturbed.relevance.learn(lambda _: fitted())
+        undisturbed.relevance.learn(lambda *_: fitted())
         for number in range(90):
             shown = random_page(number)
             for each in (guide, undisturbed) if number < 60 else (guide,):
@@ -308,6 +351,19 @@ class TestResumed:
                 guide.relevance.learn(learnt_from)
         db.close()
 
+    def test_a_fresh_strategy_is_not_outrun(self, tmp_path, monkeypatch):
+        """A page with many links is several visits, and more of them come between two pages than are shown at once."""
+        monkeypatch.setattr(successor, "SHOWN_AT_ONCE", 2)
+        db = SqliteCrawlDB(None)
+        guide = Guide(Config(strategy="best-first", topic=tmp_path, warmup_pages=5), db)
+        guide.relevance.learn(learnt_from)
+        for number in range(15):
+            guide.learn_anew(number)
+            shown = random_page(number)
+            for link in shown.links:
+                guide.scores(shown, 0.5, [link])
+        assert not guide.is_warming_up
+
     @pytest.mark.parametrize("name", ["best-first", "link-aware"])
     def test_killed_while_a_fresh_strategy_catches_up(self, name, tmp_path, monkeypatch):
         """It sees seven visits a page, gives three scores a page; in the end the order is that of a crawl in one go."""
@@ -340,10 +396,10 @@ class TestResumed:
         """Killed before the first checkpoint, while one is written, and while what it made needless is deleted."""
         config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
         undisturbed = Guide(config, SqliteCrawlDB(None))
-        undisturbed.relevance.learn(lambda _: fitted())
+        undisturbed.relevance.learn(lambda *_: fitted())
         db = SqliteCrawlDB(job(tmp_path, "a"))
         guide = Guide(config, db)
-        guide.relevance.learn(lambda _: fitted())
+        guide.relevance.learn(lambda *_: fitted())
         kept = []
         for number in range(330):
             shown, relevance = random_page(number), 0.9 if number % 5 == 0 else 0.1
@@ -363,7 +419,7 @@ class TestResumed:
         """Of a crawl that runs, after a checkpoint and with fetches that brought nothing."""
         db = SqliteCrawlDB(job(tmp_path, "a"))
         guide = Guide(Config(strategy=name, topic=tmp_path, warmup_pages=0), db)
-        guide.relevance.learn(lambda _: fitted())
+        guide.relevance.learn(lambda *_: fitted())
         for number in range(120):
             shown = random_page(number)
             guide.scores(shown, 0.9 if number % 5 == 0 else 0.1, shown.links)
@@ -414,7 +470,7 @@ class TestResumed:
         db.close()
 
 
-def learnt_from(unlabelled):
+def learnt_from(unlabelled, yes=(), no=()):
     model = Relevance()
     model.fit([{"markov": 2, "chain": 1}], Background.from_documents([{"word1": 1}, {"word2": 2}, *unlabelled]))
     return model

@@ -13,10 +13,10 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
-from scrapy_replica.records import Form, Link, Verdict
+from scrapy_replica.records import Doubt, Form, Link, UncertainPair, Verdict
 
-SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders"}
-"""Partial indexes that hold little by what they are: a scan of one is a look-up."""
+SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders", "uncertain_pairs"}
+"""Partial indexes that hold little by what they are, and a table of 200 rows at most: a scan of one is a look-up."""
 
 ONCE = {
     "SELECT COUNT(*) FROM sqlite_master",
@@ -59,8 +59,17 @@ SORTED = {
         " ON finder.id = urls.parent JOIN hosts ON hosts.id = finder.host"
         " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?1) AND hosts.name <> ?1 LIMIT ?2"
     ),
+    (
+        "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, wanted, doubt, pages"
+        " FROM uncertain_pairs ORDER BY ABS(wanted - score), pair"
+    ),
+    (
+        "DELETE FROM uncertain_pairs WHERE pair IN"
+        " (SELECT pair FROM uncertain_pairs ORDER BY ABS(wanted - score), pair LIMIT -1 OFFSET ?)"
+    ),
 }
-"""What sorts all that it finds: the rules for many hosts, at opening; the pages of a host, when it is met."""
+"""What sorts all that it finds: the rules for many hosts, at opening; the pages of a host, when it is met; the 200
+uncertain pairs."""
 
 
 class Calls:
@@ -102,21 +111,9 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    urls, saved, pages, visits, ledger, samples, verdicts, orders, rules, forms, blocks = tables = [
-        Calls(getattr(db, name))
-        for name in (
-            "urls",
-            "saved",
-            "pages",
-            "visits",
-            "ledger",
-            "samples",
-            "verdicts",
-            "orders",
-            "rules",
-            "forms",
-            "blocks",
-        )
+    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks"
+    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks = tables = [
+        Calls(getattr(db, name)) for name in names.split()
     ]
     with db.page():
         use_urls(urls, saved)
@@ -127,6 +124,10 @@ def use(db, folder):
     verdicts.withdrawn()
     verdicts.expired(3.0)
     assert list(verdicts.holding()) == [(verdict, False)]
+    pairs.enter(UncertainPair(verdict, 0.95, Doubt.SCORE))
+    assert len(pairs.all()) == 1
+    pairs.decided("a", "b")
+    pairs.forget("a")
     number = rules.enter({"host": "a"}, 1.0)
     rules.update(number, "acting", 1, 0, 0)
     rules.set_proofs(number, [("http://a/1", 1)])

@@ -28,7 +28,14 @@ class RulesCommand(Command):
     """One sub-command for each thing to do; a running crawl obeys within a second."""
 
     name = "rules"
-    help = "list, export, import or disable the DUST rules of a crawl"
+    help = "list, export, import or disable the rules that tell which URLs are one page"
+    group = "steer"
+    examples = (
+        "scrapy replica rules list --job job",
+        "scrapy replica rules disable 3 --job job",
+        "scrapy replica rules export --job job > rules.json",
+        "scrapy replica rules import rules.json --job job",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)

@@ -10,6 +10,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import feed_process_params_from_cli
 
+from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.spider import TopicSpider, read_seeds
 from scrapy_replica.config import Config
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
     from scrapy.statscollectors import StatsCollector
-
-INTERRUPTED = 128 + signal.SIGINT
 
 
 def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +81,7 @@ class Run:
         self.meter = PageMeter(self.crawler, opts.max_pages)
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
         stats: StatsCollector | None = self.crawler.stats

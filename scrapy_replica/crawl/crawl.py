@@ -147,10 +147,11 @@ class Crawl:
 
     # Pages
 
-    def observe(self, page: Page, url_id: int, depth: int) -> Observation:
-        """Take note of a page that was fetched from the URL of that id, and judge it."""
-        self._learn_anew()
-        self._asking.work()
+    def observe(self, page: Page, url_id: int, depth: int, size: int | None = None) -> Observation:
+        """Take note of a page that was fetched from the URL of that id, and judge it.
+
+        *size* is that of its body as it came over the network, in bytes.
+        """
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
         is_new = not self.store.pages.has_page(url_id)
@@ -170,6 +171,7 @@ class Crawl:
                 novelty.value,
                 twin.url_id if twin else None,
                 is_news,
+                size,
             )
         )
         if page.ip is not None:
@@ -231,17 +233,19 @@ class Crawl:
         error: str | None,
         via: Sequence[str] = (),
         location: str | None = None,
+        size: int | None = None,
     ) -> None:
         """Take note that a fetch brought no page: another status, another type, or no response.
 
         *via* are the URLs that redirected to it, at which there is no page either; *location* is where it redirects to.
+        *size* is that of the body, in bytes.
         """
         if is_absent(status):
             self.replicas.missing(self.store.urls.url_of(url_id))
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
             if not self.store.pages.has_page(failed_id):
-                self.store.pages.enter(Fetched(failed_id, self._now(), status, error))
+                self.store.pages.enter(Fetched(failed_id, self._now(), status, error, size=size if failed_id == url_id else None))
                 self.consequences.of_failure(failed_id, status, location)
         if status is None or status >= FIRST_ERROR:
             self.guide.wasted(self.store.urls.url_of(url_id))
@@ -267,8 +271,12 @@ class Crawl:
         self._rescore(moved)
         return scores
 
-    def _learn_anew(self) -> None:
-        """Give what was found so far its new scores where there are some, and so what is fetched in its place."""
+    def learn_anew(self) -> None:
+        """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back.
+
+        What was found so far gets its new scores where there are some, and so does what is fetched in its place.
+        """
+        self._asking.work()
         scores = self.guide.learn_anew(self._pages)
         urls = {self.intake.key(url): url for url in scores}
         for key, known in self.store.urls.find(urls).items():

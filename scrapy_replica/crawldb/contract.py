@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
-    from scrapy_replica.records import Form, Verdict
+    from scrapy_replica.records import Form, UncertainPair, Verdict
 
 URGENT = float("inf")
 """Score of a URL that is asked for to decide something: before every score that a strategy gives, and never changed."""
@@ -277,6 +277,19 @@ class OrderStore(Protocol):
         """Yield the orders of that *kind* that were carried out, first given first."""
 
 
+class UncertainPairStore(Protocol):
+    """Pairs of hosts that a person is asked about: the 200 that are nearest to a verdict."""
+
+    def enter(self, pair: UncertainPair) -> None:
+        """Write *pair*, in place of what was written of these two hosts."""
+
+    def decided(self, a: str, b: str) -> None:
+        """Forget the pair of two hosts."""
+
+    def forget(self, host: str) -> None:
+        """Forget the pairs of *host*."""
+
+
 class RuleStore(Protocol):
     """DUST rules, from the moment they are proposed; none is ever deleted."""
 
@@ -471,6 +484,9 @@ class CrawlDB(Protocol):
 
     @property
     def verdicts(self) -> VerdictStore: ...
+
+    @property
+    def uncertain_pairs(self) -> UncertainPairStore: ...
 
     @property
     def orders(self) -> OrderStore: ...

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from scrapy_replica.crawldb.contract import Order, RuleRow, State
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.status import Status
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
-    from scrapy_replica.records import Form, Novelty, Verdict
+    from scrapy_replica.records import Form, Novelty, UncertainPair, Verdict
 
 
 class DecisionView(NamedTuple):
@@ -153,6 +154,9 @@ class Reader(Protocol):
     def verdicts(self) -> list[VerdictView]:
         """Return the verdicts that hold, first reached first."""
 
+    def uncertain_pairs(self) -> list[UncertainPair]:
+        """Return the pairs of hosts that a person is asked about, nearest to a verdict first."""
+
     def rules(self) -> list[RuleView]:
         """Return all DUST rules, first proposed first."""
 
@@ -161,6 +165,13 @@ class Reader(Protocol):
 
     def sites(self, host: str | None = None) -> list[SiteView]:
         """Return the hosts that have a form or a domain query, in their order; only *host* if it is given."""
+
+    def status(self, now: float | None, hosts: int) -> Status:
+        """Return the figures of the job, of at most so many *hosts* one by one.
+
+        :param now: seconds since the epoch; ``None`` where the crawl does not run, whose last hour ends with its last
+            fetch.
+        """
 
     def acts(self, most: int) -> list[Order]:
         """Return what was told the crawl by hand and what it answered, at most so many, last told first."""

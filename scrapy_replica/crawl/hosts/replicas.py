@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
+from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
 from scrapy_replica.crawldb.contract import ALLOW, CrawlDB
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Page, Verdict
@@ -93,6 +94,7 @@ class Replicas:
         self._asked: dict[str, _Asked] = {}
         self._callbacks: dict[str, frozenset[str]] = {}
         """Host -> names of the callbacks that get its pages."""
+        self._uncertain = UncertainPairs(db.uncertain_pairs, self._detector)
         self._fetched: dict[str, dict[str, str]] = {}
         """Copy -> relative path -> URL of each page that was fetched before the verdict."""
         for verdict, is_manual in db.verdicts.holding():
@@ -231,6 +233,7 @@ class Replicas:
         findings = self._detector.observe(page, mark, neighbours, self._now())
         for verdict in findings.verdicts:
             self._keep(verdict, is_manual=False)
+        self._uncertain.observe(page, findings)
         self._pages += 1
         if self._pages == self._recalibrate_at:
             self._lesson = self._detector.recalibrate(self._config.max_fpr)
@@ -282,6 +285,7 @@ class Replicas:
         now = self._now()
         expires_at = None if is_manual else now + self._config.verdict_days * DAY_SECONDS
         self._db.verdicts.enter(verdict, now, expires_at)
+        self._db.uncertain_pairs.forget(verdict.copy)
         logger.info("%s is a replica of %s (score %.3f)", verdict.copy, verdict.keeper, verdict.score)
 
     def expire(self) -> list[Verdict]:

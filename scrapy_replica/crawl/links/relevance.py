@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -12,11 +11,8 @@ from scrapy_replica.crawl.links.marks import Marks
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus.links import finite
-from scrapy_replica.focus.model_file import BROKEN
 from scrapy_replica.focus.relevance import Relevance as Model
 from scrapy_replica.records import Page
-
-logger = logging.getLogger(__name__)
 
 Terms = Mapping[str, int]
 
@@ -54,7 +50,7 @@ class Relevance:
         """Take the model of another crawl. Raises ``ValueError`` where *state* is none."""
         try:
             self._load(state)
-        except BROKEN:
+        except Exception:  # noqa: BLE001 - of bytes that are no model anything may come
             raise ValueError("its relevance model is damaged") from None
         self._db.set_meta(KEY, state)
 
@@ -72,6 +68,7 @@ class Relevance:
         """Make the model again with *unlabelled* pages of this crawl beside the background; ``False`` without topic.
 
         They show what every page of these sites says. Without them those of the last time are taken, for the marks.
+        Raises ``ValueError`` where nothing can be learnt from these.
         """
         if self._fit is None:
             return False
@@ -80,12 +77,7 @@ class Relevance:
         else:
             self._db.set_meta(UNLABELLED, zlib.compress(json.dumps(unlabelled).encode(), 1))
         self.marks.begin()
-        try:
-            self._learn(self._fit, unlabelled)
-        except ValueError as error:
-            if not self.is_learnt:
-                raise
-            logger.warning("The topic is not learnt anew, and stays as it was: %s", error)
+        self._learn(self._fit, unlabelled)
         return True
 
     def _learn(self, fit: Fit, unlabelled: Sequence[Terms]) -> None:

@@ -18,6 +18,7 @@ from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.saved import SavedTable
 from scrapy_replica.crawldb.sqlite.texts import TextTable
+from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
@@ -62,6 +63,7 @@ class SqliteCrawlDB:
         self.ledger = LedgerTable(connection)
         self.samples = SampleTable(connection)
         self.verdicts = VerdictTable(connection)
+        self.uncertain_pairs = UncertainPairTable(connection)
         self.orders = OrderTable(connection)
         self.rules = RuleTable(connection)
         self.visits: Visits = VisitTable(connection)

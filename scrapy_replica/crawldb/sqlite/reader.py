@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scrapy_replica.crawldb.contract import Order, State, StoreError
+from scrapy_replica.crawldb.contract import Order, RuleRow, State, StoreError
 from scrapy_replica.crawldb.reader import (
     DecisionView,
     HostView,
@@ -25,7 +25,10 @@ from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
+from scrapy_replica.crawldb.sqlite.status import StatusReader
+from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
+from scrapy_replica.crawldb.status import Status
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty, Verdict
 
@@ -83,10 +86,12 @@ class SqliteReader:
     """Keeps :class:`~scrapy_replica.crawldb.reader.Reader`."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self.meta = connection.read, connection.meta
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
+        self.uncertain_pairs = UncertainPairTable(connection).all
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
         count: int = self._read(sql, values).fetchone()[0]
@@ -204,8 +209,10 @@ class SqliteReader:
     # Rules and forms
 
     def rules(self) -> list[RuleView]:
-        sql = f"SELECT COUNT(*) {SAVED} cause = ?"
-        return [RuleView(row, self._count(sql, (f"rule {row.id}",))) for row in self._rules.rows()]
+        return [self._rule(row) for row in self._rules.rows()]
+
+    def _rule(self, row: RuleRow) -> RuleView:
+        return RuleView(row, self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (f"rule {row.id}",)))
 
     def saved_by_rules(self) -> int:
         return self._count(f"SELECT COUNT(DISTINCT saved.url) {SAVED} cause >= ? AND cause < ?", ("rule ", "rule!"))
@@ -214,6 +221,9 @@ class SqliteReader:
         forms = self._forms
         hosts = [known for known in forms.hosts() if host is None or known == host]
         return [SiteView(known, forms.of_host(known), forms.terms(known)) for known in hosts]
+
+    def status(self, now: float | None, hosts: int) -> Status:
+        return StatusReader(self._connection, self._verdicts, self._rule).read(now, hosts)
 
     def acts(self, most: int) -> list[Order]:
         return self._orders.last(most)
