@@ -32,6 +32,7 @@ COMMANDS = (
     ("hosts", "AllowCommand"),
     ("rules", "RulesCommand"),
     ("list_forms", "FormsCommand"),
+    ("report", "ReportCommand"),
     ("salvage", "SalvageCommand"),
     ("evaluate", "EvalCommand"),
 )

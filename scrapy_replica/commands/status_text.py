@@ -181,8 +181,8 @@ def _verdict(view: VerdictView) -> str:
 
 
 def _rule(view: RuleView) -> str:
-    head, tail = f"  rule {view.row.id}: ", f", {counted(view.saved, 'URL')} saved"
-    return head + shortened(rule(view.row.rule), COLUMNS - len(head) - len(tail)) + tail
+    told = f"rule {view.row.id}: {rule(view.row.rule)}, {counted(view.saved, 'URL')} saved"
+    return wrapped(shortened(told, 3 * COLUMNS), 2, 4)
 
 
 def _by_hand(acts: Sequence[Order]) -> str:

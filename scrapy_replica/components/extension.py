@@ -109,6 +109,7 @@ class ReplicaExtension:
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.robots_parsed, signals.robots_parsed)
+        crawler.signals.connect(extension.response_downloaded, signals.response_downloaded)
         return extension
 
     def serve_frontier(self) -> None:
@@ -206,6 +207,10 @@ class ReplicaExtension:
         """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
         for line in getattr(robotparser, "clean_params", ()):
             self.crawl.dust.clean_param(host_of(request.url), line)
+
+    def response_downloaded(self, response: Response, request: Request) -> None:
+        """Take note of the size of *response*, which nothing has unpacked yet; one from a cache has none."""
+        self.flights.of(request).size = len(response.body)
 
     # Pages
 

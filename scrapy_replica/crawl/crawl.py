@@ -245,7 +245,9 @@ class Crawl:
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
             if not self.store.pages.has_page(failed_id):
-                self.store.pages.enter(Fetched(failed_id, self._now(), status, error, size=size if failed_id == url_id else None))
+                self.store.pages.enter(
+                    Fetched(failed_id, self._now(), status, error, size=size if failed_id == url_id else None)
+                )
                 self.consequences.of_failure(failed_id, status, location)
         if status is None or status >= FIRST_ERROR:
             self.guide.wasted(self.store.urls.url_of(url_id))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from scrapy_replica.crawldb.contract import Order, RuleRow, State
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.results import Results
     from scrapy_replica.crawldb.status import Status
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
@@ -142,11 +143,21 @@ class Reader(Protocol):
     def visits(self) -> Visits:
         """What the strategy was shown, to be read."""
 
+    @property
+    def results(self) -> Results:
+        """What came of the crawl."""
+
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""
 
     def url(self, url: str) -> UrlView | None:
         """Return what is known of *url*; ``None`` if nothing. It may read every URL of the job."""
+
+    def url_of_key(self, key: int) -> str | None:
+        """Return the URL that is known by that *key*; ``None`` if none is."""
+
+    def host_names(self) -> list[str]:
+        """Return the names of all hosts."""
 
     def host(self, host: str) -> HostView | None:
         """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""

@@ -22,6 +22,7 @@ from scrapy_replica.crawldb.reader import (
 )
 from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
@@ -91,6 +92,7 @@ class SqliteReader:
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
+        self.results = ResultReader(connection, self._verdicts)
         self.uncertain_pairs = UncertainPairTable(connection).all
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
@@ -127,6 +129,12 @@ class SqliteReader:
             stand_ins,
             self._decisions(url_id),
         )
+
+    def url_of_key(self, key: int) -> str | None:
+        return next(iter(self._column("SELECT url FROM urls WHERE key = ?", (key,))), None)
+
+    def host_names(self) -> list[str]:
+        return self._column("SELECT DISTINCT name FROM hosts", ())
 
     def _saved(self, url_id: int) -> tuple[list[str], list[str]]:
         targets = (

@@ -40,8 +40,8 @@ CREATE TABLE urls (
     payload BLOB,                     -- the request where it is more than a plain GET
     leeway INTEGER NOT NULL           -- 0 to 3: what a decision may do to it, ever less
 );
-CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id) WHERE state = 0;
-CREATE INDEX dropped ON urls (host) WHERE state = 3;
+CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id, state) WHERE state = 0;
+CREATE INDEX dropped ON urls (host, state) WHERE state = 3;
 CREATE INDEX leased ON urls (id) WHERE state = 1;
 CREATE INDEX with_payload ON urls (id) WHERE state = 0 AND payload IS NOT NULL;
 CREATE TABLE saved (                  -- what stands in the place of URLs that were dropped or demoted
