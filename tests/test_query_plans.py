@@ -19,6 +19,8 @@ from scrapy_replica.records import Doubt, Form, Link, UncertainPair, Verdict
 SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders", "uncertain_pairs"}
 """Partial indexes that hold little by what they are, and a table of 200 rows at most: a scan of one is a look-up."""
 
+BOUNDED = ("SCAN texts", "SCAN marks")
+"""Tables of at most 1,000 rows."""
 ONCE = {
     "SELECT COUNT(*) FROM sqlite_master",
     "SELECT id, name, slot FROM hosts",
@@ -156,14 +158,16 @@ def use(db, folder):
 
 def use_texts(texts):
     for url_id in (1, 2):
-        texts.enter("relevance", Text(url_id, 0.5, "text", {"x": url_id}))
-    texts.set_worths("relevance", [(1, 0.25), (2, 0.75)])
-    assert [(one.url_id, one.worth) for one in texts.kept("relevance")] == [(1, 0.25), (2, 0.75)]
-    texts.drop("relevance", [2])
-    assert texts.after("relevance", 0, 9) == [Text(1, 0.25, "text", {"x": 1})]
+        texts.enter(Text(url_id, 0.5, "text", {"x": url_id}))
+    texts.set_worths([(1, 0.25), (2, 0.75)])
+    assert [(one.url_id, one.worth) for one in texts.kept()] == [(1, 0.25), (2, 0.75)]
+    texts.drop([2])
+    assert texts.after(0, 9) == [Text(1, 0.25, "text", {"x": 1})]
     texts.mark(1, {"x": 3}, is_relevant=True)
     assert [mark.is_relevant for mark in texts.marks()] == [True]
     assert texts.terms(1) == {"x": 3}
+    assert texts.terms_at("http://a/0") is not None
+    assert [question.excerpt for question in texts.questions()] == ["text"]
 
 
 def use_urls(urls, saved):
@@ -247,7 +251,7 @@ def plan(sqlite, sql, values):
 
 def is_scan(step):
     words = step.split()
-    if words[0] != "SCAN" or step.startswith(("SCAN CONSTANT", "SCAN (", "SCAN SUBQUERY")):
+    if words[0] != "SCAN" or step.startswith(("SCAN CONSTANT", "SCAN (", "SCAN SUBQUERY", *BOUNDED)):
         return False
     return words[-1] not in SMALL
 

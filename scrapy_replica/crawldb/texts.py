@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-RELEVANCE, PAIR = "relevance", "pair"
-"""What is asked about a page: whether it is on the topic; whether it is on one site with another."""
-
 
 class Text(NamedTuple):
     """A page that a person may be asked about."""
@@ -18,7 +15,7 @@ class Text(NamedTuple):
     excerpt: str
     """Beginning of the main text, as the site wrote it."""
     terms: Mapping[str, int]
-    """Stem -> count; empty where nothing is to be learnt from it."""
+    """Stem -> count."""
 
 
 class Kept(NamedTuple):
@@ -27,6 +24,16 @@ class Kept(NamedTuple):
     url_id: int
     host: str
     worth: float
+
+
+class Question(NamedTuple):
+    """A page as a person is asked about it."""
+
+    url: str
+    host: str
+    title: str | None
+    excerpt: str
+    terms: Mapping[str, int]
 
 
 class Mark(NamedTuple):
@@ -38,25 +45,31 @@ class Mark(NamedTuple):
 
 
 class Texts(Protocol):
-    """Texts of pages that a person may be asked about, by what is asked, and the answers on relevance."""
+    """Texts of pages that a person may be asked about, whether they are on the topic, and the answers."""
 
-    def enter(self, why: str, text: Text) -> None:
-        """Keep the *text* of a page, in the place of an earlier one for the same question."""
+    def enter(self, text: Text) -> None:
+        """Keep the *text* of a page, in the place of an earlier one."""
 
-    def drop(self, why: str, url_ids: Iterable[int]) -> None:
+    def drop(self, url_ids: Iterable[int]) -> None:
         """Forget texts."""
 
-    def kept(self, why: str) -> list[Kept]:
-        """Return the texts kept for a question, without what they say."""
+    def kept(self) -> list[Kept]:
+        """Return the texts that are kept, without what they say."""
 
-    def after(self, why: str, url_id: int, most: int) -> list[Text]:
+    def after(self, url_id: int, most: int) -> list[Text]:
         """Return at most so many texts of pages with a greater id, in the order of their ids."""
 
-    def set_worths(self, why: str, worths: Sequence[tuple[int, float]]) -> None:
+    def set_worths(self, worths: Sequence[tuple[int, float]]) -> None:
         """Give texts another worth: pairs of id and worth."""
 
     def terms(self, url_id: int) -> Mapping[str, int] | None:
         """Return the terms of the page of that URL; ``None`` where none are kept here."""
+
+    def terms_at(self, url: str) -> Mapping[str, int] | None:
+        """Return the same for a URL. It reads all texts."""
+
+    def questions(self) -> list[Question]:
+        """Return the pages that can be asked about."""
 
     def mark(self, url_id: int, terms: Mapping[str, int], *, is_relevant: bool) -> None:
         """Keep what a person said of a page, in the place of what was said of it before."""

@@ -6,7 +6,7 @@ from collections import Counter
 
 from scrapy_replica.crawl.links.relevance import Relevance
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.texts import RELEVANCE, Text
+from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.focus.asking import uncertainty
 from scrapy_replica.records import Page
 
@@ -28,7 +28,7 @@ class Asking:
 
     def read_again(self) -> None:
         """Read what is kept: a page that was told was taken back in the crawl database."""
-        kept = self._texts.kept(RELEVANCE)
+        kept = self._texts.kept()
         self._worths = {row.url_id: row.worth for row in kept}
         self._hosts = {row.url_id: row.host for row in kept}
         self._of_host = Counter(self._hosts.values())
@@ -43,7 +43,7 @@ class Asking:
         is_host_full = self._of_host[page.host] >= MOST_OF_HOST
         if (is_full or is_host_full) and not self._make_room(worth, page.host if is_host_full else None):
             return
-        self._texts.enter(RELEVANCE, Text(url_id, worth, page.text[:EXCERPT], page.terms))
+        self._texts.enter(Text(url_id, worth, page.text[:EXCERPT], page.terms))
         self._worths[url_id], self._hosts[url_id] = worth, page.host
         self._of_host[page.host] += 1
 
@@ -52,7 +52,7 @@ class Asking:
         least = min((one for one in self._worths if host in {None, self._hosts[one]}), key=self._worths.__getitem__)
         is_less = self._worths[least] < worth
         if is_less:
-            self._texts.drop(RELEVANCE, [least])
+            self._texts.drop([least])
             self._of_host[self._hosts.pop(least)] -= 1
             del self._worths[least]
         self._least = min(self._worths.values(), default=0.0)
@@ -64,9 +64,9 @@ class Asking:
             self._version, self._next = self._relevance.version, 1
         if not self._next:
             return
-        texts = self._texts.after(RELEVANCE, self._next - 1, REJUDGED)
+        texts = self._texts.after(self._next - 1, REJUDGED)
         worths = {text.url_id: uncertainty(self._relevance.of_terms(text.terms)) for text in texts}
-        self._texts.set_worths(RELEVANCE, list(worths.items()))
+        self._texts.set_worths(list(worths.items()))
         self._worths.update(worths)
         self._next = texts[-1].url_id + 1 if len(texts) == REJUDGED else 0
         self._least = min(self._worths.values(), default=0.0)

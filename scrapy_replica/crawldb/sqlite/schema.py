@@ -185,14 +185,12 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
     term TEXT NOT NULL,
     PRIMARY KEY (host, term)
 ) WITHOUT ROWID;
-CREATE TABLE texts (                  -- of some pages, what a person reads who is asked about them
-    why TEXT NOT NULL,                -- what is asked: relevance, pair
-    url INTEGER NOT NULL,             -- urls.id
-    worth REAL NOT NULL,              -- the least go first where there is no more room
+CREATE TABLE texts (                  -- of pages that a person may be asked about, at most 1,000
+    url INTEGER PRIMARY KEY,          -- urls.id
+    worth REAL NOT NULL,              -- how unsure the relevance model is of it, 0..1; the least go first
     excerpt TEXT NOT NULL,            -- beginning of the main text
-    terms BLOB NOT NULL,              -- zlib of JSON: stem -> count
-    PRIMARY KEY (why, url)
-) WITHOUT ROWID;
+    terms BLOB NOT NULL               -- zlib of JSON: stem -> count
+);
 CREATE TABLE marks (                  -- what a person said of pages: on the topic or not
     url INTEGER PRIMARY KEY,          -- urls.id
     is_relevant INTEGER NOT NULL,

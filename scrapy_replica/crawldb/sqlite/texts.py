@@ -7,54 +7,68 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.texts import Kept, Mark, Text
+from scrapy_replica.crawldb.texts import Kept, Mark, Question, Text
 
 
 class TextTable:
-    """One row for each question about a page, some 1.5 kB, and one for each answer."""
+    """One row for each page that can be asked about, some 1.5 kB, and one for each answer."""
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
         self._write_many = connection.write_many
 
-    def enter(self, why: str, text: Text) -> None:
-        """Keep the *text* of a page, in the place of an earlier one for the same question."""
+    def enter(self, text: Text) -> None:
+        """Keep the *text* of a page, in the place of an earlier one."""
         url_id, worth, excerpt, terms = text
         readable = excerpt.encode("utf-8", "replace").decode()
-        row = (why, url_id, worth, readable, _packed(terms))
-        self._write("INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?, ?)", row)
+        row = (url_id, worth, readable, _packed(terms))
+        self._write("INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)", row)
 
-    def drop(self, why: str, url_ids: Iterable[int]) -> None:
+    def drop(self, url_ids: Iterable[int]) -> None:
         """Forget texts."""
-        self._write_many("DELETE FROM texts WHERE why = ? AND url = ?", [(why, url_id) for url_id in url_ids])
+        self._write_many("DELETE FROM texts WHERE url = ?", [(url_id,) for url_id in url_ids])
 
-    def kept(self, why: str) -> list[Kept]:
-        """Return the texts kept for a question, without what they say."""
+    def kept(self) -> list[Kept]:
+        """Return the texts that are kept, without what they say."""
         rows = self._read(
             "SELECT texts.url, hosts.name, worth FROM texts JOIN urls ON urls.id = texts.url"
-            " JOIN hosts ON hosts.id = urls.host WHERE why = ?",
-            (why,),
+            " JOIN hosts ON hosts.id = urls.host"
         )
         return [Kept(*row) for row in rows]
 
-    def after(self, why: str, url_id: int, most: int) -> list[Text]:
+    def after(self, url_id: int, most: int) -> list[Text]:
         """Return at most so many texts of pages with a greater id, in the order of their ids."""
         rows = self._read(
-            "SELECT url, worth, excerpt, terms FROM texts WHERE why = ? AND url > ? ORDER BY url LIMIT ?",
-            (why, url_id, most),
+            "SELECT url, worth, excerpt, terms FROM texts WHERE url > ? ORDER BY url LIMIT ?", (url_id, most)
         )
         return [Text(found, worth, excerpt, unpacked(terms)) for found, worth, excerpt, terms in rows]
 
-    def set_worths(self, why: str, worths: Sequence[tuple[int, float]]) -> None:
+    def set_worths(self, worths: Sequence[tuple[int, float]]) -> None:
         """Give texts another worth: pairs of id and worth."""
-        rows = [(worth, why, url_id) for url_id, worth in worths]
-        self._write_many("UPDATE texts SET worth = ? WHERE why = ? AND url = ?", rows)
+        self._write_many("UPDATE texts SET worth = ? WHERE url = ?", [(worth, url_id) for url_id, worth in worths])
 
     def terms(self, url_id: int) -> Mapping[str, int] | None:
         """Return the terms of the page of that URL; ``None`` where none are kept here."""
         row = self._read("SELECT terms FROM marks WHERE url = ?", (url_id,)).fetchone()
-        row = row or self._read("SELECT terms FROM texts WHERE why = 'relevance' AND url = ?", (url_id,)).fetchone()
+        row = row or self._read("SELECT terms FROM texts WHERE url = ?", (url_id,)).fetchone()
         return unpacked(row[0]) if row is not None else None
+
+    def terms_at(self, url: str) -> Mapping[str, int] | None:
+        """Return the same for a URL."""
+        row = self._read(
+            "SELECT marks.url FROM marks JOIN urls ON urls.id = marks.url WHERE urls.url = ?1 UNION ALL"
+            " SELECT texts.url FROM texts JOIN urls ON urls.id = texts.url WHERE urls.url = ?1",
+            (url,),
+        ).fetchone()
+        return self.terms(row[0]) if row is not None else None
+
+    def questions(self) -> list[Question]:
+        """Return the pages that can be asked about."""
+        rows = self._read(
+            "SELECT urls.url, hosts.name, title, excerpt, terms FROM texts JOIN urls ON urls.id = texts.url"
+            " JOIN hosts ON hosts.id = urls.host LEFT JOIN pages ON pages.url = texts.url ORDER BY texts.url"
+        )
+        return [Question(url, host, title, excerpt, unpacked(terms)) for url, host, title, excerpt, terms in rows]
 
     def mark(self, url_id: int, terms: Mapping[str, int], *, is_relevant: bool) -> None:
         """Keep what a person said of a page, in the place of what was said of it before."""
