@@ -55,9 +55,10 @@ class TextTable:
 
     def terms_at(self, url: str) -> Mapping[str, int] | None:
         """Return the same for a URL."""
+        # Texts first, which are few: URLs are found by their ids. CROSS JOIN keeps this order.
         row = self._read(
-            "SELECT marks.url FROM marks JOIN urls ON urls.id = marks.url WHERE urls.url = ?1 UNION ALL"
-            " SELECT texts.url FROM texts JOIN urls ON urls.id = texts.url WHERE urls.url = ?1",
+            "SELECT marks.url FROM marks CROSS JOIN urls ON urls.id = marks.url WHERE urls.url = ?1 UNION ALL"
+            " SELECT texts.url FROM texts CROSS JOIN urls ON urls.id = texts.url WHERE urls.url = ?1",
             (url,),
         ).fetchone()
         return self.terms(row[0]) if row is not None else None
