@@ -13,6 +13,7 @@ from scrapy_replica.crawldb.contract import Order, RuleRow, State
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.results import Results
     from scrapy_replica.crawldb.status import Status
+    from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
     from scrapy_replica.records import Form, Novelty, UncertainPair, Verdict
@@ -142,6 +143,10 @@ class Reader(Protocol):
     @property
     def visits(self) -> Visits:
         """What the strategy was shown, to be read."""
+
+    @property
+    def texts(self) -> Texts:
+        """Pages that a person may be asked about, and the answers, to be read."""
 
     @property
     def results(self) -> Results:

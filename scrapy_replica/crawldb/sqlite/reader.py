@@ -27,6 +27,7 @@ from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
+from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.status import Status
@@ -92,6 +93,7 @@ class SqliteReader:
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
+        self.texts = TextTable(connection)
         self.results = ResultReader(connection, self._verdicts)
         self.uncertain_pairs = UncertainPairTable(connection).all
 
