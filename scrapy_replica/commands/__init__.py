@@ -32,6 +32,7 @@ COMMANDS = (
     ("hosts", "BlockCommand"),
     ("hosts", "AllowCommand"),
     ("rules", "RulesCommand"),
+    ("judge", "JudgeCommand"),
     ("list_forms", "FormsCommand"),
     ("report", "ReportCommand"),
     ("salvage", "SalvageCommand"),

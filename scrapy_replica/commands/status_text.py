@@ -147,7 +147,8 @@ def _lost(status: Status) -> str:
         told += f" No sample tells of {untested:,} of them."
     if rates:
         lost, most = (sum(rate[end] * status.saved[reason] for reason, rate in rates.items()) for end in (0, 2))
-        told += f" Lost by the others: about {counted(round(lost), 'page')}, {most:,.0f} at most."
+        of_whom = "the others" if untested else "them"
+        told += f" By their samples about {round(lost):,} of {of_whom} are pages that were lost, {most:,.0f} at most."
     return wrapped(told) + "\n"
 
 

@@ -25,6 +25,7 @@ from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
+from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.warc import Keeper
@@ -56,6 +57,9 @@ SCRAPY_STATS = ("scheduler/", "dupefilter/")
 
 ORDERS_SECONDS = 0.5
 """Time between two looks at the orders that a person wrote into the crawl database."""
+
+FETCHED_EXAMPLES = "fetched examples"
+"""Key of the examples that were given by URL, in the crawl database."""
 
 FORM = "replica_form"
 """In the ``meta`` of a request that is sent to a form, and of those that it is redirected to."""
@@ -95,6 +99,9 @@ class ReplicaExtension:
         self.crawl = self._make_crawl()
         self.keeper = self._make_keeper()
         """What writes WARC files."""
+        if seconds := crawler.settings.getfloat("LOGSTATS_INTERVAL"):
+            pages = partial(self.crawl.counts.__getitem__, "page/observed")
+            self._progress = Progress(crawler, logger.info, seconds, pages, lambda: self.crawl)
 
     def _rewritten(self, request: Request, url: str) -> str:
         """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
@@ -150,11 +157,15 @@ class ReplicaExtension:
             # A crawl that goes on may take links before the seeds come by once more.
             examples = self._examples.topic.urls if self._examples is not None else ()
             self.borders.open([*getattr(self._crawler.spider, "start_urls", ()), *examples])
-        relevance = self.crawl.guide.relevance
-        # A crawl that was stopped before the topic was learnt for the last time needs the examples for that.
-        if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_learning):
+        if self._examples is None:
             return
-        await self._examples.fetch(self._crawler)
+        relevance, store = self.crawl.guide.relevance, self.crawl.store
+        # The examples are needed whenever the topic is learnt anew, by a person's marks at any time.
+        if (fetched := store.meta(FETCHED_EXAMPLES)) is not None:
+            self._examples.take(fetched)
+        if not relevance.is_learnt or self.crawl.guide.is_learning:
+            await self._examples.fetch(self._crawler)
+            store.set_meta(FETCHED_EXAMPLES, self._examples.dump())
         try:
             relevance.learn(self._examples.model)
         except ValueError as error:

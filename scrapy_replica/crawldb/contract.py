@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
+    from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
     from scrapy_replica.records import Capture, Form, UncertainPair, Verdict
@@ -515,6 +516,9 @@ class CrawlDB(Protocol):
 
     @property
     def captures(self) -> CaptureStore: ...
+
+    @property
+    def texts(self) -> Texts: ...
 
     def page(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""

@@ -185,6 +185,17 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
     term TEXT NOT NULL,
     PRIMARY KEY (host, term)
 ) WITHOUT ROWID;
+CREATE TABLE texts (                  -- of pages that a person may be asked about, at most 1,000
+    url INTEGER PRIMARY KEY,          -- urls.id
+    worth REAL NOT NULL,              -- how unsure the relevance model is of it, 0..1; the least go first
+    excerpt TEXT NOT NULL,            -- beginning of the main text
+    terms BLOB NOT NULL               -- zlib of JSON: stem -> count
+);
+CREATE TABLE marks (                  -- what a person said of pages: on the topic or not
+    url INTEGER PRIMARY KEY,          -- urls.id
+    is_relevant INTEGER NOT NULL,
+    terms BLOB NOT NULL               -- as in texts
+);
 CREATE TABLE blocks (
     host TEXT PRIMARY KEY,
     state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted
