@@ -176,9 +176,6 @@ class SqliteReader:
 
     # Hosts
 
-    def knows(self, host: str) -> bool:
-        return bool(self._column("SELECT 1 FROM hosts WHERE name = ? LIMIT 1", (host,)))
-
     def host(self, host: str) -> HostView | None:
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
         if not ips:
