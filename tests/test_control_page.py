@@ -20,7 +20,7 @@ from test_hosts_command import enter, replica
 from test_uncertain_pairs import pair
 
 from scrapy_replica.commands.job import reading
-from scrapy_replica.commands.serve import ServedJob
+from scrapy_replica.commands.served import ServedJob
 from scrapy_replica.control.server import MAX_LISTENERS, MAX_ORDER_BYTES, Server
 from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, State
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
