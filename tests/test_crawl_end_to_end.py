@@ -414,10 +414,10 @@ class TestFailures:
 
         observe = Crawl.observe
 
-        def fails(self, page, url_id, depth):
+        def fails(self, page, url_id, *rest):
             if page.url.endswith("/1"):
                 raise ZeroDivisionError
-            return observe(self, page, url_id, depth)
+            return observe(self, page, url_id, *rest)
 
         monkeypatch.setattr(Crawl, "observe", fails)
         pages = {
