@@ -33,6 +33,7 @@ class CrawlCommand(Command):
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
         settings.setdict(POLITE, "command")
         settings.set("REPLICA_PRIVATE_ADDRESSES", False, "command")
+        settings.set("REPLICA_SCOPE", "any" if opts.domains else "domains", "command")
         apply_arguments(opts, settings)
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         run = Run(opts, settings)

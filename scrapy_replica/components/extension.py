@@ -21,13 +21,14 @@ from scrapy.utils.job import job_dir
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
-from scrapy_replica.components.flight import Flights
+from scrapy_replica.components.flight import Flights, is_unbound
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
+from scrapy_replica.crawl.scope import out_of_scope
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.pages.hidden_web import hidden_web_text
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from typing_extensions import Self
 
+    from scrapy_replica.decision import Decision
     from scrapy_replica.pages.forms import DomainQuery
 
 logger = logging.getLogger(__name__)
@@ -142,9 +144,11 @@ class ReplicaExtension:
         self._orders.start(ORDERS_SECONDS, now=False)
         self._long_lived.spare()
         if self.borders is not None:
-            # A crawl that goes on may take links before the seeds come by once more.
             examples = self._examples.topic.urls if self._examples is not None else ()
-            self.borders.open([*getattr(self._crawler.spider, "start_urls", ()), *examples])
+            self.borders.open(examples)
+        # A crawl that goes on may take links before the seeds come by once more.
+        for url in getattr(self._crawler.spider, "start_urls", ()):
+            self.add_seed(url)
         relevance = self.crawl.guide.relevance
         # A crawl that was stopped before the topic was learnt for the last time needs the examples for that.
         if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_learning):
@@ -156,6 +160,12 @@ class ReplicaExtension:
             logger.error("REPLICA_TOPIC: %s; the crawl stops", error)
             assert self._crawler.engine is not None
             self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason="no_topic"))
+
+    def add_seed(self, url: str) -> None:
+        """Take note that *url* is a seed: the host of it may be fetched."""
+        self.crawl.open_to(host_of(url))
+        if self.borders is not None:
+            self.borders.add_seed(url)
 
     def _obey(self) -> None:
         if self.error is not None:
@@ -199,6 +209,20 @@ class ReplicaExtension:
         """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
         for line in getattr(robotparser, "clean_params", ()):
             self.crawl.dust.clean_param(host_of(request.url), line)
+
+    def leaves_scope(self, request: Request) -> Decision | None:
+        """Return the decision about a *request* that no page links to, as of a redirect, and that leaves the scope.
+
+        Seeds and what they redirect to belong to the crawl.
+        """
+        if not request.meta.get("depth") or is_unbound(request):
+            return None
+        outside = self.crawl.scope.outside(request.url, host_of(request.url))
+        if outside is None:
+            return None
+        self.crawl.scope.count(outside)
+        via = request.meta.get("redirect_urls")
+        return out_of_scope(outside, **({"redirected from": via[-1]} if via else {}))
 
     # Pages
 
@@ -289,6 +313,7 @@ class ReplicaExtension:
         stats.set_value("replica/frontier/waiting", self.crawl.store.urls.waiting)
         for name, count in self.crawl.guide.distances_told().items():
             stats.set_value(f"replica/distance/{name}", count)
+        self.crawl.scope.store()
         self._flush_false_drops()
 
     def _flush_false_drops(self) -> None:

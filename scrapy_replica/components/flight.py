@@ -64,6 +64,11 @@ class Flights:
         return flight
 
 
+def is_unbound(request: Request) -> bool:
+    """Tell whether *request* may leave the scope: it says so, in our words or Scrapy's."""
+    return request.dont_filter or request.meta.get("replica") is False or request.meta.get("allow_offsite") is True
+
+
 def leeway_of(request: Request, *, is_start: bool = False) -> Leeway:
     """Return what a decision may do to *request*, which ``Spider.start()`` made or a callback."""
     meta = request.meta

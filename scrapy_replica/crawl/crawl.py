@@ -22,6 +22,7 @@ from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.samples import Samples
+from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, CrawlScope, full, is_plain
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
@@ -69,6 +70,7 @@ class Crawl:
     ) -> None:
         self.config, self.store, self.counts, self._now = config, store, counts, now
         self._check_noise()
+        self.scope = CrawlScope(config, store, counts, aliases.canonical_host)
         self.guide = Guide(config, store)
         self._duplicates = Duplicates(store.pages, config)
         self.replicas = Replicas(config, store, now, self._duplicates.index)
@@ -84,13 +86,16 @@ class Crawl:
             self.dust,
             self._guard,
             self.trials,
+            self.scope,
             is_known=self._is_known,
+            is_fetched=self._is_fetched,
             is_missing=self._is_missing,
         )
         self.intake = Intake(
             store,
             self.policy,
             self.trials,
+            self.scope,
             payloads,
             key=key,
             now=now,
@@ -101,7 +106,7 @@ class Crawl:
         samples = Samples(self.trials, self.replicas, store, key)
         fallback = Fallback(store, self.intake, self.replicas, self.trials)
         self.consequences = Consequences(
-            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.counts
+            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.scope, self.counts
         )
         self._seen = Seen()
         self._heads = Heads(store, self.guide, self._seen)
@@ -109,6 +114,9 @@ class Crawl:
         self._unshown: set[int] = set()
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
+        if self.scope.is_changed:
+            self.consequences.lift(OUT_OF_SCOPE)
+            self.consequences.lift(HOST_PAGES)
         self.consequences.obey()
 
     def _check_noise(self) -> None:
@@ -131,6 +139,11 @@ class Crawl:
         known = self.store.urls.find([key]).get(key)
         return known is not None and known.state in FOUND
 
+    def _is_fetched(self, url: str) -> bool:
+        key = self.intake.key(url)
+        known = self.store.urls.find([key]).get(key)
+        return known is not None and known.state in {State.LEASED, State.DONE}
+
     def _is_missing(self, url: str) -> bool:
         key = self.intake.key(url)
         known = self.store.urls.find([key]).get(key)
@@ -145,6 +158,8 @@ class Crawl:
     def observe(self, page: Page, url_id: int, depth: int) -> Observation:
         """Take note of a page that was fetched from the URL of that id, and judge it."""
         self._learn_anew()
+        if not depth:
+            self.open_to(page.host)  # a seed may have redirected to it
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
         is_new = not self.store.pages.has_page(url_id)
@@ -186,6 +201,11 @@ class Crawl:
             self.guide.wasted(page.url)
         self._unshown.add(url_id)
         return observation
+
+    def open_to(self, host: str) -> None:
+        """Let *host* into the scope, as that of a seed; what was dropped because it was outside comes back."""
+        if self.scope.open_to(host) and self.store.saved.some_of(OUT_OF_SCOPE, 1):
+            self.consequences.lift(OUT_OF_SCOPE)
 
     def forget(self, host: str) -> None:
         """Take note that a page of *host* could not be observed: what is known of it is read again from the store."""
@@ -275,7 +295,9 @@ class Crawl:
             self.consequences.of_callback(observation, callback, asks_more=asks_more)
 
     def follow(self, observation: Observation, links: Sequence[Link]) -> None:
-        """Enter the *links* of the page just observed into the frontier."""
+        """Enter those of the *links* of the page just observed that are in scope into the frontier."""
+        if not self.scope.is_open:
+            links = self.scope.links_of(observation.page).of(links)
         asked = [
             self._link(observation, link.url, score)
             for link, score in zip(links, self.scores(observation, links), strict=True)
@@ -314,10 +336,18 @@ class Crawl:
         for _ in range(MAX_DECIDED):
             self._heads.score()
             taken = self.store.urls.take()
-            if taken is None or self.intake.again(taken):
+            if taken is None:
+                return None
+            if (decision := self._left_out(taken)) is not None:
+                self.consequences.leave_out(taken, decision)
+            elif self.intake.again(taken):
                 return taken
         self.is_behind = True
         return None
+
+    def _left_out(self, taken: Waiting) -> Decision | None:
+        is_full = is_plain(taken) and self._guard.is_full(taken.host)
+        return full(taken.host) if is_full else self.scope.about(taken)
 
     @property
     def is_pending(self) -> bool:

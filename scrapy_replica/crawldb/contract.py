@@ -301,6 +301,22 @@ class BlockStore(Protocol):
         """Keep the *state* of *host* in place of an earlier one."""
 
 
+class SeedStore(Protocol):
+    """What the seeds say: which hosts the scope is made of, and when pages changed."""
+
+    def enter(self, host: str) -> None:
+        """Keep *host* as one of the seeds'."""
+
+    def hosts(self) -> list[str]:
+        """Return the hosts of the seeds."""
+
+    def set_dates(self, dates: Mapping[int, float]) -> None:
+        """Keep when URLs last changed, as their site says (id -> seconds since the epoch)."""
+
+    def date_of(self, url_id: int) -> float | None:
+        """Return when the URL of that id last changed, as its site says; ``None`` if it does not."""
+
+
 class UrlStore(Protocol):
     """URLs, each in one state, and the order in which those that wait are taken."""
 
@@ -441,6 +457,9 @@ class CrawlDB(Protocol):
 
     @property
     def blocks(self) -> BlockStore: ...
+
+    @property
+    def seeds(self) -> SeedStore: ...
 
     def page(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 5
+VERSION = 6
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -165,6 +165,13 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
     term TEXT NOT NULL,
     PRIMARY KEY (host, term)
 ) WITHOUT ROWID;
+CREATE TABLE seed_hosts (             -- what the scope is made of: hosts of the seeds and of what they redirect to
+    host TEXT PRIMARY KEY
+) WITHOUT ROWID;
+CREATE TABLE dates (                  -- when a page last changed, as a sitemap has it
+    url INTEGER PRIMARY KEY,          -- urls.id
+    changed_at REAL NOT NULL          -- seconds since the epoch
+);
 CREATE TABLE blocks (
     host TEXT PRIMARY KEY,
     state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted
