@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from scrapy_replica.address import redacted
+from scrapy_replica.address import host_of, redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
 from scrapy_replica.crawl.links.recipe import made_again
+from scrapy_replica.crawl.scope import kept_scope
 from scrapy_replica.crawldb.contract import URGENT
+from scrapy_replica.urls.scope import Outside
 
 if TYPE_CHECKING:
     import argparse
@@ -65,6 +67,7 @@ class ExplainCommand(Command):
                 known = known and known | explain_score(job, known)
             else:
                 known = explain_host(job, opts.what)
+            known = known or explain_scope(job, opts.what)
         if known is None:
             sys.stderr.write(f"{redacted(opts.what)}: nothing is known; no page of the crawl links there\n")
             return 1
@@ -91,6 +94,32 @@ def explain_url(job: Reader, url: str) -> dict[str, Any] | None:
     if found.saved_by:
         known |= {"saved by": list(found.saved_by), "in its place": list(found.stand_ins) or None}
     return known | {"decisions": [_decision(decision) for decision in found.decisions]}
+
+
+def explain_scope(job: Reader, what: str) -> dict[str, Any] | None:
+    """Return why *what*, a URL or host that *job* has no row of, does not belong to the crawl; ``None`` if it does.
+
+    Links out of scope are counted, and not kept.
+    """
+    scope = kept_scope(job)
+    url = Request(what).url.partition("#")[0] if "://" in what else f"http://{what}/"
+    outside = scope.outside(url, host_of(url)) if scope is not None else None
+    if scope is None or outside is None or (outside is not Outside.OTHER_HOST and url != what):
+        return None
+    hosts = sorted(scope.hosts)
+    seeds = ", ".join(hosts[:SHOWN]) + (f" and {len(hosts) - SHOWN:,} more" if len(hosts) > SHOWN else "")
+    return {"url": url, "state": "out of scope", "because": OUTSIDE[outside], "hosts of the seeds": seeds or None}
+
+
+OUTSIDE = {
+    Outside.OTHER_HOST: "the crawl stays near its seeds (--scope), and this host is elsewhere",
+    Outside.NOT_INCLUDED: "no --include pattern matches it",
+    Outside.EXCLUDED: "an --exclude pattern matches it",
+}
+"""Why a URL does not belong to the crawl, in words."""
+
+SHOWN = 5
+"""Hosts of seeds that are named."""
 
 
 def _fetched(page: PageView) -> dict[str, Any]:
@@ -206,6 +235,8 @@ def in_words(known: dict[str, Any]) -> str:
             lines.append(f"{key}: {_links(value)}")
         elif key != "decisions" and value is not None:
             lines.append(f"{key}: {_words(value)}")
+    if "decisions" not in known:
+        return "\n".join(lines) + "\n"
     decisions = known["decisions"]
     lines.append("decisions:" if decisions else "decisions: none, nothing spoke against it")
     return "\n".join([*lines, *(f"  {decision}" for decision in decisions)]) + "\n"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, Waiting
+from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Link, Page, Reach
 from scrapy_replica.sites.language import guess_language
@@ -188,6 +189,18 @@ def out_of_scope(outside: Outside, **evidence: object) -> Decision:
     """Return the decision about what does not belong to the crawl."""
     told = {"why": outside.value, **evidence}
     return Decision(Action.DROP, Action.DROP, Reason.OUT_OF_SCOPE, evidence=told, causes=(OUT_OF_SCOPE,))
+
+
+def kept_scope(job: Reader) -> Scope | None:
+    """Return the scope of a *job* as it stands; ``None`` where no crawl kept one."""
+    told = job.meta(SCOPE)
+    if told is None:
+        return None
+    settings = json.loads(told)
+    scope = Scope(Config(**settings | {"scope": Reach(settings["scope"])}))
+    for host in job.seed_hosts():
+        scope.open_to(host)
+    return scope
 
 
 def as_told(config: Config) -> bytes:

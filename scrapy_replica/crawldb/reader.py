@@ -144,6 +144,9 @@ class Reader(Protocol):
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""
 
+    def seed_hosts(self) -> list[str]:
+        """Return the hosts of the seeds, where the crawl stays near them."""
+
     def url(self, url: str) -> UrlView | None:
         """Return what is known of *url*; ``None`` if nothing. It may read every URL of the job."""
 

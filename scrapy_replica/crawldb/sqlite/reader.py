@@ -156,6 +156,9 @@ class SqliteReader:
 
     # Hosts
 
+    def seed_hosts(self) -> list[str]:
+        return self._column("SELECT host FROM seed_hosts ORDER BY host", ())
+
     def host(self, host: str) -> HostView | None:
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
         if not ips:
