@@ -156,11 +156,6 @@ class TestWrongArguments:
         assert says in told.err
         assert len([line for line in told.err.splitlines() if not line.startswith(("usage:", "  "))]) == 1
 
-    def test_no_command(self):
-        done = replica()
-        assert done.returncode == 2
-        assert "name a command: crawl, rehearse, explain" in done.stderr
-
     def test_foreign_file(self, tmp_path):
         (tmp_path / "x.warc").write_text("<html>")
         done = replica("rehearse", tmp_path / "x.warc", "--seeds", SITE)

@@ -15,6 +15,7 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import extension
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.links import successor
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.recipe import made_again
@@ -178,6 +179,48 @@ class TestWarmUp:
         assert len({row[1] for row in recorded[-1] if isinstance(row, tuple) and row[0] == TOP}) == 1
 
 
+@pytest.mark.asyncio
+class TestStageThatFails:
+    """With a stage after 20 pages and one after 80."""
+
+    @pytest.mark.parametrize("fails", [(2,), (2, 3)])
+    async def test_what_cannot_be_learnt_is_left_and_the_crawl_goes_on(self, fails, topic, monkeypatch, caplog):
+        fits, fit = [], Relevance.fit
+
+        def failing(model, *given):
+            fits.append(model)
+            if len(fits) in fails:
+                raise ZeroDivisionError("no text")
+            fit(model, *given)
+
+        monkeypatch.setattr(Relevance, "fit", failing)
+        result = await crawl(TopicSpider, web(100), settings("best-first", topic, REPLICA_WARMUP_PAGES=20), seeds=TOP)
+        assert sorted(result.urls) == sorted(web(100))
+        assert "replica/page/error" not in result.stats
+        assert len(fits) == 3
+        told = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+        assert told == ["The topic is not learnt again, and the crawl goes on as it was: no text"] * len(fails)
+
+    async def test_a_page_that_cannot_be_observed_takes_no_stage_back(self, topic, tmp_path, monkeypatch):
+        """The page before which the topic is learnt again fails: the next crawl goes on after the stage."""
+        observe, seen = Crawl.observe, []
+
+        def failing(self, *given):
+            seen.append(self)
+            if len(seen) == 21:
+                raise RuntimeError("a bad page")
+            return observe(self, *given)
+
+        monkeypatch.setattr(Crawl, "observe", failing)
+        kept = settings("link-aware", topic, REPLICA_WARMUP_PAGES=20, JOBDIR=str(tmp_path / "job"))
+        first = await crawl(TopicSpider, web(), {**kept, "CLOSESPIDER_PAGECOUNT": 30}, seeds=TOP)
+        second = await crawl(TopicSpider, web(), kept, seeds=TOP)
+        assert first.stats["replica/page/error"] == 1
+        assert set(first.urls + second.urls) == set(web())
+        assert not seen[-1].guide.is_warming_up
+        assert seen[0].guide._stage == seen[-1].guide._stage == 80
+
+
 class TestScoresOfTheWarmUp:
     @pytest.mark.parametrize("is_learnt_anew", [True, False])
     def test_at_its_end_the_best_of_each_link(self, is_learnt_anew, tmp_path):
@@ -307,6 +350,19 @@ class TestResumed:
                 assert guide.is_learning
                 guide.relevance.learn(learnt_from)
         db.close()
+
+    def test_a_fresh_strategy_is_not_outrun(self, tmp_path, monkeypatch):
+        """A page with many links is several visits, and more of them come between two pages than are shown at once."""
+        monkeypatch.setattr(successor, "SHOWN_AT_ONCE", 2)
+        db = SqliteCrawlDB(None)
+        guide = Guide(Config(strategy="best-first", topic=tmp_path, warmup_pages=5), db)
+        guide.relevance.learn(learnt_from)
+        for number in range(15):
+            guide.learn_anew(number)
+            shown = random_page(number)
+            for link in shown.links:
+                guide.scores(shown, 0.5, [link])
+        assert not guide.is_warming_up
 
     @pytest.mark.parametrize("name", ["best-first", "link-aware"])
     def test_killed_while_a_fresh_strategy_catches_up(self, name, tmp_path, monkeypatch):

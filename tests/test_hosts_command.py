@@ -14,7 +14,7 @@ from scrapy.cmdline import execute
 
 from scrapy_replica.address import host_of
 from scrapy_replica.commands.job import ordering, reading
-from scrapy_replica.crawldb.contract import URGENT, NewUrl, Saved, State
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, URGENT, NewUrl, Saved, State
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Verdict
@@ -199,14 +199,14 @@ class TestOpenJob:
     def test_takes_orders(self, live, job, capsys):
         assert replica(capsys, "block", "b.example:8080", "--as", "A.example", "--job", job)[0] == 0
         assert replica(capsys, "allow", "[::1]:8080", "--job", job)[0] == 0
-        told = [(order.host, order.keeper) for order in live.verdicts.orders(0)]
-        assert told == [("b.example:8080", "a.example"), ("[::1]:8080", None)]
-        assert live.verdicts.orders(2) == []
+        told = [(order.kind, order.what) for order in live.orders.open()]
+        blocked, allowed = {"host": "b.example:8080", "keeper": "a.example"}, {"host": "[::1]:8080"}
+        assert told == [(BLOCK, blocked), (ALLOW, allowed)]
 
     def test_an_order_waits_for_the_end_of_a_page(self, live, job):
         def allow():
             with ordering(job) as orders:
-                orders.allow("b.example")
+                orders.give(ALLOW, {"host": "b.example"})
 
         enter(live, "http://d.example/", "d.example", 30)
         person = threading.Thread(target=allow)
@@ -215,7 +215,7 @@ class TestOpenJob:
         assert person.is_alive()
         live.commit()
         person.join()
-        assert [order.host for order in live.verdicts.orders(0)] == ["b.example"]
+        assert [order.what["host"] for order in live.orders.open()] == ["b.example"]
 
 
 def garbage(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 
@@ -16,9 +17,10 @@ from scrapy_replica.commands.explain import explain_score, explain_url, in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawl.links.recipe import made_again
+from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
 from scrapy_replica.focus import model_file
 from scrapy_replica.focus.model_file import Learnt, dump, load
-from scrapy_replica.focus.state import pack, unpack
+from scrapy_replica.focus.state import MOST, pack, unpack
 
 PAGES = 70
 STRATEGIES = ("best-first", "best-first-anchors", "hmm-static", "hmm-dynamic", "hmm-second-order", "link-aware")
@@ -166,6 +168,12 @@ def places(result):
 B = "http://b.example/"
 
 
+def bayes_with(**parts):
+    """A relevance model with some parts of its B-PrTFIDF replaced."""
+    bayes = {"p": 0.5, "empty_words": 10.0, "weights": {"wine": 1.0}, **parts}
+    return pack({"bayes": json.dumps(bayes).encode(), "regression": b""})
+
+
 @pytest.mark.asyncio
 class TestModel:
     @pytest.mark.parametrize("strategy", ["best-first", "hmm-dynamic", "link-aware", "auto"])
@@ -218,6 +226,9 @@ class TestModel:
             (pack({"kind": model_file.KIND, "version": 1}), "it is damaged"),
             (pack({"kind": model_file.KIND, "version": 1, "relevance": b"", "pieces": -1}), "it is damaged"),
             (dump(Learnt(b"nothing", {})), "its relevance model is damaged"),
+            (dump(Learnt(bayes_with(p=1.0), {})), "its relevance model is damaged"),
+            (dump(Learnt(bayes_with(weights={"wine": math.nan}), {})), "its relevance model is damaged"),
+            (pack({"kind": model_file.KIND, "zeros": np.zeros(MOST // 8 + 1)}), "it is no model"),
             (None, "No such file"),
         ],
     )
@@ -229,6 +240,27 @@ class TestModel:
             await crawl(TopicSpider, web(), settings("link-aware", None, REPLICA_TOPIC_MODEL=str(file)), seeds=B)
         assert says in str(refused.value)
         assert "\n" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        ("part", "spoil"),
+        [
+            ("links", lambda weights: weights[:-1]),
+            ("links", lambda weights: np.full_like(weights, math.nan)),
+            ("hub", lambda weights: np.full_like(weights, math.nan)),
+            ("link_words", lambda weights: np.full_like(weights, math.nan)),
+            ("link_words", lambda weights: weights.tolist() * 2),
+        ],
+    )
+    async def test_a_strategy_that_cannot_judge_is_refused(self, part, spoil, jobs, tmp_path):
+        job, _ = await jobs("link-aware")
+        with reading(str(job)) as db:
+            relevance, learnt = db.meta(RELEVANCE), made_again(db).learnt()
+        learnt[part]["weights"] = spoil(learnt[part]["weights"])
+        file = tmp_path / "model.npz"
+        file.write_bytes(dump(Learnt(relevance, learnt)))
+        begun = settings("link-aware", None, REPLICA_TOPIC_MODEL=str(file))
+        with pytest.raises(ConfigError, match=r"REPLICA_TOPIC_MODEL.*: it is damaged$"):
+            await crawl(TopicSpider, web(), begun, seeds=B)
 
     async def test_other_settings_and_a_topic_beside_it_are_refused(self, jobs, topic, tmp_path):
         job, _ = await jobs("hmm-dynamic")

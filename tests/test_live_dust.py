@@ -436,7 +436,8 @@ class TestOrders:
                 db = sqlite3.connect(tmp_path / FILE_NAME, timeout=0)
                 # The crawl may be writing, and this is its own thread: then the next request tries again.
                 with contextlib.suppress(sqlite3.OperationalError), db:
-                    if db.execute("UPDATE rules SET state = 'disabled' WHERE state = 'acting'").rowcount:
+                    order = "SELECT 1.0, 'disable-rule', json_object('id', id) FROM rules WHERE state = 'acting'"
+                    if db.execute(f"INSERT INTO orders (at, kind, what) {order}").rowcount:
                         told.append(request.url)
                 db.close()
             return sort_orders(request)
@@ -480,7 +481,10 @@ class TestCommands:
 
     async def test_disable(self, job):
         assert replica("rules", "disable", 1, "--job", job).returncode == 0
+        assert "acting until the crawl goes on" in replica("rules", "list", "--job", job).stdout
+        await run(sort_orders, {"JOBDIR": str(job)})
         assert rules(job)[0][2] == "disabled"
+        assert "rule 1 is disabled already" in replica("rules", "disable", 1, "--job", job).stderr
         done = replica("rules", "disable", 99, "--job", job)
         assert done.returncode == 2
         assert "there is no rule 99" in done.stderr

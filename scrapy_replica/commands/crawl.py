@@ -23,7 +23,12 @@ class CrawlCommand(Command):
     """Crawls from seeds with the add-on and prints what came of it."""
 
     name = "crawl"
-    help = "crawl the live web from SEEDS, the pages on topic first"
+    help = "crawl the live web from SEEDS, pages on the topic first"
+    group = "crawl"
+    examples = (
+        "scrapy replica crawl https://example.org/ --job job --max-pages 1000",
+        "scrapy replica crawl seeds.txt --topic examples/ --job job -o pages.jsonl",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("seeds", metavar="SEEDS", help="URLs, or a file with one URL a line")

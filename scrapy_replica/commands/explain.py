@@ -53,7 +53,13 @@ class ExplainCommand(Command):
     """Reads the crawl database of a finished or running crawl."""
 
     name = "explain"
-    help = "tell what is known about a URL or host, and why it was or was not fetched"
+    help = "tell what is known of a URL or host, and why it was or was not fetched"
+    group = "see"
+    examples = (
+        "scrapy replica explain https://example.org/page.html --job job",
+        "scrapy replica explain example.org/page.html --job job",
+        "scrapy replica explain example.org --job job",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("what", metavar="URL", help="a URL, or a host as printed by hosts")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.address import without_port
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +23,12 @@ class HostsCommand(Command):
     """Lists the groups of hosts that are one site."""
 
     name = "hosts"
-    help = "list the hosts that are replicas of others, with the evidence and what was saved"
+    help = "list the hosts that are copies of others, with the evidence and what was saved"
+    group = "see"
+    examples = (
+        "scrapy replica hosts --job job",
+        "scrapy replica hosts --job job --export nutch > aliases.txt",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
@@ -51,7 +57,9 @@ class BlockCommand(Command):
     """Blocks a host by hand; a running crawl obeys within a second."""
 
     name = "block"
-    help = "block MIRROR as a copy of HOST, in a running or finished crawl"
+    help = "fetch no more of MIRROR, a copy of HOST"
+    group = "steer"
+    examples = ("scrapy replica block mirror.example.org --as www.example.org --job job",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("mirror", metavar="MIRROR", help="the copy, as printed by hosts")
@@ -63,7 +71,7 @@ class BlockCommand(Command):
         if mirror == keeper:
             raise ValueError(f"{mirror} cannot be a copy of itself")
         with ordering(opts.job) as job:
-            job.block(mirror, keeper)
+            job.give(BLOCK, {"host": mirror, "keeper": keeper})
         return 0
 
 
@@ -71,7 +79,9 @@ class AllowCommand(Command):
     """Takes a verdict back by hand, for good; a running crawl obeys within a second."""
 
     name = "allow"
-    help = "never block HOST; its URLs come back"
+    help = "never take HOST for a copy; what was not fetched of it comes back"
+    group = "steer"
+    examples = ("scrapy replica allow mirror.example.org --job job",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
@@ -80,7 +90,7 @@ class AllowCommand(Command):
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         host = host_name(opts.host)
         with ordering(opts.job) as job:
-            job.allow(host)
+            job.give(ALLOW, {"host": host})
         return 0
 
 

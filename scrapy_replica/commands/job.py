@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scrapy_replica.crawldb.reader import Orders, Reader, Salvaged
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
+from scrapy_replica.crawldb.sqlite.lock import is_locked
 from scrapy_replica.crawldb.sqlite.reader import open_orders, open_reader
 from scrapy_replica.crawldb.sqlite.salvage import salvage
 
@@ -36,6 +37,11 @@ def ordering(job: str) -> AbstractContextManager[Orders]:
     :raises ValueError: there is none, or it cannot be written.
     """
     return open_orders(database_path(job))
+
+
+def is_running(job: str) -> bool:
+    """Tell whether a crawl has the job in the folder *job* open."""
+    return is_locked(Path(job))
 
 
 def salvaging(job: str, folder: str) -> Salvaged:

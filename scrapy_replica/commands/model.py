@@ -29,7 +29,12 @@ class ModelCommand(Command):
     """Reads the crawl database of a finished or running crawl, and writes a file for ``--model``."""
 
     name = "model"
-    help = "write what a crawl has learnt to FILE, for the --model of another crawl"
+    help = "write what a crawl has learnt to FILE, for another crawl to begin with"
+    group = "keep"
+    examples = (
+        "scrapy replica model topic.npz --job job",
+        "scrapy replica crawl https://example.com/ --model topic.npz --job other",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", help="file to write, .npz; one that is there is replaced")

@@ -10,6 +10,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import feed_process_params_from_cli
 
+from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.spider import TopicSpider, read_seeds
 from scrapy_replica.config import Config
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 SCOPE = ("scope", "include", "exclude", "languages", "host_pages", "sitemaps")
 """Arguments that are settings of the same name."""
-
-INTERRUPTED = 128 + signal.SIGINT
 
 
 def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,6 +102,7 @@ class Run:
         self.meter = PageMeter(self.crawler, opts.max_pages)
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
         stats: StatsCollector | None = self.crawler.stats

@@ -79,7 +79,7 @@ class ReplicaDownloaderMiddleware:
 
 
 class BorderMiddleware:
-    """Refuses requests that leave the web: links, redirects and what is asked for on the way.
+    """Refuses requests that leave the web: links, redirects and what is asked for on the way; weighs what comes.
 
     Nearer to the downloader than Scrapy's retries, so that what is refused is not tried again, and than its proxies.
     """
@@ -109,6 +109,8 @@ class BorderMiddleware:
             raise self._refusal(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
+        if (extension := self._extension) is not None and "cached" not in response.flags:
+            extension.flights.of(request).size = len(response.body)  # nothing has unpacked it yet
         borders, ip = self._borders, response.ip_address
         # The last line, for download handlers that resolve names in some other way. A proxy answers for all.
         if borders is None or ip is None or request.meta.get("proxy"):

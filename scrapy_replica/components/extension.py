@@ -237,10 +237,11 @@ class ReplicaExtension:
             found_on = flight.found_on
             flight.url_id = crawl.fetched(request.url, found_on.url_id if found_on is not None else None)
         if response.status != 200:
-            crawl.failed(flight.url_id, response.status, None, request.meta.get("redirect_urls", ()))
+            via = request.meta.get("redirect_urls", ())
+            crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
             return None
         page = self._page(response)
-        observation = crawl.observe(page, flight.url_id, response.meta.get("depth", 0))
+        observation = crawl.observe(page, flight.url_id, response.meta.get("depth", 0), flight.size)
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()

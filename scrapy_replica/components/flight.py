@@ -42,6 +42,8 @@ class Flight:
     """HTTP status of its response."""
     location: str | None = None
     """URL that its response redirects to."""
+    size: int | None = None
+    """Bytes of the body of its response as they came over the network."""
     error: str | None = None
     """Name of the exception that it ended with."""
     asks_more: bool = False

@@ -251,7 +251,7 @@ class ReplicaScheduler(BaseScheduler):
             assert flight.url_id is not None
             if not flight.is_observed:
                 via = request.meta.get("redirect_urls", ())
-                self._crawl.failed(flight.url_id, flight.status, flight.error, via, flight.location)
+                self._crawl.failed(flight.url_id, flight.status, flight.error, via, flight.location, flight.size)
             self._urls.finish([flight.url_id])
         self._crawl.store.commit()
 

@@ -81,6 +81,8 @@ class ReplicaSpiderMiddleware:
         extension = self._extension
         try:
             with extension.crawl.store.page():
+                extension.crawl.learn_anew()
+            with extension.crawl.store.page():
                 observation = extension.observe(response)
                 if observation is not None and extension.has_frontier:
                     self._follow(observation)

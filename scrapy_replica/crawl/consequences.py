@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scrapy_replica.address import host_of
 from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.intake import Intake
+from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import ONLY
 from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
@@ -18,12 +20,14 @@ from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
-from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Waiting
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DISABLE_RULE, URGENT, CrawlDB, Waiting
+from scrapy_replica.crawldb.contract import RULE as RULE_ORDER
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.evidence import path_of
+from scrapy_replica.urls.rule import Rule
 
 OF = "of "
 """Begins the work of bringing back what a cause saved."""
@@ -70,11 +74,17 @@ class Consequences:
         samples: Samples,
         fallback: Fallback,
         scope: CrawlScope,
+        obeying: Obeying,
         counts: Counter[str],
     ) -> None:
         self._store, self._intake, self._counts = store, intake, counts
         self._replicas, self._dust, self._scope = replicas, dust, scope
         self._trials, self._samples, self._fallback = trials, samples, fallback
+        self._obeying = obeying
+        obeying.add(BLOCK, self._block)
+        obeying.add(ALLOW, self._allow)
+        obeying.add(RULE_ORDER, self._impose)
+        obeying.add(DISABLE_RULE, self._disable)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._probing = Probing(store.pages.count(EARLY_PAGES))
@@ -269,8 +279,22 @@ class Consequences:
 
     def obey(self) -> None:
         """Carry out what a person told the crawl through its database, and let old verdicts end."""
-        for verdict in self._replicas.obey():
-            self._bring_back(f"of {verdict.cause}", Reason.REPLICA_HOST, {"freed": verdict.copy})
-        for watched in self._dust.obey():
-            self._withdraw(watched)
+        self._free(self._replicas.expire())
+        self._obeying.obey()
         self._store.commit()
+
+    def _block(self, what: Mapping[str, Any]) -> None:
+        self._free(self._replicas.block(what["host"], what["keeper"]))
+
+    def _allow(self, what: Mapping[str, Any]) -> None:
+        self._free(self._replicas.allow(what["host"]))
+
+    def _free(self, ended: Iterable[Verdict]) -> None:
+        for verdict in ended:
+            self._bring_back(f"of {verdict.cause}", Reason.REPLICA_HOST, {"freed": verdict.copy})
+
+    def _impose(self, what: Mapping[str, Any]) -> str:
+        return f"rule {self._dust.impose(Rule.from_dict(what['rule']))}"
+
+    def _disable(self, what: Mapping[str, Any]) -> None:
+        self._withdraw(self._dust.disable(what["id"]))

@@ -16,6 +16,7 @@ from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.heads import Heads
 from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
@@ -105,8 +106,18 @@ class Crawl:
         )
         samples = Samples(self.trials, self.replicas, store, key)
         fallback = Fallback(store, self.intake, self.replicas, self.trials)
+        self.obeying = Obeying(store, now)
         self.consequences = Consequences(
-            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.scope, self.counts
+            store,
+            self.intake,
+            self.replicas,
+            self.dust,
+            self.trials,
+            samples,
+            fallback,
+            self.scope,
+            self.obeying,
+            self.counts,
         )
         self._seen = Seen()
         self._heads = Heads(store, self.guide, self._seen)
@@ -155,9 +166,11 @@ class Crawl:
 
     # Pages
 
-    def observe(self, page: Page, url_id: int, depth: int) -> Observation:
-        """Take note of a page that was fetched from the URL of that id, and judge it."""
-        self._learn_anew()
+    def observe(self, page: Page, url_id: int, depth: int, size: int | None = None) -> Observation:
+        """Take note of a page that was fetched from the URL of that id, and judge it.
+
+        *size* is that of its body as it came over the network, in bytes.
+        """
         if not depth:
             self.open_to(page.host)  # a seed may have redirected to it
         relevance = self.guide.relevance.of(page)
@@ -179,6 +192,7 @@ class Crawl:
                 novelty.value,
                 twin.url_id if twin else None,
                 is_news,
+                size,
             )
         )
         if page.ip is not None:
@@ -243,17 +257,21 @@ class Crawl:
         error: str | None,
         via: Sequence[str] = (),
         location: str | None = None,
+        size: int | None = None,
     ) -> None:
         """Take note that a fetch brought no page: another status, another type, or no response.
 
         *via* are the URLs that redirected to it, at which there is no page either; *location* is where it redirects to.
+        *size* is that of the body, in bytes.
         """
         if is_absent(status):
             self.replicas.missing(self.store.urls.url_of(url_id))
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
             if not self.store.pages.has_page(failed_id):
-                self.store.pages.enter(Fetched(failed_id, self._now(), status, error))
+                self.store.pages.enter(
+                    Fetched(failed_id, self._now(), status, error, size=size if failed_id == url_id else None)
+                )
                 self.consequences.of_failure(failed_id, status, location)
         if status is None or status >= FIRST_ERROR:
             self.guide.wasted(self.store.urls.url_of(url_id))
@@ -268,8 +286,11 @@ class Crawl:
         self._rescore(moved)
         return scores
 
-    def _learn_anew(self) -> None:
-        """Give what was found so far its new scores where there are some, and so what is fetched in its place."""
+    def learn_anew(self) -> None:
+        """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back.
+
+        What was found so far gets its new scores where there are some, and so does what is fetched in its place.
+        """
         scores = self.guide.learn_anew(self._pages)
         urls = {self.intake.key(url): url for url in scores}
         for key, known in self.store.urls.find(urls).items():

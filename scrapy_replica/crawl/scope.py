@@ -171,7 +171,7 @@ class PageLinks:
 
 def excluded(pattern: str) -> Decision:
     """Return the decision about what a person excluded by *pattern*."""
-    cause = f"{Reason.EXCLUDED.value} by {pattern}"
+    cause = f"{Reason.EXCLUDED.value} {pattern}"
     return Decision(Action.DROP, Action.DROP, Reason.EXCLUDED, evidence={"pattern": pattern}, causes=(cause,))
 
 

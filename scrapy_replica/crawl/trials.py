@@ -13,7 +13,7 @@ import mmh3
 
 from scrapy_replica.crawldb.contract import Sample, SampleStore, Saved
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
-from scrapy_replica.numeric import is_above, wilson_interval
+from scrapy_replica.numeric import is_above, weighted_share
 
 logger = logging.getLogger(__name__)
 
@@ -233,10 +233,7 @@ class Trials:
         asked = reasons or tuple(self._sums)
         other = sum(self._sums[reason][Outcome.OTHER] for reason in asked)
         told = other + sum(self._sums[reason][Outcome.SAME] for reason in asked)
-        if not told:
-            return None
-        effective = told**2 / sum(self._squares[reason] for reason in asked)
-        return (other / told, *wilson_interval(other / told * effective, effective))
+        return weighted_share(other, told, sum(self._squares[reason] for reason in asked))
 
     @property
     def reasons(self) -> list[Reason]:

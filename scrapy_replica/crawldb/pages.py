@@ -61,6 +61,8 @@ class Fetched(NamedTuple):
     novelty: str | None = None
     twin: int | None = None
     is_news: bool | None = None
+    size: int | None = None
+    """Bytes of the body as they came over the network."""
 
 
 class Trace(NamedTuple):

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from scrapy_replica.crawldb.contract import RuleRow, State
+from scrapy_replica.crawldb.contract import Order, RuleRow, State
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.status import Status
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
-    from scrapy_replica.records import Form, Novelty, Verdict
+    from scrapy_replica.records import Form, Novelty, UncertainPair, Verdict
 
 
 class DecisionView(NamedTuple):
@@ -156,6 +157,9 @@ class Reader(Protocol):
     def verdicts(self) -> list[VerdictView]:
         """Return the verdicts that hold, first reached first."""
 
+    def uncertain_pairs(self) -> list[UncertainPair]:
+        """Return the pairs of hosts that a person is asked about, nearest to a verdict first."""
+
     def rules(self) -> list[RuleView]:
         """Return all DUST rules, first proposed first."""
 
@@ -165,21 +169,22 @@ class Reader(Protocol):
     def sites(self, host: str | None = None) -> list[SiteView]:
         """Return the hosts that have a form or a domain query, in their order; only *host* if it is given."""
 
+    def status(self, now: float | None, hosts: int) -> Status:
+        """Return the figures of the job, of at most so many *hosts* one by one.
+
+        :param now: seconds since the epoch; ``None`` where the crawl does not run, whose last hour ends with its last
+            fetch.
+        """
+
+    def acts(self, most: int) -> list[Order]:
+        """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
+
 
 class Orders(Protocol):
-    """What a person tells the crawl; it obeys within a second, or when it is next run.
+    """What a person tells the crawl; it obeys within a second, or when it is next run."""
 
-    Everything raises :class:`~scrapy_replica.crawldb.contract.StoreError` where the order could not be written.
-    """
+    def give(self, kind: str, what: Mapping[str, Any]) -> int:
+        """Write an order of that *kind* and return its id; the contract names the kinds and *what* each says.
 
-    def block(self, host: str, keeper: str) -> None:
-        """Block *host* as a copy of *keeper*."""
-
-    def allow(self, host: str) -> None:
-        """Never block *host*; its URLs come back."""
-
-    def enter_rule(self, rule: dict[str, Any], at: float) -> None:
-        """Put a DUST *rule* (its JSON form) in force, given at *at* (seconds since the epoch)."""
-
-    def disable_rule(self, rule_id: int) -> bool:
-        """Switch a rule off for good; ``False`` if there is none of that id."""
+        :raises StoreError: it could not be written.
+        """

@@ -99,11 +99,14 @@ class BPrTFIDF:
         ).encode()
 
     def load(self, state: bytes) -> None:
-        """Take the model that :meth:`save` returned."""
+        """Take the model that :meth:`save` returned. Raises ``ValueError`` where its numbers are out of their range."""
         model = json.loads(state)
         self._line = (1.0 - float(model["p"])) / 2.0
         self._empty = float(model["empty_words"])
         self._weights = {str(stem): float(weight) for stem, weight in model["weights"].items()}
+        is_sound = 0.0 < self._line < 0.5 and 0.0 < self._empty < math.inf
+        if not is_sound or not all(map(math.isfinite, self._weights.values())):
+            raise ValueError("a B-PrTFIDF model with numbers out of their range")
 
 
 def membership(weights: Mapping[str, float], terms: Terms, empty_words: float) -> float:

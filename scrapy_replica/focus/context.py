@@ -12,6 +12,7 @@ from scrapy_replica.focus.distances import Distances
 from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.known_graph import KnownGraph
 from scrapy_replica.focus.layers import TOP_TERMS, LayerBayes, Thresholds, TopTerms
+from scrapy_replica.focus.model_file import OtherModelError
 from scrapy_replica.focus.strategy import Distance
 from scrapy_replica.numeric import FloatArray, IntArray
 from scrapy_replica.records import TermWeight
@@ -210,10 +211,10 @@ class ContextGraph:
         """Take what :meth:`learnt` returned. Raises ``ValueError`` where it was learnt with other settings."""
         if learnt["is_tfidf"] != self.terms.is_tfidf:
             weight = TermWeight.TFIDF if learnt["is_tfidf"] else TermWeight.TF
-            raise ValueError(f"its layers were learnt with REPLICA_HMM_TERMS = {weight.value}: set that")
+            raise OtherModelError(f"its layers were learnt with REPLICA_HMM_TERMS = {weight.value}: set that")
         if len(learnt["bayes"]["pages"]) != self.max_distance:
             far = len(learnt["bayes"]["pages"])
-            raise ValueError(f"its layers were learnt with REPLICA_HMM_DISTANCE = {far}: set that")
+            raise OtherModelError(f"its layers were learnt with REPLICA_HMM_DISTANCE = {far}: set that")
         if learnt["hmm"]["transitions"].ndim == self.hmm.transitions.ndim:
             self.hmm.restore(learnt["hmm"])
         self.bayes.restore(learnt["bayes"])

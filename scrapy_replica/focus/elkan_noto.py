@@ -61,7 +61,9 @@ class ElkanNoto:
     def load(self, state: bytes) -> None:
         """Take the model that :meth:`save` returned."""
         self._model, parts = LinearModel.load(state)
-        self._c = parts["c"]
+        self._c = float(parts["c"])
+        if not 0.0 < self._c <= 1.0:
+            raise ValueError(f"a label frequency of {self._c}: it lies within 0..1")
 
 
 def fit_logistic(

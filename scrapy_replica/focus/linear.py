@@ -76,8 +76,11 @@ class LinearModel:
     def load(cls, state: bytes) -> tuple[LinearModel, dict[str, Any]]:
         """Return the model that :meth:`save` wrote, and all parts."""
         parts = unpack(state)
-        idf = dict(zip(parts["terms"], parts["idf"].tolist(), strict=True))
-        return cls(idf, parts["weights"].tolist(), parts["intercept"]), parts
+        idf, weights = (np.asarray(parts[name], dtype=np.float64) for name in ("idf", "weights"))
+        intercept = float(parts["intercept"])
+        if weights.shape != idf.shape or not np.isfinite([*idf, *weights, intercept]).all():
+            raise ValueError("a linear model with numbers out of their range")
+        return cls(dict(zip(parts["terms"], idf.tolist(), strict=True)), weights.tolist(), intercept), parts
 
 
 def term_idf(documents: Sequence[Terms]) -> dict[str, float]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
+
+import numpy as np
 
 from scrapy_replica.focus.state import from_pieces, in_pieces, pack, unpack
 
 KIND = "scrapy-replica model"
 VERSION = 1
 """Number of this form, and of the features of the strategies; a file of another number is refused."""
-BROKEN = (ValueError, KeyError, TypeError, IndexError, EOFError, OSError, BadZipFile, zlib.error)
-"""What reading bytes that are no such file may raise."""
+
+
+class OtherModelError(ValueError):
+    """The model was learnt in another way than is asked for: one line that says in which."""
 
 
 class Learnt(NamedTuple):
@@ -39,7 +41,7 @@ def load(file: bytes) -> Learnt:
     try:
         parts = unpack(file)
         kind, version = parts["kind"], parts["version"]
-    except BROKEN:
+    except Exception:  # noqa: BLE001 - of bytes that are no such file anything may come
         kind, version, parts = None, None, {}
     if kind != KIND:
         raise ValueError("it is no model that 'scrapy replica model' wrote, or it is damaged")
@@ -47,6 +49,17 @@ def load(file: bytes) -> Learnt:
         raise ValueError(f"it is a model of version {version}, and this one reads {VERSION}: write it again")
     try:
         pieces = [parts["piece 0"], *(parts[f"piece {number}"] for number in range(1, parts["pieces"]))]
-        return Learnt(parts["relevance"], from_pieces(pieces))
-    except BROKEN:
+        learnt = Learnt(parts["relevance"], from_pieces(pieces))
+        _check(learnt.strategy)
+        return learnt
+    except Exception:  # noqa: BLE001 - the same
         raise ValueError("it is damaged") from None
+
+
+def _check(part: Any) -> None:
+    """Raise where numbers of *part* are none."""
+    if isinstance(part, Mapping):
+        for each in part.values():
+            _check(each)
+    elif isinstance(part, np.ndarray | float) and not np.isfinite(part).all():
+        raise ValueError("numbers that are none")

@@ -12,6 +12,8 @@ import numpy as np
 
 PIECE = 1 << 19
 """Bytes of an array, about, that one piece holds: 3 to 8 ms to make."""
+MOST = 1 << 28
+"""Bytes of a file that is read, unpacked: that of a million terms has a tenth of them."""
 BYTES_OF_TEXT = 100
 """What a text counts for."""
 
@@ -37,9 +39,11 @@ def _arrays(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unpack(state: bytes) -> dict[str, Any]:
-    """Return what :func:`pack` was given."""
+    """Return what :func:`pack` was given. Raises ``ValueError`` where it would take more than :data:`MOST` bytes."""
     parts: dict[str, Any] = {}
     with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
+        if sum(entry.file_size for entry in arrays.zip.infolist()) > MOST:
+            raise ValueError(f"an NPZ file of more than {MOST} bytes")
         for key in arrays.files:
             kind, name = key.split(":", 1)
             value = arrays[key]
@@ -95,7 +99,7 @@ def from_pieces(pieces: Iterable[bytes]) -> dict[str, Any]:
     """Return what :func:`in_pieces` was given."""
     found: dict[str, list[Any]] = {}
     for piece in pieces:
-        for name, chunk in unpack(zlib.decompress(piece)).items():
+        for name, chunk in unpack(_inflated(piece)).items():
             found.setdefault(name, []).append(chunk)
     state: dict[str, Any] = {}
     for path in list(found):
@@ -105,6 +109,14 @@ def from_pieces(pieces: Iterable[bytes]) -> dict[str, Any]:
             place = place.setdefault(folder, {})
         place[name] = _joined(found.pop(path))
     return state
+
+
+def _inflated(piece: bytes) -> bytes:
+    inflating = zlib.decompressobj()
+    data = inflating.decompress(piece, MOST)
+    if not inflating.eof:
+        raise ValueError(f"a piece that is cut off, or of more than {MOST} bytes")
+    return data
 
 
 def _joined(chunks: list[Any]) -> Any:

@@ -196,6 +196,8 @@ class DirectCrawl:
         """Do what the observer does with the response: that of *page*, or 404."""
         crawl = self.crawl
         with crawl.store.page():
+            crawl.learn_anew()
+        with crawl.store.page():
             if page is None:
                 crawl.failed(taken.id, 404, None)
                 return

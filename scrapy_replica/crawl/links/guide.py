@@ -11,7 +11,7 @@ from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.recipe import MODEL, RECIPE, Recipe, show
 from scrapy_replica.crawl.links.relevance import Relevance
 from scrapy_replica.crawl.links.successor import NewScores, Successor
-from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB, StoreError
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.early_order import EarlyOrder
@@ -46,6 +46,8 @@ class Guide:
         self._model = self._begun_with(db)
         self._recipe = Recipe.of(config, self._name())
         self._recipe.check(Recipe.kept(db))
+        if self._model is not None and db.meta(MODEL) is None:
+            self._recipe.try_out(self.relevance.of_terms, self._model)
         self._strategy = self._new_strategy()
         if db.meta(RECIPE) != (recipe := self._recipe.dump()):
             db.set_meta(RECIPE, recipe)
@@ -180,12 +182,20 @@ class Guide:
         """Learn the topic anew, or end the warm-up, where that is due after so many *pages*; called once a page.
 
         Return new scores of URLs found earlier: when a fresh strategy has taken over, the best score of each link so
-        far, but for those of the warm-up that score 0 and did before.
+        far, but for those of the warm-up that score 0 and did before. Where it cannot be learnt anew, because an
+        example has lost its text, the crawl goes on with what it knows.
         """
-        if self._successor is None and self._stage is not None and pages >= self._stage:
-            self._begin_anew(self._stage)
-        if self._successor is not None and self._successor.catch_up():
-            self._succeed(self._successor)
+        try:
+            if self._successor is None and self._stage is not None and pages >= self._stage:
+                self._begin_anew(self._stage)
+            if self._successor is not None and self._successor.catch_up():
+                self._succeed(self._successor)
+        except StoreError:
+            raise
+        except Exception as error:
+            logger.exception("The topic is not learnt again, and the crawl goes on as it was: %s", error)
+            self._successor = None
+            self._end_stage(self._best.scores)
         return self._new_scores.take()
 
     def _begin_anew(self, stage: int) -> None:

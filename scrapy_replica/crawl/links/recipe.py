@@ -15,12 +15,12 @@ from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
 from scrapy_replica.crawldb.visits import Visit, Visits
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
-from scrapy_replica.focus.model_file import BROKEN, load
+from scrapy_replica.focus.model_file import OtherModelError, load
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategies import HmmOptions
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.terms import terms as count_terms
-from scrapy_replica.records import Page, TermWeight
+from scrapy_replica.records import Link, Page, TermWeight
 
 RECIPE, MODEL = "strategy", "model"
 """Keys of what is kept: the recipe, and the file of the model that the crawl began with."""
@@ -86,10 +86,27 @@ class Recipe(NamedTuple):
         if model is not None:
             try:
                 strategy.begin_with(load(model).strategy)
-            except BROKEN as error:
-                told = error if type(error) is ValueError else "it is damaged"
-                raise ConfigError(f"REPLICA_TOPIC_MODEL (--model): {told}") from None
+            except OtherModelError as error:
+                raise ConfigError(f"REPLICA_TOPIC_MODEL (--model): {error}") from None
+            except Exception:  # noqa: BLE001 - of a model that somebody made anything may come
+                raise ConfigError("REPLICA_TOPIC_MODEL (--model): it is damaged") from None
         return strategy, words
+
+    def try_out(self, relevance: OfTerms, model: bytes) -> None:
+        """Raise ``ConfigError`` where a strategy that began with *model* could not judge pages and their links."""
+        strategy, _ = self.make(relevance, model)
+        try:
+            terms = load(model).strategy.get("layers", {}).get("terms", {}).get("terms", ["wine"])[:100]
+            for number in range(5):
+                urls = [f"http://tried.example/{number + step}" for step in range(1, 4)]
+                page = Page(f"http://tried.example/{number}", "tried.example", terms=dict.fromkeys(terms, 1))
+                strategy.visited(page, number % 2)
+                scores = [*strategy.scores(page, [Link(url, "wine") for url in urls]), *strategy.rescored().values()]
+                now = strategy.scores_now(urls)
+                if not np.isfinite([*scores, *(() if now is None else now)]).all():
+                    raise ValueError("scores that are no numbers")
+        except Exception:  # noqa: BLE001 - the same
+            raise ConfigError("REPLICA_TOPIC_MODEL (--model): it is damaged") from None
 
 
 def _begun(setting: str, value: object) -> ConfigError:

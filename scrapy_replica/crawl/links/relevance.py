@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.focus.links import finite
-from scrapy_replica.focus.model_file import BROKEN
 from scrapy_replica.focus.relevance import Relevance as Model
 from scrapy_replica.records import Page
 
@@ -36,7 +35,7 @@ class Relevance:
         """Take the model of another crawl. Raises ``ValueError`` where *state* is none."""
         try:
             self._load(state)
-        except BROKEN:
+        except Exception:  # noqa: BLE001 - of bytes that are no model anything may come
             raise ValueError("its relevance model is damaged") from None
         self._db.set_meta(KEY, state)
 

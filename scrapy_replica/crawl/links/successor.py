@@ -28,12 +28,14 @@ class Successor:
         self.last: Page | None = None
         self.best = BestScores()
         self._visits, self._of_terms = visits, of_terms
-        self._judged_until = visits.newest
+        self._judged_until = self._newest = visits.newest
         self._seen = 0
 
     def catch_up(self) -> bool:
-        """Show it some more visits; return whether it has seen all."""
-        rows, judged = self._visits.after(self._seen, SHOWN_AT_ONCE), []
+        """Show it some more visits, and more than came meanwhile; return whether it has seen all."""
+        newest, before = self._visits.newest, self._newest
+        self._newest, most = newest, max(SHOWN_AT_ONCE, 2 * (newest - before))
+        rows, judged = self._visits.after(self._seen, most), []
         for number, visit in rows:
             self._seen = number
             if visit.relevance is not None and number <= self._judged_until:
@@ -44,7 +46,7 @@ class Successor:
             if not visit.is_wasted:
                 self.best.add(visit.links, scores, self.strategy.rescored())
         self._visits.judge(judged)
-        return len(rows) < SHOWN_AT_ONCE
+        return len(rows) < most
 
 
 class NewScores:

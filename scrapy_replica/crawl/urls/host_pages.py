@@ -65,13 +65,20 @@ def leads_of(page: Page) -> frozenset[int]:
     Not its arguments, which hold session ids, nor numbers in its words, which count; but where several links of the
     page have one path and one text, as "details" in a listing, their arguments tell them apart.
     """
-    places = []
-    for link in page.links:
-        path, _, arguments = link.url.partition("://")[2].partition("?")
-        places.append((f"{path.partition(';')[0]}\n{_NUMBER.sub('0', link.text)}", arguments))
+    places = [_place(link.url, link.text) for link in page.links]
     times = Counter(place for place, _ in places)
-    names = (f"{place}?{arguments}" if times[place] > 1 else place for place, arguments in places)
-    return frozenset(mmh3.hash(name.encode("utf-8", "surrogatepass"), signed=False) for name in names)
+    return frozenset(_hashed(told, place) if times[place] > 1 else place for place, told in places)
+
+
+def _place(url: str, text: str) -> tuple[int, str]:
+    """Return the hash of where a link leads, and its arguments."""
+    path, _, arguments = url.partition("://")[2].partition("?")
+    return _hashed(f"{path.partition(';')[0]}\n{_NUMBER.sub('0', text)}"), arguments
+
+
+def _hashed(told: str, seed: int = 0) -> int:
+    number: int = mmh3.hash(told.encode("utf-8", "surrogatepass"), seed, signed=False)
+    return number
 
 
 def pack_leads(leads: Sequence[int]) -> bytes:

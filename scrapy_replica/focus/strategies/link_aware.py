@@ -23,6 +23,7 @@ from scrapy_replica.focus.link_table import (
     LinkTable,
 )
 from scrapy_replica.focus.links import BUCKETS, directories
+from scrapy_replica.focus.model_file import OtherModelError
 from scrapy_replica.focus.online import DenseModel, TermModel
 from scrapy_replica.focus.strategies.hmm import MAX_DISTANCE, HmmDynamic
 from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
@@ -251,7 +252,7 @@ class LinkAware(Strategy):
         if "links" not in learnt:
             return
         if learnt["links"]["names"] != list(START_WEIGHTS):
-            raise ValueError("its link model has other features than this version of scrapy-replica")
+            raise OtherModelError("its link model has other features than this version of scrapy-replica")
         self._model.weights = learnt["links"]["weights"]
         self._hub.begin_with(learnt["hub"])
         self._link_words.begin_with(learnt["link_words"])
