@@ -113,6 +113,7 @@ class ReplicaExtension:
     def serve_frontier(self) -> None:
         """Take note that our scheduler is in use: what is dropped there can come back."""
         self.has_frontier = True
+        self.crawl.steer(self.borders.add_seed if self.borders is not None else lambda _: None)
         fingerprinter = self._crawler.request_fingerprinter
         if isinstance(fingerprinter, ReplicaFingerprinter) and self.config.dust:
             fingerprinter.rewritten = self._rewritten

@@ -24,6 +24,7 @@ from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, CrawlScope, full, is_plain
+from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
@@ -163,6 +164,20 @@ class Crawl:
         # What is done and brought no page of its own led elsewhere.
         is_done = known.state is State.DONE
         return self.store.pages.has_failed(known.id) or (is_done and not self.store.pages.has_page(known.id))
+
+    def steer(self, on_seed: Callable[[str], None]) -> None:
+        """Take note that the frontier is in use: a person's orders about it are carried out, beginning with those
+        given before.
+
+        *on_seed* is told the URL of each seed that a person added.
+        """
+
+        def added(url: str) -> None:
+            self.open_to(host_of(url))
+            on_seed(url)
+
+        Steering(self.store, self.scope, self.policy, self.intake, self.consequences, self.obeying, on_seed=added)
+        self.consequences.obey()
 
     # Pages
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.contract import CrawlDB, Leeway, Waiting
+from scrapy_replica.crawldb.contract import EXCLUDE, CrawlDB, Leeway, Waiting
 from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Link, Page, Reach
@@ -18,8 +18,8 @@ from scrapy_replica.urls.scope import Outside, Pattern, Scope, plain
 
 logger = logging.getLogger(__name__)
 
-SCOPE, LEFT_OUT, EXCLUDED = "scope", "left out", "excluded"
-"""Keys of what a job keeps: its settings, how many links were left out for each reason, patterns given by hand."""
+SCOPE, LEFT_OUT = "scope", "left out"
+"""Keys of what a job keeps: the settings that make its scope, and how many links were left out for each reason."""
 
 OUT_OF_SCOPE, HOST_PAGES = Reason.OUT_OF_SCOPE.value, Reason.HOST_PAGES.value
 """Causes of what was dropped when its turn came; a changed scope brings it back, to be decided about anew."""
@@ -39,7 +39,9 @@ class CrawlScope:
         self._scope, self._store, self._counts, self._canonical = Scope(config), store, counts, canonical
         for host in store.seeds.hosts():
             self._scope.open_to(host)
-        self._excluded = [Pattern(text) for text in json.loads(store.meta(EXCLUDED) or "[]")]
+        self._excluded: list[Pattern] = []
+        for order in store.orders.done(EXCLUDE):
+            (self.include if order.what.get("lift") else self.exclude)(order.what["pattern"])
         self._left_out = Counter[str](json.loads(store.meta(LEFT_OUT) or "{}"))
         self.is_changed = self._is_changed(config)
         """The settings are not those that the job began with."""
@@ -120,24 +122,24 @@ class CrawlScope:
         return next((pattern.text for pattern in self._excluded if pattern.matches(url)), None)
 
     def exclude(self, text: str) -> None:
-        """Exclude what the pattern *text* matches."""
-        if text not in self._texts:
-            self._excluded.append(Pattern(text))
-            self._keep()
+        """Exclude what the pattern *text* matches.
 
-    def include(self, text: str) -> bool:
-        """Lift the pattern *text*; tell whether it was in force."""
-        was_excluded = text in self._texts
-        self._excluded = [pattern for pattern in self._excluded if pattern.text != text]
-        self._keep()
-        return was_excluded
+        :raises ValueError: it is no pattern, or is excluded already.
+        """
+        if any(pattern.text == text for pattern in self._excluded):
+            raise ValueError(f"{text} is excluded already")
+        self._excluded.append(Pattern(text))
 
-    @property
-    def _texts(self) -> list[str]:
-        return [pattern.text for pattern in self._excluded]
+    def include(self, text: str) -> None:
+        """Lift the pattern *text*.
 
-    def _keep(self) -> None:
-        self._store.set_meta(EXCLUDED, json.dumps(self._texts).encode())
+        :raises ValueError: nobody excluded it while the crawl ran.
+        """
+        kept = [pattern for pattern in self._excluded if pattern.text != text]
+        if len(kept) == len(self._excluded):
+            excluded = ", ".join(pattern.text for pattern in self._excluded) or "nothing"
+            raise ValueError(f"{text} was not excluded while the crawl ran; {excluded} was")
+        self._excluded = kept
 
 
 class PageLinks:
@@ -171,8 +173,13 @@ class PageLinks:
 
 def excluded(pattern: str) -> Decision:
     """Return the decision about what a person excluded by *pattern*."""
-    cause = f"{Reason.EXCLUDED.value} {pattern}"
-    return Decision(Action.DROP, Action.DROP, Reason.EXCLUDED, evidence={"pattern": pattern}, causes=(cause,))
+    evidence, causes = {"pattern": pattern}, (cause_of(pattern),)
+    return Decision(Action.DROP, Action.DROP, Reason.EXCLUDED, evidence=evidence, causes=causes)
+
+
+def cause_of(pattern: str) -> str:
+    """Return what brings back what a person excluded by *pattern* when that is lifted."""
+    return f"{Reason.EXCLUDED.value} {pattern}"
 
 
 def full(host: str) -> Decision:

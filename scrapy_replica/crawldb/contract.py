@@ -156,7 +156,7 @@ RULE, DISABLE_RULE = "rule", "disable-rule"
 MARK = "mark"
 """``{"url", "is_relevant"}``: the page at that URL is on the topic, or is not."""
 SEEDS, EXCLUDE = "seeds", "exclude"
-"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits."""
+"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits, or with ``"lift"`` do so again."""
 PAUSE, RESUME = "pause", "resume"
 """``{"host"}``: fetch nothing of it for now; go on with it."""
 
@@ -415,6 +415,12 @@ class UrlStore(Protocol):
 
     def release(self, slot: str) -> None:
         """Let the slot take part again."""
+
+    def pause(self, host: str) -> int:
+        """Give out nothing of *host*, now or found later, until it is resumed; return how many of its URLs wait."""
+
+    def resume(self, host: str) -> None:
+        """Let a *host* that pauses take part again."""
 
     def rescore(self, scores: Mapping[int, float]) -> int:
         """Give the waiting URLs of *scores* (key -> score) other scores, higher or lower; return how many wait.
