@@ -37,7 +37,7 @@ from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lxml import etree
     from scrapy import Request
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from typing_extensions import Self
 
+    from scrapy_replica.components.sitemaps import Listed
     from scrapy_replica.decision import Decision
     from scrapy_replica.pages.forms import DomainQuery
 
@@ -82,6 +83,8 @@ class ReplicaExtension:
         """The requests on their way."""
         self.has_frontier = False
         """Our scheduler is in use."""
+        self.wake: Callable[[], None] = lambda: None
+        """Lets the engine look for what is to be fetched; our scheduler knows how."""
         self.error: StoreError | None = None
         """Why the crawl database cannot be used any more."""
         self.borders = None if self.config.private_addresses else Borders()
@@ -168,11 +171,27 @@ class ReplicaExtension:
         if self.borders is not None:
             self.borders.add_seed(url)
 
+    def may_fetch(self, url: str) -> bool:
+        """Tell whether *url* is in scope."""
+        return self.crawl.scope.outside(url, host_of(url)) is None
+
+    def list(self, listed: Sequence[Listed]) -> None:
+        """Enter what a sitemap lists."""
+        if self.error is not None:
+            return
+        try:
+            self.crawl.enter_listed(listed)
+            self.crawl.store.commit()
+        except StoreError as error:
+            self.stop(error)
+        self.wake()
+
     def _obey(self) -> None:
         if self.error is not None:
             return
         try:
             self.crawl.consequences.obey()
+            self.wake()
         except StoreError as error:
             self.stop(error)
         except Exception:

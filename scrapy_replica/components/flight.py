@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 OWN_HEADERS = frozenset({b"Accept", b"Accept-Language", b"Referer", b"User-Agent"})
 """Headers that say nothing that another host must not hear."""
 
+NO_PAGE = "replica_no_page"
+"""In the ``meta`` of requests that the add-on makes for itself: what they bring is no page of the crawl."""
+
 
 @dataclass(slots=True)
 class Flight:

@@ -65,6 +65,7 @@ class ReplicaScheduler(BaseScheduler):
         engine = self._crawler.engine
         assert engine is not None
         self._engine = engine
+        self._extension.wake = self._schedule
         self._politeness = Politeness(
             engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )

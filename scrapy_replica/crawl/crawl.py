@@ -176,7 +176,7 @@ class Crawl:
             self.open_to(host_of(url))
             on_seed(url)
 
-        Steering(self.store, self.scope, self.policy, self.intake, self.consequences, self.obeying, on_seed=added)
+        Steering(self.store, self.scope, self.intake, self.consequences, self.obeying, on_seed=added)
         self.consequences.obey()
 
     # Pages
@@ -346,6 +346,21 @@ class Crawl:
         host, key = host_of(url), self.intake.key(url)
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
         return new, self.policy.decide_link(observation, url, host, Leeway.MOVE, callback="")
+
+    def enter_listed(self, listed: Sequence[tuple[str, float | None]]) -> None:
+        """Enter URLs that a site's own list names, one link from the seeds, and when they changed, where it says so."""
+        asked = []
+        for url, _ in listed:
+            host = host_of(url)
+            if (outside := self.scope.outside(url, host)) is not None:
+                self.scope.count(outside)
+                continue
+            new = NewUrl(url, host, self.intake.key(url), depth=1)
+            asked.append((new, self.policy.decide(url, host, Leeway.MOVE, "")))
+        self.intake.enter(asked)
+        changed = {self.intake.key(url): at for url, at in listed if at is not None}
+        found = self.store.urls.find(changed)
+        self.store.seeds.set_dates({known.id: changed[key] for key, known in found.items()})
 
     def is_seen(self, url: str, score: float) -> bool:
         """Tell whether *url* was entered a short while ago with as good a score, so that nothing would come of it."""

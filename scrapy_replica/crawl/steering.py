@@ -9,9 +9,9 @@ from scrapy_replica.address import host_of
 from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.obeying import Obeying
-from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope, cause_of
 from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS, URGENT, CrawlDB, Leeway, NewUrl
+from scrapy_replica.decision import FETCH
 
 
 class Steering:
@@ -26,14 +26,13 @@ class Steering:
         self,
         store: CrawlDB,
         scope: CrawlScope,
-        policy: Policy,
         intake: Intake,
         consequences: Consequences,
         obeying: Obeying,
         *,
         on_seed: Callable[[str], None],
     ) -> None:
-        self._store, self._scope, self._policy = store, scope, policy
+        self._store, self._scope = store, scope
         self._intake, self._consequences, self._on_seed = intake, consequences, on_seed
         for order in store.orders.done(SEEDS):
             for url in order.what["urls"]:
@@ -52,14 +51,11 @@ class Steering:
         urls = [url for url in what["urls"] if host_of(url)]
         for url in urls:
             self._on_seed(url)
-        n_new = sum(self._intake.enter([(new, self._decided(new)) for new in map(self._seed, urls)]))
-        return f"{n_new} of {len(urls)} URLs wait to be fetched next" + ("" if n_new == len(urls) else KNOWN)
+        n_new = sum(self._intake.enter([(self._seed(url), FETCH) for url in urls]))
+        return f"{n_new} of {len(urls)} URLs are fetched next" + ("" if n_new == len(urls) else FETCHED)
 
     def _seed(self, url: str) -> NewUrl:
-        return NewUrl(url, host_of(url), self._intake.key(url), URGENT)
-
-    def _decided(self, new: NewUrl) -> Any:
-        return self._policy.decide(new.url, new.host, Leeway.MOVE, "")
+        return NewUrl(url, host_of(url), self._intake.key(url), URGENT, leeway=Leeway.EXEMPT)
 
     def _exclude(self, what: Mapping[str, Any]) -> str:
         """Exclude a pattern, or lift one."""
@@ -73,11 +69,14 @@ class Steering:
 
     def _pause(self, what: Mapping[str, Any]) -> str:
         n_waiting = self._store.urls.pause(what["host"])
-        return f"{what['host']} pauses; {n_waiting} URLs of it wait"
+        if n_waiting is None:
+            raise ValueError(f"no URL on {what['host']} is known")
+        return f"{what['host']} pauses; {n_waiting:,} URLs of it wait"
 
     def _resume(self, what: Mapping[str, Any]) -> str:
-        self._store.urls.resume(what["host"])
+        if not self._store.urls.resume(what["host"]):
+            raise ValueError(f"{what['host']} does not pause")
         return f"{what['host']} goes on"
 
 
-KNOWN = "; the others were known, or something speaks against them: ask explain"
+FETCHED = ", the others were before"

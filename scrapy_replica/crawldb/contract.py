@@ -416,11 +416,14 @@ class UrlStore(Protocol):
     def release(self, slot: str) -> None:
         """Let the slot take part again."""
 
-    def pause(self, host: str) -> int:
-        """Give out nothing of *host*, now or found later, until it is resumed; return how many of its URLs wait."""
+    def pause(self, host: str) -> int | None:
+        """Give out nothing of *host* until it is resumed; return how many of its URLs wait, ``None`` if it is unknown.
 
-    def resume(self, host: str) -> None:
-        """Let a *host* that pauses take part again."""
+        Only this run knows of it.
+        """
+
+    def resume(self, host: str) -> bool:
+        """Let a *host* that pauses take part again; ``False`` if it does not pause."""
 
     def rescore(self, scores: Mapping[int, float]) -> int:
         """Give the waiting URLs of *scores* (key -> score) other scores, higher or lower; return how many wait.

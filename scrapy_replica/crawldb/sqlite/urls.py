@@ -219,18 +219,22 @@ class UrlTable:
     def release(self, slot: str) -> None:
         self._frontier.release(slot)
 
-    def pause(self, host: str) -> int:
+    def pause(self, host: str) -> int | None:
+        if not (ids := self._ids_of(host)):
+            return None
         self._paused.add(host)
-        ids = self._ids_of(host)
         for host_id in ids:
             self._frontier.pause(host_id)
         count = f"SELECT COUNT(*) FROM urls WHERE state = {WAITING} AND host = ?"
-        return sum(self._read(count, (host_id,)).fetchone()[0] for host_id in ids)
+        return sum(int(self._read(count, (host_id,)).fetchone()[0]) for host_id in ids)
 
-    def resume(self, host: str) -> None:
-        self._paused.discard(host)
+    def resume(self, host: str) -> bool:
+        if host not in self._paused:
+            return False
+        self._paused.remove(host)
         for host_id in self._ids_of(host):
             self._frontier.resume(host_id)
+        return True
 
     def _waiting(self, row: Sequence[Any]) -> Waiting:
         url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, leeway = row
