@@ -172,8 +172,8 @@ class ReplicaExtension:
             self.borders.add_seed(url)
 
     def may_fetch(self, url: str) -> bool:
-        """Tell whether *url* is in scope."""
-        return self.crawl.scope.outside(url, host_of(url)) is None
+        """Tell whether *url* is near enough to the seeds, whatever it looks like."""
+        return self.crawl.scope.is_near(host_of(url))
 
     def list(self, listed: Sequence[Listed]) -> None:
         """Enter what a sitemap lists."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro
 
+from scrapy_replica.components.flight import NO_PAGE
+
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -55,8 +57,8 @@ class PageMeter:
                 self._bar = tqdm(total=self._max_pages or None, unit="page", file=sys.stderr)
 
     def _received(self, response: Response, request: Request) -> None:
-        is_robots = request.meta.get("dont_obey_robotstxt") is True
-        if response.status != 200 or is_robots or (self._max_pages and len(self.urls) >= self._max_pages):
+        is_page = request.meta.get("dont_obey_robotstxt") is not True and NO_PAGE not in request.meta
+        if response.status != 200 or not is_page or (self._max_pages and len(self.urls) >= self._max_pages):
             return
         self.urls.append(response.url)
         if self._bar is not None:

@@ -56,7 +56,7 @@ class Listed(NamedTuple):
 class Sitemaps:
     """Reads the sitemaps of the hosts of *seeds*: those that robots.txt names, ``/sitemap.xml`` where it names none.
 
-    :param may_fetch: whether a sitemap may be fetched, by its URL.
+    :param may_fetch: whether the site at a URL lies inside the borders of the crawl.
     """
 
     def __init__(self, crawler: Crawler, seeds: Iterable[str], may_fetch: Callable[[str], bool]) -> None:
@@ -93,14 +93,17 @@ class Sitemaps:
         for place, file in enumerate(files):  # which grows by those that an index names
             if place >= MAX_FILES or n_left <= 0:
                 logger.warning(
-                    "Of the sitemaps of %s only the first %d files and %d URLs are read", origin, place, n_urls
+                    "Of the sitemaps of %s only %d files are read, %d URLs", origin, place, MAX_URLS - n_left
                 )
                 return
-            sitemap = await self._sitemap(file)
-            entries = islice(_entries(sitemap, file), n_left) if sitemap is not None else iter(())
-            if sitemap is not None and sitemap.type == "sitemapindex":
-                files += list(dict.fromkeys(entry.url for entry in entries if entry.url not in files))
+            if (sitemap := await self._sitemap(file)) is None:
                 continue
+            entries = _entries(sitemap, file)
+            if sitemap.type == "sitemapindex":
+                named = dict.fromkeys(entry.url for entry in islice(entries, MAX_FILES + 1))
+                files += [url for url in named if url not in files]
+                continue
+            entries = islice(entries, n_left)
             while batch := list(islice(entries, BATCH)):
                 n_left -= len(batch)
                 own = [entry for entry in batch if site_of(host_of(entry.url)) == site_of(host_of(origin))]

@@ -76,6 +76,10 @@ class CrawlScope:
         """Whether every link belongs to the crawl."""
         return self._scope.is_open
 
+    def is_near(self, host: str) -> bool:
+        """Tell whether *host* is near enough to the seeds."""
+        return self._scope.is_near(host)
+
     def outside(self, url: str, host: str) -> Outside | None:
         """Return why *url* on *host* does not belong to the crawl; ``None`` if it does."""
         return self._scope.outside(url, host)

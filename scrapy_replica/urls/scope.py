@@ -93,20 +93,20 @@ class Scope:
 
     def open_to(self, host: str) -> bool:
         """Let *host* in, as that of a seed; tell whether it was outside."""
-        was_outside = not self._is_near(host)
+        was_outside = not self.hosts or not self.is_near(host)
         self.hosts.add(host)
         self._sites.add(site_of(host))
         return was_outside
 
-    def _is_near(self, host: str) -> bool:
+    def is_near(self, host: str) -> bool:
+        """Tell whether *host* is near enough to the seeds; before there is a seed all are."""
+        if not self.hosts:
+            return True
         return host in self.hosts or (self.reach is Reach.DOMAINS and site_of(host) in self._sites)
 
     def outside(self, url: str, host: str) -> Outside | None:
-        """Return why *url* on *host* does not belong to the crawl; ``None`` if it does.
-
-        Before there is a seed no host is a border.
-        """
-        if self.hosts and not self._is_near(host):
+        """Return why *url* on *host* does not belong to the crawl; ``None`` if it does."""
+        if not self.is_near(host):
             return Outside.OTHER_HOST
         if not self._exclude and not self._include:
             return None
