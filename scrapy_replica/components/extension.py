@@ -21,7 +21,7 @@ from scrapy.utils.job import job_dir
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
-from scrapy_replica.components.flight import Flights, is_unbound
+from scrapy_replica.components.flight import Flights, may_leave
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.refused import refusing
@@ -235,7 +235,7 @@ class ReplicaExtension:
 
         Seeds and what they redirect to belong to the crawl.
         """
-        if not request.meta.get("depth") or is_unbound(request):
+        if not request.meta.get("depth") or may_leave(request):
             return None
         outside = self.crawl.scope.outside(request.url, host_of(request.url))
         if outside is None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy_replica.components.payloads import says_it_leaves
 from scrapy_replica.crawldb.contract import Leeway
 
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ class Flights:
         return flight
 
 
-def is_unbound(request: Request) -> bool:
-    """Tell whether *request* may leave the scope: it says so, in our words or Scrapy's."""
-    return request.dont_filter or request.meta.get("replica") is False or request.meta.get("allow_offsite") is True
+def may_leave(request: Request) -> bool:
+    """Tell whether *request* may leave the scope: so Scrapy has it of ``dont_filter``, and else it says so."""
+    return request.dont_filter or says_it_leaves(request.meta)
 
 
 def leeway_of(request: Request, *, is_start: bool = False) -> Leeway:

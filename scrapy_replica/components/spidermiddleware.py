@@ -11,7 +11,7 @@ from scrapy import Request
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension, page_of
-from scrapy_replica.components.flight import is_unbound, leeway_of
+from scrapy_replica.components.flight import leeway_of, may_leave
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
@@ -180,14 +180,14 @@ class ReplicaSpiderMiddleware:
         return {
             id(request)
             for request in requests
-            if not is_unbound(request)
+            if not may_leave(request)
             and not (links.has(request.url) if request.url in own else self._is_in_scope(request))
         }
 
     def _is_in_scope(self, request: Request) -> bool:
         """Tell whether *request* belongs to the crawl; count it if it does not."""
         scope = self._extension.crawl.scope
-        outside = None if is_unbound(request) else scope.outside(request.url, host_of(request.url))
+        outside = None if may_leave(request) else scope.outside(request.url, host_of(request.url))
         if outside is not None:
             scope.count(outside)
         return outside is None

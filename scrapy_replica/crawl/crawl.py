@@ -23,14 +23,14 @@ from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.samples import Samples
-from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, CrawlScope, full, is_plain
+from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, CrawlScope, full
 from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
 from scrapy_replica.crawldb.pages import Fetched, is_absent
-from scrapy_replica.decision import Action, Decision
+from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
@@ -70,7 +70,7 @@ class Crawl:
         salt: int = 0,
         sink: TextIO | None = None,
     ) -> None:
-        self.config, self.store, self.counts, self._now = config, store, counts, now
+        self.config, self.store, self.counts, self._now, self._payloads = config, store, counts, now, payloads
         self._check_noise()
         self.scope = CrawlScope(config, store, counts, aliases.canonical_host)
         self.guide = Guide(config, store)
@@ -397,8 +397,14 @@ class Crawl:
         return None
 
     def _left_out(self, taken: Waiting) -> Decision | None:
-        is_full = is_plain(taken) and self._guard.is_full(taken.host)
-        return full(taken.host) if is_full else self.scope.about(taken)
+        """Return why a URL whose turn has come does not belong to the crawl any more; ``None`` if it does."""
+        decision = self.scope.about(taken)
+        if decision is None and self._guard.is_full(taken.host):
+            decision = full(taken.host)
+        if decision is None or decision.reason is Reason.EXCLUDED:
+            return decision
+        is_asked = taken.leeway is Leeway.AS_ASKED or self._payloads.may_leave(taken.payload)
+        return None if is_asked else decision
 
     @property
     def is_pending(self) -> bool:

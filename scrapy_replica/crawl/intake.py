@@ -31,6 +31,9 @@ class Payloads(Protocol):
     def callback(self, payload: bytes | None) -> str:
         """Return the name of the callback that is to get the page, empty for the spider's ``parse``."""
 
+    def may_leave(self, payload: bytes | None) -> bool:
+        """Tell whether the user said that the request may leave the scope."""
+
     def forget(self, payload: bytes | None) -> None:
         """Take note that no row holds *payload*."""
 

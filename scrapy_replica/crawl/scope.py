@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.contract import EXCLUDE, CrawlDB, Leeway, Waiting
+from scrapy_replica.crawldb.contract import EXCLUDE, CrawlDB, Waiting
 from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Link, Page, Reach
@@ -106,7 +106,7 @@ class CrawlScope:
         """
         if (pattern := self.excluded_by(taken.url, taken.host)) is not None:
             return excluded(pattern)
-        if not taken.depth or not is_plain(taken):
+        if not taken.depth:
             return None
         outside = self._scope.outside(taken.url, taken.host)
         return out_of_scope(outside) if outside is not None else None
@@ -189,11 +189,6 @@ def cause_of(pattern: str) -> str:
 def full(host: str) -> Decision:
     """Return the decision about what lies on a host of which enough pages were fetched."""
     return Decision(Action.DROP, Action.DROP, Reason.HOST_PAGES, evidence={"host": host}, causes=(HOST_PAGES,))
-
-
-def is_plain(taken: Waiting) -> bool:
-    """Tell whether a URL was asked for by a link, and not by something that the user's own code has to say."""
-    return taken.leeway <= Leeway.STAY or (taken.leeway is Leeway.EXEMPT and taken.payload is None)
 
 
 def out_of_scope(outside: Outside, **evidence: object) -> Decision:
