@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from scrapy_replica.decision import Action, Outcome, Reason
@@ -89,6 +90,11 @@ def counted(number: int, thing: str, things: str | None = None) -> str:
 def share(part: int, whole: int) -> str:
     """Return ``17 of 18``."""
     return f"{part:,} of {whole:,}"
+
+
+def time_of(at: float) -> str:
+    """Return a moment, in seconds since the epoch, as the clock here showed it: ``2026-01-31 09:05:12``."""
+    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 # Lines
@@ -222,9 +228,9 @@ def because(reason: Reason, evidence: Mapping[str, Any]) -> str:
     if reason in {Reason.MANUAL_BLOCK, Reason.REPLICA_HOST} and "keeper" in told:
         sure = f" (score {score(told['score'])})" if "score" in told and reason is Reason.REPLICA_HOST else ""
         by_hand = ", as a person said" if reason is Reason.MANUAL_BLOCK else ""
-        return f"its host is a copy of {told['keeper']}{sure}{by_hand}"
+        return f"its host is a copy of {told['keeper']}{sure}{by_hand}{_there(told)}"
     if reason is Reason.MANUAL_ALIAS and "host" in told:
-        return f"REPLICA_ALIASES names another host for {told['host']}"
+        return f"REPLICA_ALIASES names another host for {told['host']}{_there(told)}"
     if reason is Reason.DUST_RULE and "rules" in told:
         rules = " and ".join(map(str, told["rules"]))
         stands = "was fetched or waits" if told.get("fetched") else "is to be fetched for all such URLs"
@@ -247,6 +253,10 @@ def because(reason: Reason, evidence: Mapping[str, Any]) -> str:
     if reason is Reason.EXCLUDED and "pattern" in told:
         return f"a person excluded {told['pattern']}"
     return REASONS[reason]
+
+
+def _there(told: Mapping[str, Any]) -> str:
+    return f"; its page there is {told['url']}" if told.get("url") else ""
 
 
 def _cleaned(evidence: Mapping[str, Any]) -> dict[str, Any]:

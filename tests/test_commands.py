@@ -249,7 +249,7 @@ class TestCrawl:
         assert f"ledger: {job}" in done.stderr
         assert len(items.read_text().splitlines()) >= 20
         told = replica("explain", seeds, "--job", job)
-        assert "state: done" in told.stdout
+        assert "state: fetched" in told.stdout
         assert "ip: 127.0.0.1" in replica("explain", f"127.0.0.1:{server.server_port}", "--job", job).stdout
 
     def test_no_seed_answers(self, server, tmp_path):

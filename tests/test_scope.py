@@ -307,7 +307,7 @@ class TestResume:
     PAGES = {
         TOP: page([f"/{n}" for n in range(30)]),
         **{f"{TOP}{n}": page(["http://b.example/"], seed=n) for n in range(30)},
-    }  # noqa: E501, RUF012
+    }
 
     async def run(self, job, caplog, pages=0, **settings):
         settings = {**REPLICA, "JOBDIR": str(job), "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": pages, **settings}

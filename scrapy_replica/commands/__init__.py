@@ -25,6 +25,7 @@ COMMANDS = (
     ("crawl", "CrawlCommand"),
     ("rehearse", "RehearseCommand"),
     ("status", "StatusCommand"),
+    ("serve", "ServeCommand"),
     ("explain", "ExplainCommand"),
     ("model", "ModelCommand"),
     ("hosts", "HostsCommand"),
@@ -35,7 +36,9 @@ COMMANDS = (
     ("steer", "PauseCommand"),
     ("steer", "ResumeCommand"),
     ("rules", "RulesCommand"),
+    ("judge", "JudgeCommand"),
     ("list_forms", "FormsCommand"),
+    ("report", "ReportCommand"),
     ("salvage", "SalvageCommand"),
     ("evaluate", "EvalCommand"),
 )

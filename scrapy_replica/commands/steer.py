@@ -2,73 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Request
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.hosts import host_name
-from scrapy_replica.commands.job import is_running, ordering, reading
+from scrapy_replica.commands.order import known_host, order
 from scrapy_replica.components.spider import read_seeds
-from scrapy_replica.crawldb.contract import EXCLUDE, NOT_DONE, PAUSE, RESUME, SEEDS
+from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.urls.scope import Pattern
-from scrapy_replica.words import cleaned
+from scrapy_replica.words import cleaned, counted
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
     from scrapy.settings import Settings
 
-ANSWER_SECONDS = 5.0
-"""How long a command waits for what a running crawl says to its order; a crawl looks for orders every half second."""
 
-
-def add_job_arguments(parser: argparse.ArgumentParser) -> None:
+def add_job_argument(parser: argparse.ArgumentParser) -> None:
     """Declare what every command takes that gives an order."""
     parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-
-
-def give(opts: argparse.Namespace, kind: str, what: Mapping[str, Any]) -> int:
-    """Give an order, print what the crawl says to it, and return the exit code."""
-    with ordering(opts.job) as orders:
-        order = orders.give(kind, what)
-    answer = answer_to(opts.job, order)
-    told = answer if answer is not None else LATER
-    if opts.json:
-        sys.stdout.write(json.dumps({"order": order, "is_done": is_done(answer), "answer": answer}) + "\n")
-    else:
-        sys.stdout.write(redacted(cleaned(told, 2_000)) + "\n")
-    return 0 if answer is None or is_done(answer) else 1
-
-
-LATER = "noted; it is carried out when the job is next run"
-
-
-def is_done(answer: str | None) -> bool:
-    """Tell whether an order with that *answer* was carried out."""
-    return answer is not None and not answer.startswith(NOT_DONE)
-
-
-def answer_to(job: str, order: int) -> str | None:
-    """Return what the crawl that has *job* open says to an *order*; ``None`` where none has, or none in time."""
-    ends = time.monotonic() + ANSWER_SECONDS
-    while is_running(job) and time.monotonic() < ends:
-        with reading(job) as reader:
-            given = next((act for act in reader.acts(MOST_ACTS) if act.id == order), None)
-        if given is not None and not given.is_open:
-            return given.answer or "done"
-        time.sleep(0.1)
-    return None
-
-
-MOST_ACTS = 20
-"""Orders that other people may give in the same seconds."""
 
 
 class AddCommand(Command):
@@ -84,14 +39,15 @@ class AddCommand(Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("urls", nargs="+", metavar="URL", help="URLs, or a file with one URL a line")
-        add_job_arguments(parser)
+        add_job_argument(parser)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         urls = [Request(url).url.partition("#")[0] for words in opts.urls for url in read_seeds(words)]
         for url in urls:
             if not url.startswith(("http://", "https://")) or not host_of(url):
                 raise ValueError(f"{redacted(cleaned(url))} is no http or https URL")
-        return give(opts, SEEDS, {"urls": urls})
+        what = redacted(cleaned(urls[0])) if len(urls) == 1 else counted(len(urls), "URL")
+        return order(opts.job, SEEDS, {"urls": urls}, f"{what} next, before all that waits")
 
 
 class ExcludeCommand(Command):
@@ -108,11 +64,14 @@ class ExcludeCommand(Command):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("pattern", metavar="PATTERN", help="of whole URLs; * stands for any characters")
         parser.add_argument("--lift", action="store_true", help="fetch it after all: what was kept out comes back")
-        add_job_arguments(parser)
+        add_job_argument(parser)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         pattern = Pattern(opts.pattern).text
-        return give(opts, EXCLUDE, {"pattern": pattern, **({"lift": True} if opts.lift else {})})
+        if opts.lift:
+            told = f"{pattern} is fetched again, and what it kept out comes back"
+            return order(opts.job, EXCLUDE, {"pattern": pattern, "lift": True}, told)
+        return order(opts.job, EXCLUDE, {"pattern": pattern}, f"nothing more is fetched that matches {pattern}")
 
 
 class PauseCommand(Command):
@@ -122,20 +81,28 @@ class PauseCommand(Command):
     help = "fetch nothing of HOST for now; what waits of it is kept"
     group = "steer"
     examples = ("scrapy replica pause example.org --job job",)
-    kind = PAUSE
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
-        add_job_arguments(parser)
+        add_job_argument(parser)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        return give(opts, self.kind, {"host": host_name(opts.host)})
+        host = known_host(opts.job, host_name(opts.host))
+        return order(opts.job, PAUSE, {"host": host}, f"{host} pauses")
 
 
-class ResumeCommand(PauseCommand):
+class ResumeCommand(Command):
     """Lets a host go on."""
 
     name = "resume"
     help = "go on with HOST, which paused"
+    group = "steer"
     examples = ("scrapy replica resume example.org --job job",)
-    kind = RESUME
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("host", metavar="HOST", help="the host")
+        add_job_argument(parser)
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        host = known_host(opts.job, host_name(opts.host))
+        return order(opts.job, RESUME, {"host": host}, f"{host} goes on")

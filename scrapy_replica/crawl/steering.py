@@ -12,6 +12,7 @@ from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.scope import CrawlScope, cause_of
 from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS, URGENT, CrawlDB, Leeway, NewUrl
 from scrapy_replica.decision import FETCH
+from scrapy_replica.words import counted
 
 
 class Steering:
@@ -46,37 +47,36 @@ class Steering:
         obeying.add(PAUSE, self._pause)
         obeying.add(RESUME, self._resume)
 
-    def _add(self, what: Mapping[str, Any]) -> str:
+    def _add(self, what: Mapping[str, Any]) -> str | None:
         """Fetch URLs next, whatever waits, and let their hosts into the scope."""
         urls = [url for url in what["urls"] if host_of(url)]
         for url in urls:
             self._on_seed(url)
         n_new = sum(self._intake.enter([(self._seed(url), FETCH) for url in urls]))
-        return f"{n_new} of {len(urls)} URLs are fetched next" + ("" if n_new == len(urls) else FETCHED)
+        return (
+            None
+            if n_new == len(urls)
+            else f"{counted(len(urls) - n_new, 'of them was', 'of them were')} fetched before"
+        )
 
     def _seed(self, url: str) -> NewUrl:
         return NewUrl(url, host_of(url), self._intake.key(url), URGENT, leeway=Leeway.EXEMPT)
 
-    def _exclude(self, what: Mapping[str, Any]) -> str:
+    def _exclude(self, what: Mapping[str, Any]) -> None:
         """Exclude a pattern, or lift one."""
         pattern = what["pattern"]
         if not what.get("lift"):
             self._scope.exclude(pattern)
-            return f"nothing is fetched that matches {pattern}"
-        self._scope.include(pattern)
-        self._consequences.lift(cause_of(pattern))
-        return f"{pattern} is lifted; what it kept out comes back"
+        else:
+            self._scope.include(pattern)
+            self._consequences.lift(cause_of(pattern))
 
     def _pause(self, what: Mapping[str, Any]) -> str:
         n_waiting = self._store.urls.pause(what["host"])
         if n_waiting is None:
             raise ValueError(f"no URL on {what['host']} is known")
-        return f"{what['host']} pauses; {n_waiting:,} URLs of it wait"
+        return f"{counted(n_waiting, 'URL')} of it {'waits' if n_waiting == 1 else 'wait'}"
 
-    def _resume(self, what: Mapping[str, Any]) -> str:
+    def _resume(self, what: Mapping[str, Any]) -> None:
         if not self._store.urls.resume(what["host"]):
             raise ValueError(f"{what['host']} does not pause")
-        return f"{what['host']} goes on"
-
-
-FETCHED = ", the others were before"

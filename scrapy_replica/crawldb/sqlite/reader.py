@@ -23,9 +23,11 @@ from scrapy_replica.crawldb.reader import (
 from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
+from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
+from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.status import Status
@@ -91,6 +93,8 @@ class SqliteReader:
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
+        self.texts = TextTable(connection)
+        self.results = ResultReader(connection, self._verdicts)
         self.uncertain_pairs = UncertainPairTable(connection).all
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
@@ -102,13 +106,9 @@ class SqliteReader:
 
     # URLs
 
-    def url(self, url: str) -> UrlView | None:
-        row = self._read(
-            "SELECT urls.id, urls.url, urls.state, urls.depth, urls.priority, urls.score, urls.is_demoted, parents.url"
-            " FROM urls LEFT JOIN urls AS parents ON parents.id = urls.parent WHERE urls.url = ?"
-            " ORDER BY urls.id LIMIT 1",
-            (url,),
-        ).fetchone()
+    def url(self, url: str, key: int | None = None) -> UrlView | None:
+        row = self._url("urls.key = ?", key) if key is not None else None
+        row = row or self._url("urls.url = ?", url)
         if row is None:
             return None
         url_id, address, number, depth, priority, score, is_demoted, parent = row
@@ -127,6 +127,18 @@ class SqliteReader:
             stand_ins,
             self._decisions(url_id),
         )
+
+    def _url(self, condition: str, value: str | int) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._read(
+            "SELECT urls.id, urls.url, urls.state, urls.depth, urls.priority, urls.score, urls.is_demoted, parents.url"
+            f" FROM urls LEFT JOIN urls AS parents ON parents.id = urls.parent WHERE {condition}"
+            " ORDER BY urls.id LIMIT 1",
+            (value,),
+        ).fetchone()
+        return row
+
+    def host_names(self) -> list[str]:
+        return self._column("SELECT DISTINCT name FROM hosts", ())
 
     def _saved(self, url_id: int) -> tuple[list[str], list[str]]:
         targets = (
@@ -166,6 +178,9 @@ class SqliteReader:
 
     def seed_hosts(self) -> list[str]:
         return self._column("SELECT host FROM seed_hosts ORDER BY host", ())
+
+    def knows(self, host: str) -> bool:
+        return bool(self._column("SELECT 1 FROM hosts WHERE name = ? LIMIT 1", (host,)))
 
     def host(self, host: str) -> HostView | None:
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
@@ -216,6 +231,9 @@ class SqliteReader:
 
     def _rule(self, row: RuleRow) -> RuleView:
         return RuleView(row, self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (f"rule {row.id}",)))
+
+    def rule(self, rule_id: int) -> RuleRow | None:
+        return self._rules.row(rule_id)
 
     def saved_by_rules(self) -> int:
         return self._count(f"SELECT COUNT(DISTINCT saved.url) {SAVED} cause >= ? AND cause < ?", ("rule ", "rule!"))
