@@ -39,6 +39,10 @@ class Reason(str, Enum):
     HOST_BUDGET = "host-budget"
     PATH_BUDGET = "path-budget"
     TRAP_BUDGET = "trap-budget"
+    HOST_PAGES = "host-pages"
+    OUT_OF_SCOPE = "out-of-scope"
+    EXCLUDED = "excluded"
+    """By a person, while the crawl ran."""
 
 
 TESTED = frozenset(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy_replica.components.payloads import says_it_leaves
 from scrapy_replica.crawldb.contract import Leeway
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 OWN_HEADERS = frozenset({b"Accept", b"Accept-Language", b"Referer", b"User-Agent"})
 """Headers that say nothing that another host must not hear."""
+
+NO_PAGE = "replica_no_page"
+"""In the ``meta`` of requests that the add-on makes for itself: what they bring is no page of the crawl."""
 
 
 @dataclass(slots=True)
@@ -66,6 +70,11 @@ class Flights:
         if flight is None:
             flight = self._flights[request] = Flight()
         return flight
+
+
+def may_leave(request: Request) -> bool:
+    """Tell whether *request* may leave the scope: so Scrapy has it of ``dont_filter``, and else it says so."""
+    return request.dont_filter or says_it_leaves(request.meta)
 
 
 def leeway_of(request: Request, *, is_start: bool = False) -> Leeway:

@@ -66,6 +66,7 @@ class ReplicaScheduler(BaseScheduler):
         engine = self._crawler.engine
         assert engine is not None
         self._engine = engine
+        self._extension.wake = self._schedule
         self._politeness = Politeness(
             engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )
@@ -130,6 +131,8 @@ class ReplicaScheduler(BaseScheduler):
             # What is fetched in place of a URL is known by its URL alone: several requests would become one.
             leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
         decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway, callback_of(request))
+        if flight.found_on is None:
+            decision = self._extension.leaves_scope(request) or decision
         if decision.is_sampled:
             flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
         # Not needed any more: where the request itself is kept, so would be the page.

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, TextIO
 
 from scrapy_replica.address import has_secret, host_of, redacted
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Saved, StoreError, Waiting
 from scrapy_replica.decision import FETCH, TESTED, Action, Decision
@@ -29,6 +30,9 @@ class Payloads(Protocol):
 
     def callback(self, payload: bytes | None) -> str:
         """Return the name of the callback that is to get the page, empty for the spider's ``parse``."""
+
+    def may_leave(self, payload: bytes | None) -> bool:
+        """Tell whether the user said that the request may leave the scope."""
 
     def forget(self, payload: bytes | None) -> None:
         """Take note that no row holds *payload*."""
@@ -64,6 +68,7 @@ class Intake:
         store: CrawlDB,
         policy: Policy,
         trials: Trials,
+        scope: CrawlScope,
         payloads: Payloads,
         *,
         key: Callable[[str], int],
@@ -73,6 +78,7 @@ class Intake:
         sink: TextIO | None = None,
     ) -> None:
         self._store, self._policy, self._trials, self._payloads = store, policy, trials, payloads
+        self._scope = scope
         self.key, self._now, self._counts, self._sink = key, now, counts, sink
         self._on_new = on_new
         self._ended: set[str] = set()
@@ -195,12 +201,14 @@ class Intake:
 
         One that holds a secret may be the guess of a page that was found on another host, which alone may hear it.
         """
-        if has_secret(url) or self._policy.of_url(url, host) is not FETCH:
+        if has_secret(url) or self._scope.outside(url, host) or self._policy.of_url(url, host) is not FETCH:
             return False
         return self.enter([(NewUrl(url, host, self.key(url), score, depth=depth, parent=parent), FETCH)])[0]
 
     def ask_elsewhere(self, failed: Waiting, url: str, *, is_demoted: bool) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
+        if not self._scope.may_stand(url):
+            return None
         new = NewUrl(
             failed.url,
             failed.host,

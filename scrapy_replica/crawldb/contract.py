@@ -158,7 +158,7 @@ RULE, DISABLE_RULE = "rule", "disable-rule"
 MARK = "mark"
 """``{"url", "is_relevant"}``: the page at that URL is on the topic, or is not."""
 SEEDS, EXCLUDE = "seeds", "exclude"
-"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits."""
+"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits, or with ``"lift"`` do so again."""
 PAUSE, RESUME = "pause", "resume"
 """``{"host"}``: fetch nothing of it for now; go on with it."""
 
@@ -357,6 +357,22 @@ class BlockStore(Protocol):
         """Keep the *state* of *host* in place of an earlier one."""
 
 
+class SeedStore(Protocol):
+    """What the seeds say: which hosts the scope is made of, and when pages changed."""
+
+    def enter(self, host: str) -> None:
+        """Keep *host* as one of the seeds'."""
+
+    def hosts(self) -> list[str]:
+        """Return the hosts of the seeds."""
+
+    def set_dates(self, dates: Mapping[int, float]) -> None:
+        """Keep when URLs last changed, as their site says (id -> seconds since the epoch)."""
+
+    def date_of(self, url_id: int) -> float | None:
+        """Return when the URL of that id last changed, as its site says; ``None`` if it does not."""
+
+
 class CaptureStore(Protocol):
     """Which payloads are kept in WARC files, and where."""
 
@@ -414,6 +430,15 @@ class UrlStore(Protocol):
 
     def release(self, slot: str) -> None:
         """Let the slot take part again."""
+
+    def pause(self, host: str) -> int | None:
+        """Give out nothing of *host* until it is resumed; return how many of its URLs wait, ``None`` if it is unknown.
+
+        Only this run knows of it.
+        """
+
+    def resume(self, host: str) -> bool:
+        """Let a *host* that pauses take part again; ``False`` if it does not pause."""
 
     def rescore(self, scores: Mapping[int, float]) -> int:
         """Give the waiting URLs of *scores* (key -> score) other scores, higher or lower; return how many wait.
@@ -513,6 +538,9 @@ class CrawlDB(Protocol):
 
     @property
     def blocks(self) -> BlockStore: ...
+
+    @property
+    def seeds(self) -> SeedStore: ...
 
     @property
     def captures(self) -> CaptureStore: ...

@@ -155,6 +155,9 @@ class Reader(Protocol):
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""
 
+    def seed_hosts(self) -> list[str]:
+        """Return the hosts of the seeds, where the crawl stays near them."""
+
     def url(self, url: str, key: int | None = None) -> UrlView | None:
         """Return what is known of the URL that has that *key*, otherwise of *url* to the letter; ``None`` if nothing.
 

@@ -18,6 +18,7 @@ from scrapy_replica.crawldb.sqlite.pages import PageTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.saved import SavedTable
+from scrapy_replica.crawldb.sqlite.seeds import SeedTable
 from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
@@ -70,6 +71,7 @@ class SqliteCrawlDB:
         self.visits: Visits = VisitTable(connection)
         self.forms = FormTable(connection)
         self.blocks = BlockTable(connection)
+        self.seeds = SeedTable(connection)
         self.captures = CaptureTable(connection)
         self.texts: Texts = TextTable(connection)
         self.urls = UrlTable(connection)

@@ -176,6 +176,9 @@ class SqliteReader:
 
     # Hosts
 
+    def seed_hosts(self) -> list[str]:
+        return self._column("SELECT host FROM seed_hosts ORDER BY host", ())
+
     def knows(self, host: str) -> bool:
         return bool(self._column("SELECT 1 FROM hosts WHERE name = ? LIMIT 1", (host,)))
 

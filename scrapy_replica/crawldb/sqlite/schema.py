@@ -185,6 +185,13 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
     term TEXT NOT NULL,
     PRIMARY KEY (host, term)
 ) WITHOUT ROWID;
+CREATE TABLE seed_hosts (             -- what the scope is made of: hosts of the seeds and of what they redirect to
+    host TEXT PRIMARY KEY
+) WITHOUT ROWID;
+CREATE TABLE dates (                  -- when a page last changed, as a sitemap has it
+    url INTEGER PRIMARY KEY,          -- urls.id
+    changed_at REAL NOT NULL          -- seconds since the epoch
+);
 CREATE TABLE texts (                  -- of pages that a person may be asked about, at most 1,000
     url INTEGER PRIMARY KEY,          -- urls.id
     worth REAL NOT NULL,              -- how unsure the relevance model is of it, 0..1; the least go first
