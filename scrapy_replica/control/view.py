@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.address import has_secret, redacted
 from scrapy_replica.crawldb.contract import ACTING, State
 from scrapy_replica.records import Doubt
+from scrapy_replica.report import sections
+from scrapy_replica.report.figures import figures as figures_of
 from scrapy_replica.words import cleaned, counted, evidence_of, percent, place_of, rule, score
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ MAX_HOSTS, MAX_PAIRS, MAX_COPIES, MAX_RULES, MAX_ACTS = 30, 50, 200, 100, 50
 """Rows that are shown of each."""
 MAX_CHARACTERS = 700
 """Characters shown of the text of a page."""
+
+OWN = {"summary", "rules"}
+"""Sections of the report that the page has in its own way."""
 
 DOUBTS = {
     Doubt.SCORE: "the judge is not sure enough yet",
@@ -80,11 +85,15 @@ def _lasting(seconds: float) -> str:
 
 
 def _host(host: HostStatus) -> dict[str, Any]:
-    traffic = host.traffic
-    return {
-        "host": _name(host.host),
-        "cells": [traffic.fetches, traffic.novel, traffic.duplicates, traffic.errors, host.waiting, host.dropped],
-    }
+    told = [f"{host.traffic.fetches:,} fetched", f"{host.waiting:,} waiting", f"{host.dropped:,} not fetched"]
+    return {"host": _name(host.host), "told": ", ".join(told)}
+
+
+def report(job: Reader, *, is_running: bool) -> dict[str, Any]:
+    """Return the sections of the report as ``report.js`` takes them, and their titles."""
+    made = sections.update(figures_of(job, time.time() if is_running else None))
+    titles = {name: title for name, title, _ in sections.SECTIONS if name not in OWN}
+    return {"titles": titles, "update": made | {"sections": {name: made["sections"][name] for name in titles}}}
 
 
 def pairs(job: Reader) -> list[dict[str, Any]]:

@@ -1,4 +1,3 @@
-"use strict";
 // Everything that the crawl tells is shown as text: nothing here makes markup of a string.
 
 const token = new URLSearchParams(location.search).get("token");
@@ -82,7 +81,7 @@ function showPairs() {
   const shown = open.find((pair) => nameOf(pair) === current) || open[0];
   if (!shown) {
     current = null;
-    at("pair").replaceChildren(make("p", { className: "none" }, "No pair of hosts is uncertain by now."));
+    at("pair").replaceChildren(make("p", { className: "quiet" }, "No pair of hosts is uncertain by now."));
     return;
   }
   current = nameOf(shown);
@@ -102,7 +101,7 @@ async function decide(pair, kind, what) {
 function next() {
   current = null;
   showPairs();
-  (at("pair").querySelector("[data-act=same]") || at("pairs-title")).focus();
+  (at("pair").querySelector("[data-act=same]") || at("decide-title")).focus();
 }
 
 function putOff(pair) {
@@ -119,20 +118,20 @@ function pairCard(pair) {
     d: () => decide(pair, "different", { host: copy, other: keeper }),
     l: () => putOff(pair),
   };
-  const choice = (key, text, name, className) => {
-    const button = make("button", { type: "button", className, "data-act": name, "aria-keyshortcuts": key }, text, make("kbd", { "aria-hidden": "true" }, key));
+  const choice = (key, text, name) => {
+    const button = make("button", { type: "button", "data-act": name, "aria-keyshortcuts": key }, text, make("kbd", { "aria-hidden": "true" }, key));
     button.addEventListener("click", decisions[key]);
     return button;
   };
   const card = make(
     "div", { className: "card" },
-    make("p", { className: "question" }, "Is ", make("b", {}, copy), " the same site as ", make("b", {}, keeper), pair.place ? ` (${pair.place})?` : "?"),
+    make("p", { className: "question" }, "Is ", make("b", {}, make("bdi", {}, copy)), " the same site as ", make("b", {}, make("bdi", {}, keeper)), pair.place ? ` (${pair.place})?` : "?"),
     make("div", {}, `The judge: ${pair.scores}; a verdict takes ${pair.wanted}. Why not yet: ${pair.why}.`),
     make("ul", { className: "evidence" }, ...pair.evidence.map((line) => make("li", {}, line))),
     ...pair.pages.map(([mine, theirs]) => make("div", { className: "side" }, side(mine, theirs, copy, "would not be fetched any more"), side(theirs, mine, keeper, "would be kept"))),
-    pair.pages.length ? null : make("p", { className: "none" }, "The texts of their pages are not at hand; the next pages bring some."),
+    pair.pages.length ? null : make("p", { className: "quiet" }, "The texts of their pages are not at hand; the next pages bring some."),
     make("div", { className: "decide", role: "group", "aria-label": "Decide" },
-      choice("s", "Same site", "same", "main"), choice("d", "Different sites", "different", ""), choice("l", "Later", "later", "")),
+      choice("s", "Same site", "same"), choice("d", "Different sites", "different"), choice("l", "Later", "later")),
   );
   card.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
@@ -158,11 +157,9 @@ function side(page, other, host, role) {
 
 // What else is shown
 
-const count = (number, most) => (number ? `${number.toLocaleString("en")}${number === most ? " last" : ""}` : "");
-
 function showRows(id, rows, empty, row) {
   at(`${id}-count`).textContent = rows.length ? rows.length.toLocaleString("en") : "";
-  show(at(`${id}-rows`), rows.length ? rows.map(row) : [make("li", { className: "none" }, empty)]);
+  show(at(`${id}-rows`), rows.length ? rows.map(row) : [make("li", { className: "quiet" }, empty)]);
 }
 
 const sections = {
@@ -177,10 +174,11 @@ const sections = {
     at("figures").replaceChildren(
       ...figures.map(({ name, value, note }) =>
         make("div", {}, make("dd", { className: "note" }, note), make("dd", { className: "value" }, value), make("dt", {}, name))));
-    at("hosts-count").textContent = n_hosts > hosts.length ? `${hosts.length} of ${n_hosts.toLocaleString("en")}` : "";
-    show(at("hosts-rows"), hosts.map(({ host, cells, is_paused }) =>
-      make("tr", {}, make("td", {}, host), ...cells.map((cell) => make("td", { className: "number" }, cell.toLocaleString("en"))),
-        make("td", {}, is_paused ? orderButton("Resume", `Resume ${host}`, "resume", { host }) : orderButton("Pause", `Pause ${host}`, "pause", { host })))));
+    at("known-hosts").replaceChildren(...hosts.map(({ host }) => make("option", { value: host })));
+    showRows("hosts", hosts, "Nothing was fetched yet.", ({ host, told, is_paused }) =>
+      make("li", {}, make("div", {}, make("bdi", {}, host), make("small", {}, told)),
+        is_paused ? orderButton("Resume", `Resume ${host}`, "resume", { host }) : orderButton("Pause", `Pause ${host}`, "pause", { host })));
+    if (n_hosts > hosts.length) at("hosts-count").textContent = `${hosts.length} of ${n_hosts.toLocaleString("en")}`;
   },
   pairs(told) {
     pairs = told;
@@ -191,7 +189,7 @@ const sections = {
   copies(copies) {
     showRows("copies", copies, "No host is taken for a copy of another.", ({ copy, keeper, told, evidence, saved }) =>
       make("li", {},
-        make("div", {}, make("b", {}, copy), ` is ${keeper}`, make("small", {}, `${told}; ${saved} URLs not fetched`),
+        make("div", {}, make("bdi", {}, copy), " is ", make("bdi", {}, keeper), make("small", {}, `${told}; ${saved} URLs not fetched`),
           evidence.length ? make("small", {}, evidence.join("; ")) : null),
         orderButton("Allow", `Allow ${copy}: no copy`, "allow", { host: copy })));
   },
@@ -200,6 +198,10 @@ const sections = {
       make("li", {}, make("div", {}, rule, make("small", {}, `rule ${id}, ${told}; ${saved} URLs not fetched`)),
         orderButton("Disable", `Disable rule ${id}`, "disable-rule", { id })));
   },
+  report(told) {
+    report = told;
+    showReport();
+  },
   acts(acts) {
     showRows("acts", acts, "Nothing was told by hand yet.", ({ at: when, kind, what, command, answer, is_open }) =>
       make("li", {}, make("div", {}, make("code", {}, command || `${kind}: ${Object.values(what).join(", ")}`),
@@ -207,6 +209,21 @@ const sections = {
           `${new Date(when * 1000).toLocaleTimeString()}: ${is_open ? "waits for the crawl" : answer}`))));
   },
 };
+
+// The report's script comes with its library, after this one.
+let report = null;
+
+function showReport() {
+  if (!report || !window.replicaReport) return;
+  for (const [id, title] of Object.entries(report.titles)) {
+    if (at(`section-${id}`)) continue;
+    at("report").append(make("section", { "aria-labelledby": `report-${id}` },
+      make("h2", { id: `report-${id}` }, title), make("div", { id: `section-${id}`, className: "live" })));
+  }
+  window.replicaReport.update(report.update);
+}
+
+document.addEventListener("DOMContentLoaded", showReport);
 
 function running(kind, text) {
   at("running").className = `pill ${kind}`;
