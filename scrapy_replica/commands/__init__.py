@@ -33,6 +33,7 @@ COMMANDS = (
     ("rules", "RulesCommand"),
     ("list_forms", "FormsCommand"),
     ("salvage", "SalvageCommand"),
+    ("doctor", "DoctorCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""
