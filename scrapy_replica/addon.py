@@ -10,7 +10,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
-from scrapy_replica.components.downloadermiddleware import BorderMiddleware, ReplicaDownloaderMiddleware
+from scrapy_replica.components.downloadermiddleware import BorderMiddleware, ReplicaDownloaderMiddleware, WarcMiddleware
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
 from scrapy_replica.components.refused import refusing
@@ -34,6 +34,9 @@ GATE_ORDER = 60
 
 BORDER_ORDER = 760
 """After proxies (750) are chosen, and nearer to the downloader than retries (550)."""
+
+KEEPER_ORDER = 1000
+"""Nearest to the downloader: it sees what was sent and what came, before it is decompressed."""
 
 OBSERVER_ORDER = 10
 """Nearest to the engine: it sees every response, error pages too, and requests as the other middlewares left them."""
@@ -78,9 +81,11 @@ class Addon:
             _wrap(settings, "ROBOTSTXT_PARSER", CleanParamParser, "REPLICA_FALLBACK_ROBOTSTXT_PARSER")
             _set_scheduler(settings, config)
             _add_components(settings)
+            middlewares = "DOWNLOADER_MIDDLEWARES"
             if not config.private_addresses:
-                middlewares = "DOWNLOADER_MIDDLEWARES"
                 settings.setdefault_in_component_priority_dict(middlewares, BorderMiddleware, BORDER_ORDER)
+            if config.warc is not None:
+                settings.setdefault_in_component_priority_dict(middlewares, WarcMiddleware, KEEPER_ORDER)
 
 
 def is_crawl(crawler: Crawler) -> bool:

@@ -155,3 +155,13 @@ class Novelty(str, Enum):
     NEAR_DUPLICATE = "near-duplicate"
     UNKNOWN = "unknown"
     """Too little text to tell."""
+
+
+class Capture(NamedTuple):
+    """Where a payload that was fetched is kept, for those that are the same."""
+
+    url: str
+    date: str
+    """``WARC-Date`` of its record."""
+    file: str
+    """Name of the WARC file that the record is in."""

@@ -11,7 +11,7 @@ from scrapy.utils.project import inside_project
 
 from scrapy_replica.commands.checks import BROKEN, LOOK, OK, of_installation, of_job, of_settings
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import has_job
+from scrapy_replica.commands.job import is_begun
 from scrapy_replica.words import cleaned, wrapped
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def checks(job: str | None, settings: Settings) -> Iterator[Check]:
     """Yield all that was looked at."""
     yield from of_installation()
     yield from of_settings(settings, has_project=inside_project())
-    if job is None and (folder := settings.get("JOBDIR")) and has_job(folder):
+    if job is None and (folder := settings.get("JOBDIR")) and is_begun(folder):
         job = folder
     if job is not None:
         yield from of_job(job)

@@ -10,7 +10,7 @@ from scrapy_replica.address import without_port
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.order import known_host, order
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT
 from scrapy_replica.words import counted, evidence_of, place_of, score, wrapped
 
 if TYPE_CHECKING:
@@ -89,12 +89,19 @@ class AllowCommand(Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
+        parser.add_argument("--beside", metavar="OTHER", help="say only that HOST and OTHER are two sites")
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         host = known_host(opts.job, host_name(opts.host))
-        told = f"{host} is never taken for a copy, and what was not fetched of it for that comes back"
-        return order(opts.job, ALLOW, {"host": host}, told)
+        if opts.beside is None:
+            told = f"{host} is never taken for a copy, and what was not fetched of it for that comes back"
+            return order(opts.job, ALLOW, {"host": host}, told)
+        other = known_host(opts.job, host_name(opts.beside))
+        if host == other:
+            raise ValueError(f"{host} is one site with itself")
+        told = f"{host} and {other} are two sites, and what was not fetched of one for the other comes back"
+        return order(opts.job, DIFFERENT, {"host": host, "other": other}, told)
 
 
 def host_name(text: str) -> str:

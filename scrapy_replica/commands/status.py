@@ -9,7 +9,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import is_running, reading
 from scrapy_replica.commands.run import say
@@ -38,7 +37,7 @@ class StatusCommand(Command):
     """Reads the crawl database of a finished or running crawl."""
 
     name = "status"
-    help = "tell how a crawl goes: pages, speed, harvest, what was saved and lost, hosts"
+    help = "tell how a crawl goes: pages, speed, what was saved and lost, hosts"
     examples = ("scrapy replica status job", "scrapy replica status job --watch")
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -86,8 +85,6 @@ def watch(opts: argparse.Namespace) -> int:
                 say("no crawl has the job open")
                 return 0
             time.sleep(max(LOOK_SECONDS, REST * (time.monotonic() - begun)))
-    except KeyboardInterrupt:
-        return INTERRUPTED
     finally:
         if screen is not None:
             screen.close()

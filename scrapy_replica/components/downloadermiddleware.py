@@ -1,4 +1,4 @@
-"""The gate, where what must not be fetched is stopped before it costs a robots.txt, and the border."""
+"""The gate, which stops what must not be fetched before it costs a robots.txt; the border; what is kept as WARC."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ReplicaDownloaderMiddleware:
 
 
 class BorderMiddleware:
-    """Refuses requests that leave the web: links, redirects and what is asked for on the way; weighs what comes.
+    """Refuses requests that leave the web: links, redirects and what is asked for on the way.
 
     Nearer to the downloader than Scrapy's retries, so that what is refused is not tried again, and than its proxies.
     """
@@ -107,8 +107,6 @@ class BorderMiddleware:
             raise self._refusal(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        if (extension := self._extension) is not None and "cached" not in response.flags:
-            extension.flights.of(request).size = len(response.body)  # nothing has unpacked it yet
         borders, ip = self._borders, response.ip_address
         # The last line, for download handlers that resolve names in some other way. A proxy answers for all.
         if borders is None or ip is None or request.meta.get("proxy"):
@@ -128,3 +126,37 @@ class BorderMiddleware:
         extension.flights.of(request).error = PrivateAddressError.__name__
         extension.crawl.counts["border/refused"] += 1
         return PrivateAddressError(f"{request.url} leaves the web; REPLICA_PRIVATE_ADDRESSES=True lets it be fetched")
+
+
+class WarcMiddleware:
+    """Has what is fetched kept; nothing is sent any more once it could not be kept."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:  # noqa: ARG002 - Scrapy hands it over
+        extension = self._crawler.get_extension(ReplicaExtension)
+        if extension is not None and extension.error is not None:
+            raise IgnoreRequest(str(extension.error))
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        extension = self._crawler.get_extension(ReplicaExtension)
+        if extension is None or extension.keeper is None or not self._was_fetched(extension, request, response):
+            return response
+        try:
+            await extension.keeper.keep(request, response, extension.flights.of(request))
+        except StoreError as error:
+            extension.stop(error)
+            raise IgnoreRequest(str(error)) from None
+        return response
+
+    def _was_fetched(self, extension: ReplicaExtension, request: Request, response: Response) -> bool:
+        if "cached" in response.flags or urlparse_cached(request).scheme not in {"http", "https"}:
+            return False
+        ip, borders = response.ip_address, extension.borders
+        # What the border is to refuse must not be kept either.
+        return borders is None or ip is None or not borders.is_refused_answer(request.url, ip)

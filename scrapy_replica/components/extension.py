@@ -23,9 +23,12 @@ from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
+from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
+from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.topic import Examples
+from scrapy_replica.components.warc import Keeper
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
@@ -55,6 +58,9 @@ SCRAPY_STATS = ("scheduler/", "dupefilter/")
 ORDERS_SECONDS = 0.5
 """Time between two looks at the orders that a person wrote into the crawl database."""
 
+FETCHED_EXAMPLES = "fetched examples"
+"""Key of the examples that were given by URL, in the crawl database."""
+
 FORM = "replica_form"
 """In the ``meta`` of a request that is sent to a form, and of those that it is redirected to."""
 
@@ -81,7 +87,7 @@ class ReplicaExtension:
         self.has_frontier = False
         """Our scheduler is in use."""
         self.error: StoreError | None = None
-        """Why the crawl database cannot be used any more."""
+        """Why the crawl cannot go on: its database or what it brings cannot be written any more."""
         self.borders = None if self.config.private_addresses else Borders()
         """What may not be fetched for where it lies."""
         self._sink: TextIO | None = None
@@ -91,6 +97,11 @@ class ReplicaExtension:
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
+        self.keeper = self._make_keeper()
+        """What writes WARC files."""
+        if seconds := crawler.settings.getfloat("LOGSTATS_INTERVAL"):
+            pages = partial(self.crawl.counts.__getitem__, "page/observed")
+            self._progress = Progress(crawler, logger.info, seconds, pages, lambda: self.crawl)
 
     def _rewritten(self, request: Request, url: str) -> str:
         """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
@@ -106,6 +117,7 @@ class ReplicaExtension:
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.robots_parsed, signals.robots_parsed)
+        crawler.signals.connect(extension.response_downloaded, signals.response_downloaded)
         return extension
 
     def serve_frontier(self) -> None:
@@ -145,11 +157,15 @@ class ReplicaExtension:
             # A crawl that goes on may take links before the seeds come by once more.
             examples = self._examples.topic.urls if self._examples is not None else ()
             self.borders.open([*getattr(self._crawler.spider, "start_urls", ()), *examples])
-        relevance = self.crawl.guide.relevance
-        # A crawl that was stopped before the topic was learnt for the last time needs the examples for that.
-        if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_learning):
+        if self._examples is None:
             return
-        await self._examples.fetch(self._crawler)
+        relevance, store = self.crawl.guide.relevance, self.crawl.store
+        # The examples are needed whenever the topic is learnt anew, by a person's marks at any time.
+        if (fetched := store.meta(FETCHED_EXAMPLES)) is not None:
+            self._examples.take(fetched)
+        if not relevance.is_learnt or self.crawl.guide.is_learning:
+            await self._examples.fetch(self._crawler)
+            store.set_meta(FETCHED_EXAMPLES, self._examples.dump())
         try:
             relevance.learn(self._examples.model)
         except ValueError as error:
@@ -167,12 +183,22 @@ class ReplicaExtension:
         except Exception:
             logger.exception("An order could not be carried out; the next look is in %s s", ORDERS_SECONDS)
 
-    def spider_closed(self) -> None:
+    def _make_keeper(self) -> Keeper | None:
+        config = self.config
+        if config.warc is None:
+            return None
+        name, crawl = self._crawler.spidercls.name, self.crawl
+        with refusing("REPLICA_WARC"):
+            return Keeper(config.warc, config.warc_size, crawl.store, name, crawl.counts)
+
+    async def spider_closed(self) -> None:
         if self._orders.running:
             self._orders.stop()
         if self.borders is not None:
             self.borders.close()
         try:
+            if self.keeper is not None:
+                await self.keeper.close()
             if self.error is None:
                 self.flush()
             self.crawl.store.close()
@@ -187,18 +213,26 @@ class ReplicaExtension:
                 logger.error("REPLICA_LEDGER: its last lines cannot be written (%s)", error.strerror)
 
     def stop(self, error: StoreError) -> None:
-        """Close the crawl, because its database cannot be used any more; nothing more is given out."""
+        """Close the crawl, because its database or what it brings cannot be written any more.
+
+        Nothing more is given out, and nothing is done that was not before.
+        """
         if self.error is not None:
             return
         self.error = error
         logger.error("%s; the crawl stops", error)
+        reason = "output" if isinstance(error, OutputError) else "crawl_database"
         if self._crawler.engine is not None and self._crawler.engine.spider is not None:
-            self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason="crawl_database"))
+            self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason=reason))
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
         for line in getattr(robotparser, "clean_params", ()):
             self.crawl.dust.clean_param(host_of(request.url), line)
+
+    def response_downloaded(self, response: Response, request: Request) -> None:
+        """Take note of the size of *response*, which nothing has unpacked yet; one from a cache has none."""
+        self.flights.of(request).size = len(response.body)
 
     # Pages
 
@@ -278,6 +312,22 @@ class ReplicaExtension:
             crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
         except StoreError as failure:
             self.stop(failure)
+
+    # WARC files
+
+    def keep_known(self, response: Response) -> None:
+        """Have written what is known of *response*, if it is kept."""
+        if self.keeper is not None and response.request is not None:
+            flight, has_topic = self.flights.of(response.request), self.crawl.guide.relevance.is_learnt
+            self.keeper.note(flight, response, page_of(response), has_topic=has_topic)
+
+    async def written(self) -> None:
+        """Return when all that is known of pages so far is on the disk."""
+        if self.keeper is not None:
+            try:
+                await self.keeper.written()
+            except OutputError as error:
+                self.stop(error)
 
     # Statistics
 

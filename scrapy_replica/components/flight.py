@@ -48,6 +48,8 @@ class Flight:
     """Name of the exception that it ended with."""
     asks_more: bool = False
     """The callback that got its page asked for a URL that is new and does not stand on the page."""
+    record: tuple[str, str] | None = None
+    """Id and date of the WARC record of its response."""
     is_observed: bool = False
     """Its response became a page, or was found to be none."""
 

@@ -14,6 +14,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy_replica.address import host_of, hostname_of
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
@@ -68,6 +69,9 @@ class ReplicaScheduler(BaseScheduler):
         self._politeness = Politeness(
             engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )
+        self._feeds = Feeds(self._crawler)
+        if self._crawler.settings["JOBDIR"]:
+            self._feeds.resume()
         connect = self._crawler.signals.connect
         connect(self._reached_downloader, signals.request_reached_downloader)
         connect(self._left_downloader, signals.request_left_downloader)
@@ -82,7 +86,9 @@ class ReplicaScheduler(BaseScheduler):
         if self._timer is not None:
             self._timer.cancel()
         try:
-            self._acknowledge()
+            # What could not be written is not done: it is fetched again when the job goes on.
+            if self._extension.error is None:
+                self._acknowledge()
             self._crawl.store.commit()
         except StoreError as error:
             self._extension.stop(error)
@@ -242,6 +248,7 @@ class ReplicaScheduler(BaseScheduler):
         ended = [request for request in self._leases if request not in in_progress]
         if not ended:
             return
+        self._feeds.flush()
         self._leases = [request for request in self._leases if request in in_progress]
         for request in ended:
             self._left_downloader(request)

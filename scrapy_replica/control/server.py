@@ -44,8 +44,9 @@ class Server:
     """
 
     def __init__(self, job: Job, token: str, address: str) -> None:
-        self._job, self._feed = job, Feed(job)
-        self._address = address
+        self._job, self._address = job, address
+        self.feed = Feed(job)
+        """Is to run while the application does."""
         self.app = web.Application(middlewares=[Guard(token, address).middleware], client_max_size=MAX_ORDER_BYTES)
         self.app.on_response_prepare.append(add_headers)
         for path, (name, kind) in STATIC.items():
@@ -60,7 +61,7 @@ class Server:
         """
         runner = web.AppRunner(self.app, access_log=None, handle_signals=False, shutdown_timeout=0.5)
         await runner.setup()
-        look = asyncio.create_task(self._feed.run())
+        look = asyncio.create_task(self.feed.run())
         try:
             await self._listen(runner, port)
             opened(runner.addresses[0][1])
@@ -76,11 +77,11 @@ class Server:
             _refuse(error, self._address, port)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        if self._feed.n_listeners >= MAX_LISTENERS:
+        if self.feed.n_listeners >= MAX_LISTENERS:
             return web.Response(status=503, text=f"{MAX_LISTENERS} pages are open; close one\n")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        with self._feed.listening() as listener, suppress(ConnectionError):
+        with self.feed.listening() as listener, suppress(ConnectionError):
             while True:
                 try:
                     news = await asyncio.wait_for(listener.news(), BEAT_SECONDS)
@@ -98,7 +99,7 @@ class Server:
             said = await asyncio.to_thread(self._job.act, kind, what)
         except ValueError as error:
             return web.json_response({"error": str(error)}, status=400)
-        self._feed.look_soon()
+        self.feed.look_soon()
         return web.json_response({"said": said})
 
 

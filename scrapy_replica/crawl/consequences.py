@@ -19,7 +19,7 @@ from scrapy_replica.crawl.samples import DOUBTED, Samples
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DISABLE_RULE, URGENT, CrawlDB
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, URGENT, CrawlDB
 from scrapy_replica.crawldb.contract import RULE as RULE_ORDER
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -81,6 +81,7 @@ class Consequences:
         self._obeying = obeying
         obeying.add(BLOCK, self._block)
         obeying.add(ALLOW, self._allow)
+        obeying.add(DIFFERENT, self._part)
         obeying.add(RULE_ORDER, self._impose)
         obeying.add(DISABLE_RULE, self._disable)
         self.may_enter_probes = False
@@ -265,10 +266,14 @@ class Consequences:
         self._store.commit()
 
     def _block(self, what: Mapping[str, Any]) -> None:
-        self._free(self._replicas.block(what["host"], what["keeper"]))
+        prefixes = what.get("copy_prefix", ""), what.get("keeper_prefix", "")
+        self._free(self._replicas.block(what["host"], what["keeper"], *prefixes))
 
     def _allow(self, what: Mapping[str, Any]) -> None:
         self._free(self._replicas.allow(what["host"]))
+
+    def _part(self, what: Mapping[str, Any]) -> None:
+        self._free(self._replicas.part(what["host"], what["other"]))
 
     def _free(self, ended: Iterable[Verdict]) -> None:
         for verdict in ended:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import TextIO
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TextIO
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
@@ -13,6 +13,7 @@ from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Intake, Payloads
+from scrapy_replica.crawl.links.asking import Asking
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.heads import Heads
 from scrapy_replica.crawl.links.seen import Seen
@@ -26,7 +27,7 @@ from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
+from scrapy_replica.crawldb.contract import MARK, CrawlDB, Leeway, NewUrl, State, Waiting
 from scrapy_replica.crawldb.pages import Fetched, is_absent
 from scrapy_replica.decision import Action, Decision
 from scrapy_replica.focus.relearning import MOST_PAGES
@@ -71,6 +72,7 @@ class Crawl:
         self.config, self.store, self.counts, self._now = config, store, counts, now
         self._check_noise()
         self.guide = Guide(config, store)
+        self._asking = Asking(store, self.guide.relevance)
         self._duplicates = Duplicates(store.pages, config)
         self.replicas = Replicas(config, store, now, self._duplicates.index)
         self.dust = Dust(config, store, now)
@@ -109,6 +111,7 @@ class Crawl:
         self._heads = Heads(store, self.guide, self._seen)
         self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
         self._unshown: set[int] = set()
+        self.obeying.add(MARK, self._mark)
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
         self.consequences.obey()
@@ -180,6 +183,7 @@ class Crawl:
             self._guard.count(page.url, page.host, found_on, is_novel=is_news)
             if novelty is Novelty.NOVEL:
                 self.repetition.add(page)
+                self._asking.add(page, url_id, relevance)
         observation = Observation(page, url_id, depth, relevance, novelty, twin)
         self.consequences.of_page(observation)
         self.counts["page/observed"] += 1
@@ -199,6 +203,7 @@ class Crawl:
         self._guard.forget(host)
         self.repetition.forget(host)
         self.forms.forget(host)
+        self._asking.read_again()
         self._seen.clear()
 
     def fetched(self, url: str, found_on: int | None = None) -> int:
@@ -248,6 +253,17 @@ class Crawl:
             self.guide.wasted(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1
 
+    def _mark(self, what: Mapping[str, Any]) -> None:
+        """Take what a person said of a page."""
+        if self.config.topic is None:
+            raise ValueError("the crawl has no examples of a topic to learn it with: give some with --topic")
+        key = self.intake.key(what["url"])
+        known = self.store.urls.find([key]).get(key)
+        if known is None:
+            raise ValueError("no page of the crawl links there")
+        url = self.store.urls.url_of(known.id)
+        self.guide.relevance.marks.give(known.id, url, is_relevant=bool(what["is_relevant"]))
+
     # Links
 
     def scores(self, observation: Observation, links: Sequence[Link]) -> list[float]:
@@ -262,6 +278,7 @@ class Crawl:
 
         What was found so far gets its new scores where there are some, and so does what is fetched in its place.
         """
+        self._asking.work()
         scores = self.guide.learn_anew(self._pages)
         urls = {self.intake.key(url): url for url in scores}
         for key, known in self.store.urls.find(urls).items():

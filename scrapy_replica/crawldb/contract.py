@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
+    from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
-    from scrapy_replica.records import Form, UncertainPair, Verdict
+    from scrapy_replica.records import Capture, Form, UncertainPair, Verdict
 
 URGENT = float("inf")
 """Score of a URL that is asked for to decide something: before every score that a strategy gives, and never changed."""
@@ -149,8 +150,9 @@ class Sample(NamedTuple):
 
 
 BLOCK, ALLOW, DIFFERENT = "block", "allow", "different"
-"""Kinds of orders, with what they say: ``{"host", "keeper"}``: block it as a copy of that one; ``{"host"}``: allow it
-for good; ``{"host", "other"}``: they are two sites."""
+"""Kinds of orders, with what they say: ``{"host", "keeper"}``: block it as a copy of that one (what lies below
+``"copy_prefix"`` there lies below ``"keeper_prefix"`` here, where they are given); ``{"host"}``: allow it for good;
+``{"host", "other"}``: they are two sites."""
 RULE, DISABLE_RULE = "rule", "disable-rule"
 """``{"rule"}``: put it, in its JSON form, in force; ``{"id"}``: switch the rule of that id off for good."""
 MARK = "mark"
@@ -217,6 +219,9 @@ class Ledger(Protocol):
 
     def knows(self, url_id: int, reason: Reason) -> bool:
         """Tell whether a decision for *reason* was written about a URL."""
+
+    def last(self, url_id: int) -> tuple[str, str] | None:
+        """Return action and reason of the last decision that was written about a URL."""
 
 
 class SampleStore(Protocol):
@@ -350,6 +355,16 @@ class BlockStore(Protocol):
 
     def enter(self, host: str, state: bytes) -> None:
         """Keep the *state* of *host* in place of an earlier one."""
+
+
+class CaptureStore(Protocol):
+    """Which payloads are kept in WARC files, and where."""
+
+    def find(self, digest: bytes) -> Capture | None:
+        """Return where the payload with that SHA-1 is kept."""
+
+    def enter(self, digest: bytes, capture: Capture) -> None:
+        """Write down where a payload is kept, in place of what was known of it."""
 
 
 class UrlStore(Protocol):
@@ -498,6 +513,12 @@ class CrawlDB(Protocol):
 
     @property
     def blocks(self) -> BlockStore: ...
+
+    @property
+    def captures(self) -> CaptureStore: ...
+
+    @property
+    def texts(self) -> Texts: ...
 
     def page(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""

@@ -97,6 +97,9 @@ class Pages(Protocol):
     def set_mark(self, url_id: int, mark: bytes, neighbours: str) -> None:
         """Keep the traces by which the page is compared with those of other hosts."""
 
+    def judge(self, url_id: int, relevance: float) -> None:
+        """Give a page another relevance."""
+
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""
 

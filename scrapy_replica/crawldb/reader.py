@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from scrapy_replica.crawldb.contract import Order, RuleRow, State
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.results import Results
     from scrapy_replica.crawldb.status import Status
+    from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
     from scrapy_replica.records import Form, Novelty, UncertainPair, Verdict
@@ -142,6 +144,14 @@ class Reader(Protocol):
     def visits(self) -> Visits:
         """What the strategy was shown, to be read."""
 
+    @property
+    def texts(self) -> Texts:
+        """Pages that a person may be asked about, and the answers, to be read."""
+
+    @property
+    def results(self) -> Results:
+        """What came of the crawl."""
+
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""
 
@@ -153,6 +163,9 @@ class Reader(Protocol):
 
     def host_names(self) -> list[str]:
         """Return the names of all hosts."""
+
+    def knows(self, host: str) -> bool:
+        """Tell whether some URL of *host* was found."""
 
     def host(self, host: str) -> HostView | None:
         """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""

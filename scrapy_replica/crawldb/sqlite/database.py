@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.blocks import BlockTable
+from scrapy_replica.crawldb.sqlite.captures import CaptureTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
@@ -17,10 +18,12 @@ from scrapy_replica.crawldb.sqlite.pages import PageTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.saved import SavedTable
+from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
+from scrapy_replica.crawldb.texts import Texts
 from scrapy_replica.crawldb.visits import Visits
 
 FILE_NAME = "replica.sqlite"
@@ -67,6 +70,8 @@ class SqliteCrawlDB:
         self.visits: Visits = VisitTable(connection)
         self.forms = FormTable(connection)
         self.blocks = BlockTable(connection)
+        self.captures = CaptureTable(connection)
+        self.texts: Texts = TextTable(connection)
         self.urls = UrlTable(connection)
         self.saved = SavedTable(connection, self.urls)
         self.commit()

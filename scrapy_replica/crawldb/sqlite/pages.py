@@ -29,6 +29,10 @@ class PageTable:
         """Keep the traces by which the page is compared with those of other hosts."""
         self._write("UPDATE pages SET mark = ?, neighbours = ? WHERE url = ?", (mark, neighbours, url_id))
 
+    def judge(self, url_id: int, relevance: float) -> None:
+        """Give a page another relevance."""
+        self._write("UPDATE pages SET relevance = ? WHERE url = ?", (relevance, url_id))
+
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""
         self._write(

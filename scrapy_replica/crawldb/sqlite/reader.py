@@ -23,9 +23,11 @@ from scrapy_replica.crawldb.reader import (
 from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
+from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
+from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.status import Status
@@ -91,6 +93,8 @@ class SqliteReader:
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
+        self.texts = TextTable(connection)
+        self.results = ResultReader(connection, self._verdicts)
         self.uncertain_pairs = UncertainPairTable(connection).all
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
@@ -171,6 +175,9 @@ class SqliteReader:
         ]
 
     # Hosts
+
+    def knows(self, host: str) -> bool:
+        return bool(self._column("SELECT 1 FROM hosts WHERE name = ? LIMIT 1", (host,)))
 
     def host(self, host: str) -> HostView | None:
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))

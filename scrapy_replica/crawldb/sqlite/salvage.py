@@ -26,7 +26,7 @@ from scrapy_replica.crawldb.sqlite.urls import WAITING_META
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
 
-LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks"})
+LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks", "captures"})
 """What the crawl makes anew: half of a model or of a checkpoint is none."""
 
 BATCH = 1_000

@@ -40,8 +40,8 @@ CREATE TABLE urls (
     payload BLOB,                     -- the request where it is more than a plain GET
     leeway INTEGER NOT NULL           -- 0 to 3: what a decision may do to it, ever less
 );
-CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id) WHERE state = 0;
-CREATE INDEX dropped ON urls (host) WHERE state = 3;
+CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id, state) WHERE state = 0;
+CREATE INDEX dropped ON urls (host, state) WHERE state = 3;
 CREATE INDEX leased ON urls (id) WHERE state = 1;
 CREATE INDEX with_payload ON urls (id) WHERE state = 0 AND payload IS NOT NULL;
 CREATE TABLE saved (                  -- what stands in the place of URLs that were dropped or demoted
@@ -185,8 +185,25 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
     term TEXT NOT NULL,
     PRIMARY KEY (host, term)
 ) WITHOUT ROWID;
+CREATE TABLE texts (                  -- of pages that a person may be asked about, at most 1,000
+    url INTEGER PRIMARY KEY,          -- urls.id
+    worth REAL NOT NULL,              -- how unsure the relevance model is of it, 0..1; the least go first
+    excerpt TEXT NOT NULL,            -- beginning of the main text
+    terms BLOB NOT NULL               -- zlib of JSON: stem -> count
+);
+CREATE TABLE marks (                  -- what a person said of pages: on the topic or not
+    url INTEGER PRIMARY KEY,          -- urls.id
+    is_relevant INTEGER NOT NULL,
+    terms BLOB NOT NULL               -- as in texts
+);
 CREATE TABLE blocks (
     host TEXT PRIMARY KEY,
     state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted
+) WITHOUT ROWID;
+CREATE TABLE captures (               -- payloads that are kept in WARC files
+    digest BLOB PRIMARY KEY,          -- SHA-1
+    url TEXT NOT NULL,
+    date TEXT NOT NULL,               -- WARC-Date of the record
+    file TEXT NOT NULL                -- its WARC file
 ) WITHOUT ROWID;
 """
