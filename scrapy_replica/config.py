@@ -238,7 +238,13 @@ def _parse(setting: str, value: Any, kind: Any) -> Any:
             return tuple(value.split() if isinstance(value, str) else map(str, value))
         return Path(value).expanduser()
     except (ValueError, TypeError):
-        raise ConfigError(f"{setting} is {value!r}: it takes {_type_name(kind)}") from None
+        raise ConfigError(f"{setting} is {value!r}: it takes {_in_words(kind)}") from None
+
+
+def _in_words(kind: Any) -> str:
+    if kind in ENUMS:
+        return "one of " + ", ".join(member.value for member in kind)
+    return {bool: "True or False", int: "a whole number", float: "a number", str: "text"}.get(kind, "a path")
 
 
 def _parse_bool(value: Any) -> bool:

@@ -101,7 +101,7 @@ class TestNoise:
         assert terms.get("shop", 0) == menu
 
     async def test_another_name_stops_the_start(self):
-        with pytest.raises(ConfigError, match="REPLICA_NOISE is 'maybe': it takes one of ``cetd``, ``learned``"):
+        with pytest.raises(ConfigError, match="REPLICA_NOISE is 'maybe': it takes one of cetd, learned"):
             await crawl(TextSpider, {}, REPLICA | {"REPLICA_NOISE": "maybe"})
 
 

@@ -40,6 +40,7 @@ COMMANDS = (
     ("list_forms", "FormsCommand"),
     ("report", "ReportCommand"),
     ("salvage", "SalvageCommand"),
+    ("doctor", "DoctorCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""
