@@ -66,6 +66,7 @@ def test_a_crawl(bare, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
+        (["crawl", "http://a.example/", "--warc", "warc"], "warc"),
         (["rehearse", "file", "--seeds", "http://a.example/"], "warc"),
         (["eval", "visits", "file", "--topic", "x"], "eval"),
         (["eval", "text", "file"], "eval"),
