@@ -34,6 +34,7 @@ COMMANDS = (
     ("rules", "RulesCommand"),
     ("list_forms", "FormsCommand"),
     ("report", "ReportCommand"),
+    ("export", "ExportCommand"),
     ("salvage", "SalvageCommand"),
     ("evaluate", "EvalCommand"),
 )
