@@ -39,6 +39,7 @@ COMMANDS = (
     ("judge", "JudgeCommand"),
     ("list_forms", "FormsCommand"),
     ("report", "ReportCommand"),
+    ("export", "ExportCommand"),
     ("salvage", "SalvageCommand"),
     ("doctor", "DoctorCommand"),
     ("evaluate", "EvalCommand"),
