@@ -8,7 +8,6 @@ from scrapy_replica.decision import Action, Reason
 from scrapy_replica.words import ACTIONS, REASONS, width_of
 
 NAMES = {
-    "pages": "pages (status 200)",
     "novel": "new",
     "novel_pages": "new",
     "near_duplicates": "near duplicates",
@@ -36,7 +35,6 @@ NAMES = {
     "urls_being_fetched": "URLs that were being fetched",
     "urls_done": "URLs that were fetched",
     "urls_dropped": "URLs that are not fetched",
-    "pages_read": "pages",
     "lost_urls": "URLs that there were and that are lost",
     "fetched_again": "URLs that are fetched again, for their links",
     "restored": "URLs that come back, for what stood for them",
