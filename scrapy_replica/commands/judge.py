@@ -51,7 +51,7 @@ class JudgeCommand(Command):
     group = "steer"
     examples = (
         "scrapy replica judge job",
-        "scrapy replica judge job --yes https://example.org/a --no https://example.org/b",
+        "scrapy replica judge job --yes https://example.org/a --no https://example.org/",
         "scrapy replica judge job --json",
     )
 

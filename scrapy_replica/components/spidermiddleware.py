@@ -91,7 +91,7 @@ class ReplicaSpiderMiddleware:
             extension.stop(error)
         except Exception as error:
             # A bad page never stops a crawl: its callback runs, its URL is acknowledged, its links are the spider's.
-            logger.exception("Cannot observe %s", response)
+            logger.exception("%s cannot be judged; the spider has it as it is", response)
             extension.cannot_observe(response, error)
 
     def _follow(self, observation: Observation) -> None:
@@ -142,7 +142,7 @@ class ReplicaSpiderMiddleware:
         except StoreError as error:
             extension.stop(error)
         except Exception:
-            logger.exception("Cannot judge the requests found on %s", observation.page.url)
+            logger.exception("The requests found on %s are entered unjudged", observation.page.url)
             extension.crawl.counts["page/error"] += 1
         return set()
 
@@ -243,7 +243,7 @@ class ReplicaSpiderMiddleware:
         except StoreError as error:
             extension.stop(error)
         except Exception:
-            logger.exception("Cannot learn from what was asked for because of %s", observation.page.url)
+            logger.exception("Nothing can be learnt from what the spider made of %s", observation.page.url)
             extension.crawl.counts["page/error"] += 1
             extension.crawl.forget(observation.page.host)
 

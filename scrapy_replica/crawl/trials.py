@@ -11,6 +11,7 @@ from functools import partial
 
 import mmh3
 
+from scrapy_replica import words
 from scrapy_replica.crawldb.contract import Sample, SampleStore, Saved
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
 from scrapy_replica.numeric import is_above, weighted_share
@@ -213,7 +214,9 @@ class Trials:
             record.settle(outcome)
             if record.is_refuted and not was_refuted:
                 ended.append(sample.cause)
-                logger.info("%s ends: its samples were %s", sample.cause, _in_words(record.outcomes))
+                other, same = record.outcomes[Outcome.OTHER], record.outcomes[Outcome.SAME]
+                told = "Not any more: %s (%s of it turned out to be pages of their own, %d did not)"
+                logger.info(told, words.cause(sample.cause), words.counted(other, "sample"), same)
             if sample.reason is not None:
                 self._count(sample.reason, outcome, sample.weight, sample.weight**2, 1)
         return ended
@@ -246,7 +249,3 @@ def corner_of(url: str) -> str:
     base, _, query = url.partition("?")
     names = "&".join(sorted({argument.partition("=")[0] for argument in query.split("&")}))
     return f"{_DIGITS.sub('0', '/'.join(base.split('/', 5)[3:5]))}?{names}"
-
-
-def _in_words(outcomes: Counter[Outcome]) -> str:
-    return ", ".join(f"{outcome.value} {n}" for outcome, n in sorted(outcomes.items()) if n)

@@ -37,6 +37,7 @@ from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
+from scrapy_replica.words import rule as in_words
 
 logger = logging.getLogger(__name__)
 
@@ -247,19 +248,19 @@ class Dust:
         elif level.is_acting and not settled.is_same:
             findings.doubted.append(watched)
         elif watched.level != level and watched.is_acting:
-            logger.info("DUST rule %d acts: %s", watched.id, watched.rule)
+            logger.info("Rule %d is in force: %s", watched.id, in_words(watched.rule.to_dict()))
             findings.begun.append(_host_of(host.name))
             self._put_in_force(host, watched)
 
     def _end(self, host: HostRules, watched: WatchedRule, findings: DustFindings, *, has_acted: bool) -> None:
-        logger.info("DUST rule %d is withdrawn: %s", watched.id, watched.rule)
+        logger.info("Rule %d was wrong and is withdrawn: %s", watched.id, in_words(watched.rule.to_dict()))
         self._carried.refuted(watched.rule)
         self._taught.tried(watched)
         if not has_acted:
             return
         findings.ended.append(watched)
         for sibling in host.siblings(watched):
-            logger.info("DUST rule %d is withdrawn with rule %d: %s", sibling.id, watched.id, sibling.rule)
+            logger.info("Rule %d is withdrawn with rule %d, which is like it", sibling.id, watched.id)
             if sibling.is_acting:
                 findings.ended.append(sibling)
             sibling.watch.is_withdrawn = True
