@@ -160,17 +160,20 @@ def _answer() -> str:
             return answer
 
 
+def check_page(job: Reader, url: str) -> None:
+    """Raise ``ValueError`` where the crawl cannot learn from what is said of the page at *url*."""
+    _check(job)
+    if not (job.texts.terms_at(url) or job.visits.terms_of(url)):
+        raise ValueError(f"{redacted(url)}: the crawl has no text of that page, or keeps it no more; no mark is taken")
+
+
 def _mark_all(opts: argparse.Namespace) -> int:
     said = dict.fromkeys(opts.yes, True) | dict.fromkeys(opts.no, False)
     if both := set(opts.yes) & set(opts.no):
         raise ValueError(f"{min(both)} is given with --yes and with --no")
     with reading(opts.job) as job:
-        _check(job)
         for url in said:
-            if not (job.texts.terms_at(url) or job.visits.terms_of(url)):
-                raise ValueError(
-                    f"{redacted(url)}: the crawl has no text of that page, or keeps it no more; no mark is taken"
-                )
+            check_page(job, url)
     _give(opts.job, said)
     sys.stdout.write(_told(opts.job, len(said)))
     return 0
