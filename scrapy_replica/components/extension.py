@@ -25,6 +25,7 @@ from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.refused import refusing
+from scrapy_replica.components.returns import Returns
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
@@ -91,6 +92,7 @@ class ReplicaExtension:
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
+        self.returns = Returns(self.crawl.revisits, self.flights)
 
     def _rewritten(self, request: Request, url: str) -> str:
         """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
@@ -215,8 +217,11 @@ class ReplicaExtension:
         if response.status != 200:
             crawl.failed(flight.url_id, response.status, None, request.meta.get("redirect_urls", ()))
             return None
-        page = self._page(response)
-        observation = crawl.observe(page, flight.url_id, response.meta.get("depth", 0))
+        page, depth = self._page(response), response.meta.get("depth", 0)
+        if self.has_frontier and self.returns.is_known(response, flight, page):
+            observation = crawl.observe_again(page, flight.url_id, depth)
+        else:
+            observation = crawl.observe(page, flight.url_id, depth)
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.crawl import Observation
     from scrapy_replica.decision import Decision
+    from scrapy_replica.freshness.answer import Answer
 
 OWN_HEADERS = frozenset({b"Accept", b"Accept-Language", b"Referer", b"User-Agent"})
 """Headers that say nothing that another host must not hear."""
@@ -48,6 +49,16 @@ class Flight:
     """The callback that got its page asked for a URL that is new and does not stand on the page."""
     is_observed: bool = False
     """Its response became a page, or was found to be none."""
+    payload: bytes | None = None
+    """What it has beyond a plain GET, as it was stored."""
+    has_conditions: bool = False
+    """The spider put conditions on it."""
+    is_conditional: bool = False
+    """It asked for its page if that changed since it was last crawled."""
+    size: int = 0
+    """Bytes of the body that came, as sent."""
+    answer: Answer | None = None
+    """What its response tells of changes, where it is a page or word that it did not change."""
 
 
 class Flights:

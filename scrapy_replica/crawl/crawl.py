@@ -21,6 +21,7 @@ from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
@@ -76,7 +77,9 @@ class Crawl:
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
         self._guard = Guard(config, store.pages)
-        self.trials = Trials(store.samples, config.explore, self._salt(salt), key)
+        salt = self._salt(salt)
+        self.revisits = Revisits(config, store, now, salt, counts)
+        self.trials = Trials(store.samples, config.explore, salt, key)
         self.policy = Policy(
             config,
             aliases,
@@ -96,6 +99,7 @@ class Crawl:
             now=now,
             counts=self.counts,
             on_new=self.replicas.known,
+            on_led=self.revisits.led_on,
             sink=sink,
         )
         samples = Samples(self.trials, self.replicas, store, key)
@@ -186,6 +190,11 @@ class Crawl:
         self._unshown.add(url_id)
         return observation
 
+    def observe_again(self, page: Page, url_id: int, depth: int) -> Observation:
+        """Return what is known of a page that says what it said before; nothing is judged anew."""
+        novelty, twin = self._duplicates.judge(page, url_id)
+        return Observation(page, url_id, depth, self.guide.relevance.of(page), novelty, twin, is_known=True)
+
     def forget(self, host: str) -> None:
         """Take note that a page of *host* could not be observed: what is known of it is read again from the store."""
         self.replicas.forget(host)
@@ -231,7 +240,8 @@ class Crawl:
             self.replicas.missing(self.store.urls.url_of(url_id))
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
-            if not self.store.pages.has_page(failed_id):
+            # A page that is gone was one; an error may pass.
+            if not self.store.pages.has_page(failed_id) or (failed_id == url_id and is_absent(status)):
                 self.store.pages.enter(Fetched(failed_id, self._now(), status, error))
                 self.consequences.of_failure(failed_id, status, location)
         if status is None or status >= FIRST_ERROR:
@@ -286,6 +296,14 @@ class Crawl:
         self.intake.enter(asked)
         self.note(observation, asked)
 
+    def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
+        """Enter those of the *links* of a page that was observed before which nothing is known of."""
+        keys = [self.intake.key(link.url) for link in links]
+        known = self.store.urls.find(set(keys))
+        new = [link for link, key in zip(links, keys, strict=True) if key not in known]
+        if new:
+            self.follow(observation, new)
+
     def _link(self, observation: Observation, url: str, score: float) -> tuple[NewUrl, Decision]:
         host, key = host_of(url), self.intake.key(url)
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
@@ -310,6 +328,7 @@ class Crawl:
     def take(self) -> Waiting | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
         self.consequences.work()
+        self.revisits.work()
         self.replicas.work()
         self.dust.work()
         self.is_behind = False
@@ -322,6 +341,11 @@ class Crawl:
         return None
 
     @property
+    def has_work(self) -> bool:
+        """Whether :meth:`take` has something to do although it gave nothing."""
+        return self.is_behind or self.consequences.has_work or self.revisits.has_work
+
+    @property
     def is_pending(self) -> bool:
         """Whether there is anything to fetch, now or later."""
-        return self.store.urls.waiting > 0 or self.consequences.has_work
+        return self.store.urls.waiting > 0 or self.consequences.has_work or self.revisits.has_work

@@ -20,3 +20,5 @@ class Observation:
     novelty: Novelty
     twin: PageRow | None = None
     """The page that this one repeats."""
+    is_known: bool = False
+    """It was fetched before, and says what it said."""

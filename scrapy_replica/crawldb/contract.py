@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
+    from scrapy_replica.crawldb.revisits import Revisits
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
     from scrapy_replica.records import Form, Verdict
@@ -358,6 +359,9 @@ class UrlStore(Protocol):
     def set_scores(self, scores: Mapping[int, float]) -> None:
         """Give waiting URLs other scores (id -> score), as :meth:`rescore` does."""
 
+    def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
+        """Let URLs that are done wait again, triples of id, score and payload; return how many were done."""
+
     def finish(self, url_ids: Collection[int]) -> None:
         """Acknowledge leases: these URLs are done; one that waits again goes on waiting."""
 
@@ -420,6 +424,9 @@ class CrawlDB(Protocol):
 
     @property
     def pages(self) -> Pages: ...
+
+    @property
+    def revisits(self) -> Revisits: ...
 
     @property
     def visits(self) -> Visits: ...

@@ -77,13 +77,18 @@ class Trace(NamedTuple):
 GONE = (404, 410)
 """Statuses that say that there is no page."""
 
+NOT_MODIFIED = 304
+
 MISSING = 400
 """From this status on there is no page to stand for another."""
 
 
 def is_absent(status: int | None) -> bool:
-    """Tell whether a *status* says that there is no page of its own at a URL: it is gone, or leads elsewhere."""
-    return status is not None and (status in GONE or 300 <= status < MISSING)
+    """Tell whether a *status* says that there is no page of its own at a URL: it is gone, or leads elsewhere.
+
+    304 is about the page that was there before.
+    """
+    return status is not None and status != NOT_MODIFIED and (status in GONE or 300 <= status < MISSING)
 
 
 class Pages(Protocol):
