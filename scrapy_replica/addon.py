@@ -14,6 +14,7 @@ from scrapy_replica.components.downloadermiddleware import (
     BorderMiddleware,
     ConditionMiddleware,
     ReplicaDownloaderMiddleware,
+    WarcMiddleware,
 )
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
@@ -41,6 +42,8 @@ BORDER_ORDER = 760
 
 CONDITION_ORDER = 960
 """Nearer to the downloader than Scrapy's cache (900)."""
+KEEPER_ORDER = 1000
+"""Nearest to the downloader: it sees what was sent and what came, before it is decompressed."""
 
 OBSERVER_ORDER = 10
 """Nearest to the engine: it sees every response, error pages too, and requests as the other middlewares left them."""
@@ -86,12 +89,13 @@ class Addon:
             _wrap(settings, "ROBOTSTXT_PARSER", CleanParamParser, "REPLICA_FALLBACK_ROBOTSTXT_PARSER")
             _set_scheduler(settings, config)
             _add_components(settings)
+            middlewares = "DOWNLOADER_MIDDLEWARES"
             if config.revisit:
-                middlewares = "DOWNLOADER_MIDDLEWARES"
                 settings.setdefault_in_component_priority_dict(middlewares, ConditionMiddleware, CONDITION_ORDER)
             if not config.private_addresses:
-                middlewares = "DOWNLOADER_MIDDLEWARES"
                 settings.setdefault_in_component_priority_dict(middlewares, BorderMiddleware, BORDER_ORDER)
+            if config.warc is not None:
+                settings.setdefault_in_component_priority_dict(middlewares, WarcMiddleware, KEEPER_ORDER)
 
 
 def is_crawl(crawler: Crawler) -> bool:

@@ -102,6 +102,11 @@ def redacted(text: str) -> str:
     return _TOLD.sub(r"\1***", _USER.sub("***@", text))
 
 
+def without_user(url: str) -> str:
+    """Return *url* without user name and password."""
+    return _USER.sub("", url) if "@" in url else url
+
+
 def has_secret(url: str) -> bool:
     """Tell whether *url* holds what another host must not hear: a user, or a token-like argument.
 

@@ -153,6 +153,12 @@ class Config:
         "hosts of the seeds: :ref:`private-addresses`.",
     )
     ledger: Path | None = _setting(None, "File to which every decision is appended as a line of JSON.")
+    warc: Path | None = _setting(
+        None,
+        "Folder to which everything that is fetched is written as WARC files, credentials left out: :doc:`keep`. It "
+        "needs the extra ``warc``.",
+    )
+    warc_size: int = _setting(1_000_000_000, "Bytes after which the next WARC file begins.", low=1)
     seed: int = _setting(
         0,
         "Seed of everything random, at most 32 bits. With 0 each job draws its samples in its own way, so that no site "

@@ -32,6 +32,17 @@ def wilson_interval(hits: float, trials: float, z: float = 1.959964) -> tuple[fl
     return max(0.0, (centre - spread) / (1 + correction)), min(1.0, (centre + spread) / (1 + correction))
 
 
+def weighted_share(hits: float, told: float, squares: float) -> tuple[float, float, float] | None:
+    """Return the share *hits* of *told*, both sums of weights, and its 95 % interval; ``None`` where nothing is told.
+
+    *squares* is the sum of the squares of the weights: told² / squares is the effective number of samples (Kish 1965).
+    """
+    if not told:
+        return None
+    share, effective = hits / told, told**2 / squares
+    return (share, *wilson_interval(share * effective, effective))
+
+
 def is_above(rate: float, hits: int, trials: int) -> bool:
     """Tell whether the rate behind *hits* of *trials* is above *rate*, 97.5 % sure (Clopper and Pearson 1934).
 

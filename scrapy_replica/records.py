@@ -62,6 +62,41 @@ class Verdict:
         return f"host {self.copy} of {self.keeper}"
 
 
+class Doubt(str, Enum):
+    """What keeps two hosts from a verdict."""
+
+    SCORE = "score"
+    """The judge is not sure enough."""
+    UNSHARED = "unshared"
+    """Too many known pages of either host are not known on the other."""
+    UNTRIED = "untried"
+    """Too few pages of the copy were asked of the host that would be kept."""
+    CONFLICT = "conflict"
+    """The verdict would join two hosts that were found to be two sites."""
+
+
+class PagePair(NamedTuple):
+    """Two pages at one place of two hosts, the copy's first."""
+
+    urls: tuple[str, str]
+    titles: tuple[str | None, str | None]
+    texts: tuple[str, str]
+    """How their main texts begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class UncertainPair:
+    """Two hosts that may be one site, for a person to decide."""
+
+    verdict: Verdict
+    """What would be said of them."""
+    wanted: float
+    """Score that a verdict takes, 0..1."""
+    doubt: Doubt
+    pages: tuple[PagePair, ...] = ()
+    """Some of those at equal places, least alike first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """What one fetched page says. ``None`` stands where nothing is known, never 0 or an empty string."""
@@ -120,3 +155,13 @@ class Novelty(str, Enum):
     NEAR_DUPLICATE = "near-duplicate"
     UNKNOWN = "unknown"
     """Too little text to tell."""
+
+
+class Capture(NamedTuple):
+    """Where a payload that was fetched is kept, for those that are the same."""
+
+    url: str
+    date: str
+    """``WARC-Date`` of its record."""
+    file: str
+    """Name of the WARC file that the record is in."""

@@ -11,6 +11,7 @@ import pytest
 from scrapy import Request, Spider
 from web import REPLICA, crawl, page, redirect
 
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
 from scrapy_replica.records import Verdict
@@ -202,8 +203,8 @@ class TestOrders:
 
             async def tell(self, response):
                 with open_orders(tmp_path / FILE_NAME) as orders:
-                    orders.allow("b.example")
-                    orders.block("b.example", "a.example")
+                    orders.give(ALLOW, {"host": "b.example"})
+                    orders.give(BLOCK, {"host": "b.example", "keeper": "a.example"})
                 await asyncio.sleep(1)
 
         settings = {**with_verdict(tmp_path, "told"), "CLOSESPIDER_TIMEOUT": 20}

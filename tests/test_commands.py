@@ -156,11 +156,6 @@ class TestWrongArguments:
         assert says in told.err
         assert len([line for line in told.err.splitlines() if not line.startswith(("usage:", "  "))]) == 1
 
-    def test_no_command(self):
-        done = replica()
-        assert done.returncode == 2
-        assert "name a command: crawl, rehearse, explain" in done.stderr
-
     def test_foreign_file(self, tmp_path):
         (tmp_path / "x.warc").write_text("<html>")
         done = replica("rehearse", tmp_path / "x.warc", "--seeds", SITE)
@@ -254,7 +249,7 @@ class TestCrawl:
         assert f"ledger: {job}" in done.stderr
         assert len(items.read_text().splitlines()) >= 20
         told = replica("explain", seeds, "--job", job)
-        assert "state: done" in told.stdout
+        assert "state: fetched" in told.stdout
         assert "ip: 127.0.0.1" in replica("explain", f"127.0.0.1:{server.server_port}", "--job", job).stdout
 
     def test_no_seed_answers(self, server, tmp_path):

@@ -436,7 +436,8 @@ class TestOrders:
                 db = sqlite3.connect(tmp_path / FILE_NAME, timeout=0)
                 # The crawl may be writing, and this is its own thread: then the next request tries again.
                 with contextlib.suppress(sqlite3.OperationalError), db:
-                    if db.execute("UPDATE rules SET state = 'disabled' WHERE state = 'acting'").rowcount:
+                    order = "SELECT 1.0, 'disable-rule', json_object('id', id) FROM rules WHERE state = 'acting'"
+                    if db.execute(f"INSERT INTO orders (at, kind, what) {order}").rowcount:
                         told.append(request.url)
                 db.close()
             return sort_orders(request)
@@ -464,8 +465,8 @@ class TestCommands:
 
     async def test_list(self, job):
         told = replica("rules", "list", "--job", job)
-        assert "a.example: drop zorder" in told.stdout
-        assert "acting, learnt by combined" in told.stdout
+        assert "on a.example the page is the same without the argument zorder" in told.stdout
+        assert "in force; learnt in this crawl; " in told.stdout
         found = json.loads(replica("rules", "list", "--job", job, "--json").stdout)
         assert found["figures"]["in_force"] == 1
         assert found["figures"]["urls_saved"] > N
@@ -480,7 +481,10 @@ class TestCommands:
 
     async def test_disable(self, job):
         assert replica("rules", "disable", 1, "--job", job).returncode == 0
+        assert "in force until the crawl goes on" in replica("rules", "list", "--job", job).stdout
+        await run(sort_orders, {"JOBDIR": str(job)})
         assert rules(job)[0][2] == "disabled"
+        assert "rule 1 acts no more: it is switched off by hand" in replica("rules", "disable", 1, "--job", job).stderr
         done = replica("rules", "disable", 99, "--job", job)
         assert done.returncode == 2
         assert "there is no rule 99" in done.stderr

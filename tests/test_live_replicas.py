@@ -22,7 +22,7 @@ from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawldb.contract import NewUrl, State
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, NewUrl, State
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
@@ -195,7 +195,7 @@ class TestCopies:
         order(tmp_path, "b.example", "c.example")
         assert per_host(await crawl_sites(portal, served=pages, settings=settings))["b.example"] == 0
         with open_orders(tmp_path / FILE_NAME) as orders:
-            orders.allow("b.example")
+            orders.give(ALLOW, {"host": "b.example"})
         assert set(other) <= set((await crawl_sites(portal, served=pages, settings=settings)).urls)
 
     async def test_a_block_after_an_order_to_allow_holds_when_the_crawl_goes_on(self, tmp_path):
@@ -205,8 +205,8 @@ class TestCopies:
         SqliteCrawlDB(tmp_path, "topic").close()
         with open_orders(tmp_path / FILE_NAME) as orders:
             for host in ("a.example", "b.example"):
-                orders.allow(host)
-            orders.block("b.example", "a.example")
+                orders.give(ALLOW, {"host": host})
+            orders.give(BLOCK, {"host": "b.example", "keeper": "a.example"})
         for pagecount in (3, 0):
             result = await crawl_sites(
                 with_links, served=pages, settings=settings | {"CLOSESPIDER_PAGECOUNT": pagecount}
@@ -237,7 +237,7 @@ def judged(job, copy, keeper):
 def order(job, host, keeper):
     SqliteCrawlDB(Path(job), "topic").close()
     with open_orders(Path(job) / FILE_NAME) as orders:
-        orders.block(host, keeper)
+        orders.give(BLOCK, {"host": host, "keeper": keeper})
 
 
 class TestRestart:
@@ -361,7 +361,7 @@ class TestPorts:
         for url in ("http://a.example:8080/x", "https://a.example/x", "http://b.example/x", "http://b.example:8080/x"):
             db.urls.discover([NewUrl(url, host_of(url), hash(url))])
             replicas.known(url, host_of(url), "")
-        replicas.obey()
+        replicas.block("b.example", "a.example")
         block = replicas.block_of("http://b.example/x", "b.example")
         assert block is not None
         assert block.url == "https://a.example/x"

@@ -23,6 +23,7 @@ from scrapy_replica.commands.explain import ExplainCommand
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.crawl.crawl import Crawl
+from scrapy_replica.crawldb.contract import BLOCK
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
 from scrapy_replica.records import Verdict
@@ -37,7 +38,7 @@ def ordered(job, host, keeper, spider):
     """A job in which a person blocked *host*."""
     SqliteCrawlDB(job, spider).close()
     with open_orders(job / FILE_NAME) as orders:
-        orders.block(host, keeper)
+        orders.give(BLOCK, {"host": host, "keeper": keeper})
     return {**REPLICA, "JOBDIR": str(job)}
 
 
@@ -404,7 +405,7 @@ class TestOrders:
 
         def write_order(job):
             with open_orders(job / FILE_NAME) as orders:
-                orders.block("b.example", "a.example")
+                orders.give(BLOCK, {"host": "b.example", "keeper": "a.example"})
 
         with caplog.at_level(logging.CRITICAL):
             result = await crawl(Told, slow, settings, seeds=TOP)

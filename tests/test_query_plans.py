@@ -10,14 +10,13 @@ from crawldb_contract import url
 from scrapy_replica.crawldb.contract import Sample, Saved
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.reader import open_orders
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
-from scrapy_replica.records import Form, Link, Verdict
+from scrapy_replica.records import Doubt, Form, Link, UncertainPair, Verdict
 
-SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "switched_off"}
-"""Partial indexes that hold little by what they are: a scan of one is a look-up."""
+SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders", "uncertain_pairs"}
+"""Partial indexes that hold little by what they are, and a table of 200 rows at most: a scan of one is a look-up."""
 
 ONCE = {
     "SELECT COUNT(*) FROM sqlite_master",
@@ -60,8 +59,17 @@ SORTED = {
         " ON finder.id = urls.parent JOIN hosts ON hosts.id = finder.host"
         " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?1) AND hosts.name <> ?1 LIMIT ?2"
     ),
+    (
+        "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, wanted, doubt, pages"
+        " FROM uncertain_pairs ORDER BY ABS(wanted - score), pair"
+    ),
+    (
+        "DELETE FROM uncertain_pairs WHERE pair IN"
+        " (SELECT pair FROM uncertain_pairs ORDER BY ABS(wanted - score), pair LIMIT -1 OFFSET ?)"
+    ),
 }
-"""What sorts all that it finds: the rules for many hosts, at opening; the pages of a host, when it is met."""
+"""What sorts all that it finds: the rules for many hosts, at opening; the pages of a host, when it is met; the 200
+uncertain pairs."""
 
 
 class Calls:
@@ -103,9 +111,9 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    urls, saved, pages, visits, ledger, samples, verdicts, rules, forms, blocks = tables = [
-        Calls(getattr(db, name))
-        for name in ("urls", "saved", "pages", "visits", "ledger", "samples", "verdicts", "rules", "forms", "blocks")
+    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks"
+    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks = tables = [
+        Calls(getattr(db, name)) for name in names.split()
     ]
     with db.page():
         use_urls(urls, saved)
@@ -116,13 +124,17 @@ def use(db, folder):
     verdicts.withdrawn()
     verdicts.expired(3.0)
     assert list(verdicts.holding()) == [(verdict, False)]
+    pairs.enter(UncertainPair(verdict, 0.95, Doubt.SCORE))
+    assert len(pairs.all()) == 1
+    pairs.decided("a", "b")
+    pairs.forget("a")
     number = rules.enter({"host": "a"}, 1.0)
     rules.update(number, "acting", 1, 0, 0)
     rules.set_proofs(number, [("http://a/1", 1)])
-    rules.disabled()
-    assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == len(list(rules.acting())) == 1
-    assert rules.row(rules.last_id()).id == number
-    assert list(rules.wide()) == list(rules.withdrawn()) == []
+    rules.disable(number)
+    assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == 1
+    assert rules.row(number).id == number
+    assert list(rules.acting()) == list(rules.wide()) == list(rules.withdrawn()) == []
     forms.enter("a", Form("http://a/f", "get", (), is_login=False))
     forms.of_host("a")
     forms.add_terms("a", ["x"])
@@ -131,10 +143,11 @@ def use(db, folder):
     blocks.enter("a", b"x")
     blocks.state("a")
     db.commit()
-    with open_orders(folder / FILE_NAME) as orders:
-        orders.allow("a")
-        orders.disable_rule(number)
-    assert len(verdicts.orders(0)) == 1
+    given = orders.give("allow", {"host": "a"}, 1.0)
+    assert [order.id for order in orders.open()] == [given]
+    orders.answer(given, 2.0, None)
+    assert len(list(orders.done("allow"))) == len(orders.last(9)) == 1
+    db.commit()
     return {f"{type(table._wrapped).__name__}.{name}" for table in tables for name in uncalled(table)}
 
 

@@ -181,7 +181,7 @@ class TestWhatIsKept:
         db.saved.save([Saved(ids[8], cause, 1) for cause in ("rule 99", "dust-rule on b.example")])
         db.verdicts.enter(holds, time.time(), time.time() + 1e6)
         db.rules.enter({"host": "a.example", "rule": "x"}, 1.0, is_manual=True)
-        db._connection.write("INSERT INTO orders (host, keeper) VALUES ('c.example', NULL)")
+        db._connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'allow', '{}')")
         db.close()
         return tmp_path / "job"
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sqlite3
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 COMMANDS = (
     ("crawl", "CrawlCommand"),
     ("rehearse", "RehearseCommand"),
+    ("status", "StatusCommand"),
+    ("serve", "ServeCommand"),
     ("explain", "ExplainCommand"),
     ("model", "ModelCommand"),
     ("hosts", "HostsCommand"),
@@ -28,10 +33,13 @@ COMMANDS = (
     ("hosts", "AllowCommand"),
     ("rules", "RulesCommand"),
     ("list_forms", "FormsCommand"),
+    ("report", "ReportCommand"),
     ("salvage", "SalvageCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""
+
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def load_commands() -> Iterator[Command]:
@@ -47,36 +55,94 @@ class ReplicaCommand(ScrapyCommand):
     default_settings = {"LOG_LEVEL": "WARNING"}  # noqa: RUF012 - Scrapy's own way to declare it
 
     def syntax(self) -> str:
-        return "COMMAND [options]"
+        return "COMMAND ... [options]"
 
     def short_desc(self) -> str:
         return "Focused crawls that know what they have seen"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        everywhere = argparse.ArgumentParser(add_help=False)
-        everywhere.add_argument(
-            "-s", "--set", action="append", default=argparse.SUPPRESS, metavar="NAME=VALUE", help="set a setting"
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.description = map_of_commands()
+        parser.add_argument(
+            "arguments", nargs=argparse.REMAINDER, metavar="COMMAND", help="a command, and what it takes"
         )
-        everywhere.add_argument("-L", "--loglevel", default=argparse.SUPPRESS, metavar="LEVEL", help="log level")
-        commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-        for command in load_commands():
-            sub = commands.add_parser(command.name, help=command.help, description=command.help, parents=[everywhere])
-            command.add_arguments(sub)
-            sub.set_defaults(run=command)
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args:
-            raise UsageError(f"unknown arguments: {' '.join(args)}", print_help=False)
-        command: Command | None = getattr(opts, "run", None)
-        if command is None:
-            raise UsageError("name a command: " + ", ".join(c.name for c in load_commands()), print_help=False)
-        assert self.settings is not None
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        from scrapy_replica.commands.parser import parser_of  # noqa: PLC0415 - not for Scrapy's own commands
+
         try:
-            self.exitcode = command.run(opts, self.settings)
+            if args:
+                raise UsageError(f"unknown arguments: {' '.join(args)}; a command comes first")
+            if opts.arguments:
+                name, *given = opts.arguments
+                opts.run = command_named(name)
+                parser_of(opts.run).parse_args(given, opts)
+            super().process_options(args, opts)
+        except UsageError as error:
+            sys.stderr.write(f"scrapy replica: {error}\n")
+            raise UsageError(print_help=False) from None  # Scrapy would print its usage as well
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
+        assert self.settings is not None
+        command: Command | None = getattr(opts, "run", None)
+        _write_anything()
+        try:
+            if command is None:
+                sys.stdout.write(map_of_commands())
+            else:
+                self.exitcode = command.run(opts, self.settings)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            self.exitcode = INTERRUPTED
+        except BrokenPipeError:  # as of ``scrapy replica hosts --job DIR | head``
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except sqlite3.DatabaseError as error:
-            sys.stderr.write(f"scrapy replica {command.name}: the crawl database cannot be used: {error}\n")
-            self.exitcode = 2
+            self._refuse(command, f"the crawl database cannot be used: {one_line(error)}")
         except (ValueError, ImportError, OSError) as error:
-            sys.stderr.write(f"scrapy replica {command.name}: {one_line(error)}\n")
-            self.exitcode = 2
+            self._refuse(command, one_line(error))
+
+    def _refuse(self, command: Command | None, why: str) -> None:
+        sys.stderr.write(f"scrapy replica{f' {command.name}' if command else ''}: {why}\n")
+        self.exitcode = 2
+
+
+def command_named(name: str) -> Command:
+    """Return the command called *name*.
+
+    :raises UsageError: there is none.
+    """
+    commands = {command.name: command for command in load_commands()}
+    if name not in commands:
+        close = get_close_matches(name, commands, 1)
+        hint = f"did you mean {close[0]}?" if close else "scrapy replica, alone, tells which there are"
+        raise UsageError(f"there is no command {name!r}; {hint}")
+    return commands[name]
+
+
+def map_of_commands() -> str:
+    """Return what each command is for, in groups."""
+    from scrapy_replica.commands.command import GROUPS  # noqa: PLC0415
+    from scrapy_replica.words import wrapped  # noqa: PLC0415
+
+    commands = list(load_commands())
+    width = 4 + max(len(command.name) for command in commands)
+    lines = ["Focused crawls that know what they have seen: scrapy replica COMMAND ..."]
+    for group, title in GROUPS.items():
+        lines += ["", title]
+        lines += [
+            f"  {command.name:<{width - 2}}{wrapped(command.help, width).lstrip()}"
+            for command in commands
+            if command.group == group
+        ]
+    lines += ["", "scrapy replica COMMAND --help tells what a command takes, with examples."]
+    return "\n".join(lines) + "\n"
+
+
+def _write_anything() -> None:
+    """Let no character fail to be written that the terminal has no code for."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")

@@ -16,11 +16,26 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 
+GROUPS = {
+    "crawl": "crawl",
+    "see": "see what a crawl does and did, and why",
+    "steer": "steer a crawl, while it runs or before it is next run",
+    "keep": "keep what it brought, and mend what broke",
+    "measure": "measure how good the add-on is",
+}
+"""What commands are for, in the order of the map that ``scrapy replica`` shows."""
+
+
 class Command(ABC):
     """One command of ``scrapy replica``."""
 
     name: ClassVar[str]
     help: ClassVar[str]
+    """What it is for, in one line that begins with a small letter and has no full stop."""
+    group: ClassVar[str] = "see"
+    """One of :data:`GROUPS`."""
+    examples: ClassVar[tuple[str, ...]] = ()
+    """Command lines that ``--help`` shows."""
 
     @abstractmethod
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -28,7 +43,7 @@ class Command(ABC):
 
     @abstractmethod
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
-        """Do it and return the exit code: 0 done, 1 done and something is wrong, 2 not done.
+        """Do it and return the exit code: 0 fine, 1 fell short or found nothing, 2 wrong use, 130 interrupted.
 
         :raises ValueError: an argument, a setting or a file is wrong: one line that says what to do.
         :raises OSError: a file cannot be read or written.
@@ -39,12 +54,16 @@ class Command(ABC):
 def print_figures(figures: Mapping[str, float], inputs: Mapping[str, object], *, as_json: bool) -> None:
     """Print *figures* as one JSON object with inputs and versions, or as a table."""
     if as_json:
-        versions = {name: version(name) for name in ("scrapy-replica", "scrapy", "numpy")}
-        versions["python"] = platform.python_version()
-        result = {"figures": figures, "inputs": {k: str(v) for k, v in inputs.items()}, "versions": versions}
-        sys.stdout.write(json.dumps(result) + "\n")
+        sys.stdout.write(json.dumps(as_object(figures, inputs)) + "\n")
         return
     width = max(map(len, figures), default=0)
     for name, value in figures.items():
         text = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
         sys.stdout.write(f"{name:<{width}}  {text:>12}\n")
+
+
+def as_object(figures: Mapping[str, float], inputs: Mapping[str, object]) -> dict[str, object]:
+    """Return *figures* with inputs and versions, as ``--json`` prints them."""
+    versions = {name: version(name) for name in ("scrapy-replica", "scrapy", "numpy")}
+    versions["python"] = platform.python_version()
+    return {"figures": figures, "inputs": {k: str(v) for k, v in inputs.items()}, "versions": versions}

@@ -23,16 +23,24 @@ class CrawlCommand(Command):
     """Crawls from seeds with the add-on and prints what came of it."""
 
     name = "crawl"
-    help = "crawl the live web from SEEDS, the pages on topic first"
+    help = "crawl the live web from SEEDS, pages on the topic first"
+    group = "crawl"
+    examples = (
+        "scrapy replica crawl https://example.org/ --job job --max-pages 1000",
+        "scrapy replica crawl seeds.txt --topic examples/ --job job -o pages.jsonl",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("seeds", metavar="SEEDS", help="URLs, or a file with one URL a line")
         add_crawl_arguments(parser)
+        parser.add_argument("--warc", metavar="DIR", help="keep what is fetched as WARC files in DIR; see REPLICA_WARC")
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
         settings.setdict(POLITE, "command")
         settings.set("REPLICA_PRIVATE_ADDRESSES", False, "command")
+        if opts.warc:
+            settings.set("REPLICA_WARC", opts.warc, "cmdline")
         apply_arguments(opts, settings)
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         run = Run(opts, settings)

@@ -23,6 +23,12 @@ class EvalCommand(Command):
 
     name = "eval"
     help = "measure a part of the add-on on labelled data, beside peers and baselines"
+    group = "measure"
+    examples = (
+        "scrapy replica eval crawl web.warc.gz --seeds seeds.txt --truth pages.csv",
+        "scrapy replica eval replicas hosts/ --crawl",
+        "scrapy replica eval visits crawl.parquet --topic medicine --plot curves.svg",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         questions = parser.add_subparsers(dest="question", metavar="QUESTION", required=True)

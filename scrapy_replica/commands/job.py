@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scrapy_replica.crawldb.reader import Orders, Reader, Salvaged
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
+from scrapy_replica.crawldb.sqlite.lock import is_locked
 from scrapy_replica.crawldb.sqlite.reader import open_orders, open_reader
 from scrapy_replica.crawldb.sqlite.salvage import salvage
 
@@ -20,6 +21,11 @@ def database_path(job: str) -> Path:
     if not path.is_file():
         raise ValueError(f"--job: there is no {path}; name the JOBDIR of a crawl")
     return path
+
+
+def is_begun(job: str) -> bool:
+    """Tell whether the folder *job* holds a crawl, with which another one would go on."""
+    return (Path(job) / FILE_NAME).is_file()
 
 
 def reading(job: str) -> AbstractContextManager[Reader]:
@@ -36,6 +42,30 @@ def ordering(job: str) -> AbstractContextManager[Orders]:
     :raises ValueError: there is none, or it cannot be written.
     """
     return open_orders(database_path(job))
+
+
+def is_running(job: str) -> bool:
+    """Tell whether a crawl has the job in the folder *job* open."""
+    return is_locked(Path(job))
+
+
+def has_begun(job: str) -> bool:
+    """Tell whether a crawl has begun in the folder *job*."""
+    found = _trace_of(Path(job) / FILE_NAME)
+    return found is not None and found[1] > 0
+
+
+def trace(job: str) -> object:
+    """Return something that is another thing when the job in the folder *job* has changed; it costs next to nothing."""
+    return [_trace_of(Path(job) / name) for name in (FILE_NAME, f"{FILE_NAME}-wal")], is_running(job)
+
+
+def _trace_of(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None  # not there yet, or not any more
+    return stat.st_mtime_ns, stat.st_size
 
 
 def salvaging(job: str, folder: str) -> Salvaged:

@@ -24,6 +24,11 @@ class FormsCommand(Command):
 
     name = "forms"
     help = "list the forms of each site, their labels, and the terms that were sent to them"
+    group = "see"
+    examples = (
+        "scrapy replica forms --job job",
+        "scrapy replica forms www.example.org --job job --json",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("host", metavar="HOST", nargs="?", help="of this host only")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.write import write
 from scrapy_replica.crawl.links.recipe import made_again
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.focus.model_file import Learnt, dump
@@ -29,7 +28,12 @@ class ModelCommand(Command):
     """Reads the crawl database of a finished or running crawl, and writes a file for ``--model``."""
 
     name = "model"
-    help = "write what a crawl has learnt to FILE, for the --model of another crawl"
+    help = "write what a crawl has learnt to FILE, for another crawl to begin with"
+    group = "keep"
+    examples = (
+        "scrapy replica model topic.npz --job job",
+        "scrapy replica crawl https://example.com/ --model topic.npz --job other",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", help="file to write, .npz; one that is there is replaced")
@@ -54,21 +58,3 @@ def learnt_by(job: Reader) -> Learnt:
         raise ValueError("--job: that crawl has learnt nothing, for it had no topic")
     strategy = made_again(job)
     return Learnt(relevance, strategy.learnt() if strategy is not None else {})
-
-
-def write(file: Path, data: bytes) -> None:
-    """Write *data* to *file*, or to where it links, all or nothing.
-
-    :raises ValueError: it cannot be written, or something else than a file is there.
-    """
-    whole = file.resolve()
-    if whole.exists() and not whole.is_file():
-        raise ValueError(f"{file}: no model can be written there, for it is no file; give another name")
-    partial = whole.with_name(f"{whole.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(data)
-        partial.replace(whole)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise ValueError(f"{file}: cannot be written: {error.strerror}") from None

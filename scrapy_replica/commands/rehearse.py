@@ -45,7 +45,13 @@ class RehearseCommand(Command):
     """Rehearses a crawl, with the add-on or without, and measures it against the truth."""
 
     name = "rehearse"
-    help = "crawl WARC files instead of the web, and measure it"
+    help = "crawl WARC files in place of the web, and measure it"
+    group = "crawl"
+    examples = (
+        "scrapy replica rehearse web.warc.gz --seeds http://example.org/",
+        "scrapy replica rehearse *.warc.gz --seeds seeds.txt --topic examples/",
+        "scrapy replica rehearse web.warc.gz --seeds seeds.txt --plain",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("warcs", nargs="+", metavar="WARC", help="WARC files; gzip or not")

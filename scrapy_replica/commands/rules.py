@@ -4,29 +4,44 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import ordering, reading
-from scrapy_replica.crawldb.contract import ACTING
+from scrapy_replica.commands.job import is_running, ordering, reading
+from scrapy_replica.commands.order import order
+from scrapy_replica.crawldb.contract import ACTING, DISABLE_RULE, DISABLED, RULE, WITHDRAWN
 from scrapy_replica.urls.interchange import dumps, loads
 from scrapy_replica.urls.rule import Rule
+from scrapy_replica.words import RULE_STATES, cleaned, counted, wrapped
+from scrapy_replica.words import rule as in_words
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Mapping
 
     from scrapy.settings import Settings
 
+    from scrapy_replica.crawldb.contract import RuleRow
     from scrapy_replica.crawldb.reader import RuleView
+
+MOST_ORDERS = 1_000
+"""Orders given last among which those are looked for that the crawl has not seen yet."""
 
 
 class RulesCommand(Command):
     """One sub-command for each thing to do; a running crawl obeys within a second."""
 
     name = "rules"
-    help = "list, export, import or disable the DUST rules of a crawl"
+    help = "list, export, import or disable the rules that tell which URLs are one page"
+    group = "steer"
+    examples = (
+        "scrapy replica rules list --job job",
+        "scrapy replica rules disable 3 --job job",
+        "scrapy replica rules export --job job > rules.json",
+        "scrapy replica rules import rules.json --job job",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -53,25 +68,39 @@ def list_rules(opts: argparse.Namespace) -> None:
     """Print every rule, those in force first."""
     with reading(opts.job) as job:
         views, saved = job.rules(), job.saved_by_rules()
+        acts = [act for act in job.acts(MOST_ORDERS) if act.is_open and act.kind == DISABLE_RULE]
+    ending = {act.what.get("id") for act in acts}
     views.sort(key=lambda view: view.row.state != ACTING)
-    rules = [_described(view) for view in views]
+    rules = [_described(view, is_ending=view.row.id in ending) for view in views]
     if opts.json:
         in_force = sum(view.row.state == ACTING for view in views)
         figures = {"rules": len(views), "in_force": in_force, "urls_saved": saved}
         sys.stdout.write(json.dumps({"figures": figures, "rules": rules}) + "\n")
         return
-    lines = [f"{rule['id']:>4}  {rule['text']}\n      {rule['in words']}" for rule in rules]
+    lines = [line for rule in rules for line in _lines(rule)]
     sys.stdout.write("\n".join(lines or ["no rule was proposed so far"]) + "\n")
 
 
-def _described(view: RuleView) -> dict[str, object]:
+def _described(view: RuleView, *, is_ending: bool) -> dict[str, Any]:
     row, saved = view
-    rule = Rule.from_dict(row.rule)
-    origin = "given by hand" if row.is_manual else f"learnt by {rule.learnt_from}"
-    example = f", e.g. {rule.examples[0][0]} is {rule.examples[0][1]}" if rule.examples else ""
-    words = f"{row.state}, {origin}, {row.right} pairs right, {row.wrong} wrong, {saved} URLs saved{example}"
+    state = RULE_STATES[row.state] + (" until the crawl goes on" if is_ending else "")
+    pairs = f"{counted(row.right, 'pair')} right, {row.wrong or 'none'} wrong"
+    told = f"{state}; {_origin(row)}; {pairs}; {counted(saved, 'URL')} not fetched"
     record = {"state": row.state, "right": row.right, "wrong": row.wrong, "saved": saved, "manual": row.is_manual}
-    return {"id": row.id, "text": str(rule), "in words": words, **record, "rule": row.rule}
+    return {"id": row.id, "text": in_words(row.rule), "in words": told, **record, "rule": row.rule}
+
+
+def _lines(rule: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{rule['id']:>4}  {wrapped(rule['text'], 6).lstrip()}"
+    yield wrapped(rule["in words"], 6)
+    for url, image in rule["rule"]["examples"][:1]:
+        yield wrapped(f"for example {redacted(cleaned(url, 2_000))} is {redacted(cleaned(image, 2_000))}", 6, 8)
+
+
+def _origin(row: RuleRow) -> str:
+    if row.is_manual:
+        return "given by hand"
+    return "a guess from other sites" if str(row.rule["learntFrom"]).startswith("prior") else "learnt in this crawl"
 
 
 def export_rules(opts: argparse.Namespace) -> None:
@@ -94,13 +123,18 @@ def import_rules(opts: argparse.Namespace) -> None:
     new = [rule for rule in rules if rule.key not in known]
     with ordering(opts.job) as orders:
         for rule in new:
-            orders.enter_rule(rule.to_dict(), time.time())
-    sys.stderr.write(f"{len(new)} rules put in force, {len(rules) - len(new)} were known\n")
+            orders.give(RULE, {"rule": rule.to_dict()})
+    when = "within a second" if is_running(opts.job) else "when the crawl is next run"
+    known_ones = counted(len(rules) - len(new), "rule")
+    sys.stdout.write(f"{counted(len(new), 'rule')} put in force {when}; known already: {known_ones}\n")
 
 
 def disable_rule(opts: argparse.Namespace) -> None:
     """Switch a rule off."""
-    with ordering(opts.job) as orders:
-        is_known = orders.disable_rule(opts.id)
-    if not is_known:
+    with reading(opts.job) as job:
+        states = {row.id: row.state for row, _ in job.rules()}
+    if opts.id not in states:
         raise ValueError(f"there is no rule {opts.id}; see scrapy replica rules list --job {opts.job}")
+    if states[opts.id] in {WITHDRAWN, DISABLED}:
+        raise ValueError(f"rule {opts.id} acts no more: it is {RULE_STATES[states[opts.id]]}")
+    order(opts.job, DISABLE_RULE, {"id": opts.id}, f"rule {opts.id} is switched off, and what it saved comes back")

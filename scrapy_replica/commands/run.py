@@ -10,7 +10,10 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import feed_process_params_from_cli
 
+from scrapy_replica.commands import INTERRUPTED
+from scrapy_replica.commands.job import is_begun
 from scrapy_replica.components.meter import PageMeter
+from scrapy_replica.components.outputs import refusal
 from scrapy_replica.components.spider import TopicSpider, read_seeds
 from scrapy_replica.config import Config
 
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
     from scrapy.statscollectors import StatsCollector
-
-INTERRUPTED = 128 + signal.SIGINT
 
 
 def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,11 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--domains", default="", help="stay in these domains, separated by commas")
     parser.add_argument("--job", metavar="DIR", help="keep the crawl here; the same command goes on where it was")
     parser.add_argument("--max-pages", type=int, default=0, metavar="N", help="stop after N pages (status 200)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the items to FILE (.jsonl, .csv, ...)")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("-o", "--output", metavar="FILE", help="add the items to FILE (.jsonl, .csv, ...)")
+    output.add_argument(
+        "-O", "--overwrite-output", metavar="FILE", help="write the items to FILE in place of what it holds"
+    )
 
 
 def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
@@ -51,23 +56,29 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
             settings.set(f"REPLICA_{name.upper()}", getattr(opts, name), "cmdline")
     if opts.job:
         settings.set("JOBDIR", opts.job, "cmdline")
-    if opts.output:
-        settings.set("FEEDS", feeds(opts.output, settings), "cmdline")
+    if opts.output or opts.overwrite_output:
+        settings.set("FEEDS", feeds(opts, settings), "cmdline")
     if opts.max_pages < 0:
         raise ValueError(f"--max-pages is {opts.max_pages}: it must be at least 0")
     read_seeds(opts.seeds)
     Config.from_settings(settings)
 
 
-def feeds(output: str, settings: Settings) -> dict[str, Any]:
-    """Return the setting ``FEEDS`` that writes to *output*, a file as ``scrapy crawl -o`` takes it.
+def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
+    """Return the setting ``FEEDS`` that writes where ``-o`` or ``-O`` says, as ``scrapy crawl`` takes them.
 
-    :raises ValueError: its format is unknown.
+    :raises ValueError: the format is unknown, or items that are there would be lost or spoilt.
     """
+    output, overwrite = ([name] if name else [] for name in (opts.output, opts.overwrite_output))
+    option = "--output" if output else "--overwrite-output"
     try:
-        return feed_process_params_from_cli(settings, [output])
+        found = feed_process_params_from_cli(settings, output, overwrite_output=overwrite)
     except UsageError as error:
-        raise ValueError(f"--output: {error}") from None
+        raise ValueError(f"{option}: {error}") from None
+    for uri, options in found.items():
+        if (why := refusal(uri, options, is_resumed=bool(opts.job) and is_begun(opts.job))) is not None:
+            raise ValueError(f"{option}: {why}")
+    return found
 
 
 class Run:
@@ -82,6 +93,7 @@ class Run:
         self.meter = PageMeter(self.crawler, opts.max_pages)
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
         stats: StatsCollector | None = self.crawler.stats
@@ -89,7 +101,7 @@ class Run:
         self.exit_code = self._exit_code()
 
     def _exit_code(self) -> int:
-        by_reason = {"shutdown": INTERRUPTED, "no_topic": 2}
+        by_reason = {"shutdown": INTERRUPTED, "no_topic": 2, "crawl_database": 1, "output": 1}
         reason = self.stats.get("finish_reason")
         if reason in by_reason:
             return by_reason[reason]

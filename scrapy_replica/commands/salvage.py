@@ -18,7 +18,9 @@ class SalvageCommand(Command):
     """Reads a job that no crawl can open any more, and leaves it as it is."""
 
     name = "salvage"
-    help = "read what can be read of the damaged job JOB into a new one, which a crawl goes on with"
+    help = "read what can be read of the damaged job JOB into a new one"
+    group = "keep"
+    examples = ("scrapy replica salvage job --out mended",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), which no crawl has open")

@@ -1,4 +1,4 @@
-"""The gate, where what must not be fetched is stopped before it costs a robots.txt, and the border."""
+"""The gate, which stops what must not be fetched before it costs a robots.txt; the border; what is kept as WARC."""
 
 from __future__ import annotations
 
@@ -164,3 +164,37 @@ class BorderMiddleware:
         extension.flights.of(request).error = PrivateAddressError.__name__
         extension.crawl.counts["border/refused"] += 1
         return PrivateAddressError(f"{request.url} leaves the web; REPLICA_PRIVATE_ADDRESSES=True lets it be fetched")
+
+
+class WarcMiddleware:
+    """Has what is fetched kept; nothing is sent any more once it could not be kept."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:  # noqa: ARG002 - Scrapy hands it over
+        extension = self._crawler.get_extension(ReplicaExtension)
+        if extension is not None and extension.error is not None:
+            raise IgnoreRequest(str(extension.error))
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        extension = self._crawler.get_extension(ReplicaExtension)
+        if extension is None or extension.keeper is None or not self._was_fetched(extension, request, response):
+            return response
+        try:
+            await extension.keeper.keep(request, response, extension.flights.of(request))
+        except StoreError as error:
+            extension.stop(error)
+            raise IgnoreRequest(str(error)) from None
+        return response
+
+    def _was_fetched(self, extension: ReplicaExtension, request: Request, response: Response) -> bool:
+        if "cached" in response.flags or urlparse_cached(request).scheme not in {"http", "https"}:
+            return False
+        ip, borders = response.ip_address, extension.borders
+        # What the border is to refuse must not be kept either.
+        return borders is None or ip is None or not borders.is_refused_answer(request.url, ip)

@@ -23,10 +23,12 @@ from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
+from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.returns import Returns
 from scrapy_replica.components.topic import Examples
+from scrapy_replica.components.warc import Keeper
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
@@ -82,7 +84,7 @@ class ReplicaExtension:
         self.has_frontier = False
         """Our scheduler is in use."""
         self.error: StoreError | None = None
-        """Why the crawl database cannot be used any more."""
+        """Why the crawl cannot go on: its database or what it brings cannot be written any more."""
         self.borders = None if self.config.private_addresses else Borders()
         """What may not be fetched for where it lies."""
         self._sink: TextIO | None = None
@@ -93,6 +95,8 @@ class ReplicaExtension:
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
         self.returns = Returns(self.crawl.revisits, self.flights)
+        self.keeper = self._make_keeper()
+        """What writes WARC files."""
 
     def _rewritten(self, request: Request, url: str) -> str:
         """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
@@ -108,6 +112,7 @@ class ReplicaExtension:
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.robots_parsed, signals.robots_parsed)
+        crawler.signals.connect(extension.response_downloaded, signals.response_downloaded)
         return extension
 
     def serve_frontier(self) -> None:
@@ -169,12 +174,22 @@ class ReplicaExtension:
         except Exception:
             logger.exception("An order could not be carried out; the next look is in %s s", ORDERS_SECONDS)
 
-    def spider_closed(self) -> None:
+    def _make_keeper(self) -> Keeper | None:
+        config = self.config
+        if config.warc is None:
+            return None
+        name, crawl = self._crawler.spidercls.name, self.crawl
+        with refusing("REPLICA_WARC"):
+            return Keeper(config.warc, config.warc_size, crawl.store, name, crawl.counts)
+
+    async def spider_closed(self) -> None:
         if self._orders.running:
             self._orders.stop()
         if self.borders is not None:
             self.borders.close()
         try:
+            if self.keeper is not None:
+                await self.keeper.close()
             if self.error is None:
                 self.flush()
             self.crawl.store.close()
@@ -189,18 +204,26 @@ class ReplicaExtension:
                 logger.error("REPLICA_LEDGER: its last lines cannot be written (%s)", error.strerror)
 
     def stop(self, error: StoreError) -> None:
-        """Close the crawl, because its database cannot be used any more; nothing more is given out."""
+        """Close the crawl, because its database or what it brings cannot be written any more.
+
+        Nothing more is given out, and nothing is done that was not before.
+        """
         if self.error is not None:
             return
         self.error = error
         logger.error("%s; the crawl stops", error)
+        reason = "output" if isinstance(error, OutputError) else "crawl_database"
         if self._crawler.engine is not None and self._crawler.engine.spider is not None:
-            self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason="crawl_database"))
+            self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason=reason))
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
         for line in getattr(robotparser, "clean_params", ()):
             self.crawl.dust.clean_param(host_of(request.url), line)
+
+    def response_downloaded(self, response: Response, request: Request) -> None:
+        """Take note of the size of *response*, which nothing has unpacked yet; one from a cache has none."""
+        self.flights.of(request).size = len(response.body)
 
     # Pages
 
@@ -215,13 +238,14 @@ class ReplicaExtension:
             found_on = flight.found_on
             flight.url_id = crawl.fetched(request.url, found_on.url_id if found_on is not None else None)
         if response.status != 200:
-            crawl.failed(flight.url_id, response.status, None, request.meta.get("redirect_urls", ()))
+            via = request.meta.get("redirect_urls", ())
+            crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
             return None
         page, depth = self._page(response), response.meta.get("depth", 0)
         if self.has_frontier and self.returns.is_known(response, flight, page):
             observation = crawl.observe_again(page, flight.url_id, depth)
         else:
-            observation = crawl.observe(page, flight.url_id, depth)
+            observation = crawl.observe(page, flight.url_id, depth, flight.size)
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()
@@ -282,6 +306,22 @@ class ReplicaExtension:
             crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
         except StoreError as failure:
             self.stop(failure)
+
+    # WARC files
+
+    def keep_known(self, response: Response) -> None:
+        """Have written what is known of *response*, if it is kept."""
+        if self.keeper is not None and response.request is not None:
+            flight, has_topic = self.flights.of(response.request), self.crawl.guide.relevance.is_learnt
+            self.keeper.note(flight, response, page_of(response), has_topic=has_topic)
+
+    async def written(self) -> None:
+        """Return when all that is known of pages so far is on the disk."""
+        if self.keeper is not None:
+            try:
+                await self.keeper.written()
+            except OutputError as error:
+                self.stop(error)
 
     # Statistics
 

@@ -43,10 +43,14 @@ class Flight:
     """HTTP status of its response."""
     location: str | None = None
     """URL that its response redirects to."""
+    size: int | None = None
+    """Bytes of the body of its response as they came over the network."""
     error: str | None = None
     """Name of the exception that it ended with."""
     asks_more: bool = False
     """The callback that got its page asked for a URL that is new and does not stand on the page."""
+    record: tuple[str, str] | None = None
+    """Id and date of the WARC record of its response."""
     is_observed: bool = False
     """Its response became a page, or was found to be none."""
     payload: bytes | None = None
@@ -55,8 +59,6 @@ class Flight:
     """The spider put conditions on it."""
     is_conditional: bool = False
     """It asked for its page if that changed since it was last crawled."""
-    size: int = 0
-    """Bytes of the body that came, as sent."""
     answer: Answer | None = None
     """What its response tells of changes, where it is a page or word that it did not change."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import mmh3
@@ -59,14 +58,26 @@ class Returns:
             is_unchanged = response.status == 200 and before.body == _hash(response)
         if is_unchanged:
             flight.is_observed = True
-            flight.answer = _answer(response, flight, before.content)
+            flight.answer = self._answer(response, flight, before.content)
         return is_unchanged
 
     def is_known(self, response: Response, flight: Flight, page: Page) -> bool:
         """Tell whether the *page* of *response* says what it said before, and take note of what it says."""
-        flight.answer = _answer(response, flight, page.signature)
+        flight.answer = self._answer(response, flight, page.signature)
         before = self._revisits.before(flight.url_id) if flight.url_id is not None else None
         return before is not None and before.content == flight.answer.content
+
+    def _answer(self, response: Response, flight: Flight, content: bytes | None) -> Answer:
+        headers, body = response.headers, _hash(response)
+        return Answer(
+            response.status,
+            validators_of(headers.get("ETag"), headers.get("Last-Modified"), self._revisits.now()),
+            body,
+            content if content is not None else body.to_bytes(8, "big", signed=True),
+            flight.size or 0,
+            flight.is_conditional,
+            is_cached=flight.status is None,
+        )
 
 
 def has_conditions(request: Request) -> bool:
@@ -88,16 +99,3 @@ def _nothing(response: Response, **_: Any) -> None:
 
 def _hash(response: Response) -> int:
     return int(mmh3.hash64(response.body)[0])
-
-
-def _answer(response: Response, flight: Flight, content: bytes | None) -> Answer:
-    headers, body = response.headers, _hash(response)
-    return Answer(
-        response.status,
-        validators_of(headers.get("ETag"), headers.get("Last-Modified"), time.time()),
-        body,
-        content if content is not None else body.to_bytes(8, "big", signed=True),
-        flight.size,
-        flight.is_conditional,
-        is_cached=flight.status is None,
-    )

@@ -14,6 +14,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy_replica.address import host_of, hostname_of
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions
@@ -70,6 +71,9 @@ class ReplicaScheduler(BaseScheduler):
         self._politeness = Politeness(
             engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )
+        self._feeds = Feeds(self._crawler)
+        if self._crawler.settings["JOBDIR"]:
+            self._feeds.resume()
         connect = self._crawler.signals.connect
         connect(self._reached_downloader, signals.request_reached_downloader)
         connect(self._left_downloader, signals.request_left_downloader)
@@ -84,9 +88,11 @@ class ReplicaScheduler(BaseScheduler):
         if self._timer is not None:
             self._timer.cancel()
         try:
-            self._acknowledge()
-            if reason == "finished":
-                self._crawl.revisits.end()
+            # What could not be written is not done: it is fetched again when the job goes on.
+            if self._extension.error is None:
+                self._acknowledge()
+                if reason == "finished":
+                    self._crawl.revisits.end()
             self._crawl.store.commit()
         except StoreError as error:
             self._extension.stop(error)
@@ -247,6 +253,7 @@ class ReplicaScheduler(BaseScheduler):
         ended = [request for request in self._leases if request not in in_progress]
         if not ended:
             return
+        self._feeds.flush()
         self._leases = [request for request in self._leases if request in in_progress]
         for request in ended:
             self._left_downloader(request)
@@ -254,7 +261,7 @@ class ReplicaScheduler(BaseScheduler):
             assert flight.url_id is not None
             if not flight.is_observed:
                 via = request.meta.get("redirect_urls", ())
-                self._crawl.failed(flight.url_id, flight.status, flight.error, via, flight.location)
+                self._crawl.failed(flight.url_id, flight.status, flight.error, via, flight.location, flight.size)
             self._settle(request, flight)
             self._urls.finish([flight.url_id])
         self._crawl.store.commit()
@@ -266,7 +273,7 @@ class ReplicaScheduler(BaseScheduler):
             return
         url_id = flight.url_id if flight.key is not None else self._asked_before(request)
         if url_id is not None:
-            self._crawl.revisits.settle(url_id, flight.answer or _answer_of(flight), flight.payload)
+            self._crawl.visited(url_id, flight.answer or _answer_of(flight), flight.payload)
 
     def _asked_before(self, request: Request) -> int | None:
         """Return the id of the URL that *request*, which goes past the filter of duplicates, asked for once more.

@@ -81,6 +81,7 @@ class ReplicaSpiderMiddleware:
                 observation = extension.observe(response)
                 if observation is not None and extension.has_frontier:
                     self._follow(observation)
+            extension.keep_known(response)
         except StoreError as error:
             extension.stop(error)
         except Exception as error:
@@ -105,6 +106,7 @@ class ReplicaSpiderMiddleware:
         if observation is None:
             async for output in result:
                 yield output
+            await self._extension.written()
             return
         outputs = _Outputs(result)
         assert response.request is not None
@@ -115,6 +117,7 @@ class ReplicaSpiderMiddleware:
                 await outputs.more()
         finally:
             self._end(observation, response.request)
+        await self._extension.written()
 
     def _judged(self, observation: Observation, asked_by: Request, outputs: list[Any]) -> Iterator[Any]:
         requests = [output for output in outputs if isinstance(output, Request)]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scrapy_replica.address import host_of
 from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.intake import Intake
+from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import ONLY
 from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
@@ -17,12 +19,14 @@ from scrapy_replica.crawl.samples import DOUBTED, Samples
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
-from scrapy_replica.crawldb.contract import URGENT, CrawlDB
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, URGENT, CrawlDB
+from scrapy_replica.crawldb.contract import RULE as RULE_ORDER
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.evidence import path_of
+from scrapy_replica.urls.rule import Rule
 
 OF = "of "
 """Begins the work of bringing back what a cause saved."""
@@ -68,11 +72,18 @@ class Consequences:
         trials: Trials,
         samples: Samples,
         fallback: Fallback,
+        obeying: Obeying,
         counts: Counter[str],
     ) -> None:
         self._store, self._intake, self._counts = store, intake, counts
         self._replicas, self._dust = replicas, dust
         self._trials, self._samples, self._fallback = trials, samples, fallback
+        self._obeying = obeying
+        obeying.add(BLOCK, self._block)
+        obeying.add(ALLOW, self._allow)
+        obeying.add(DIFFERENT, self._part)
+        obeying.add(RULE_ORDER, self._impose)
+        obeying.add(DISABLE_RULE, self._disable)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._probing = Probing(store.pages.count(EARLY_PAGES))
@@ -140,7 +151,12 @@ class Consequences:
     def of_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         """Carry out what the page says of rules, now that it is known what *callback* asked for because of it."""
         findings = self._dust.observe(
-            observation.page, observation.url_id, observation.twin, callback, asks_more=asks_more
+            observation.page,
+            observation.url_id,
+            observation.twin,
+            callback,
+            asks_more=asks_more,
+            is_changed=observation.is_changed,
         )
         for settled in findings.settled:
             self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
@@ -172,6 +188,10 @@ class Consequences:
             self._bring_back(f"for {key}", _reason_of(causes[0]), {"gone": url})
         else:
             self._fallback.ask(url_id)
+
+    def of_unchanged(self, url_id: int) -> None:
+        """Take note that a page is as it was: what waited to be held against it is."""
+        self._end(self._samples.confirmed(url_id))
 
     # What comes back
 
@@ -250,8 +270,26 @@ class Consequences:
 
     def obey(self) -> None:
         """Carry out what a person told the crawl through its database, and let old verdicts end."""
-        for verdict in self._replicas.obey():
-            self._bring_back(f"of {verdict.cause}", Reason.REPLICA_HOST, {"freed": verdict.copy})
-        for watched in self._dust.obey():
-            self._withdraw(watched)
+        self._free(self._replicas.expire())
+        self._obeying.obey()
         self._store.commit()
+
+    def _block(self, what: Mapping[str, Any]) -> None:
+        prefixes = what.get("copy_prefix", ""), what.get("keeper_prefix", "")
+        self._free(self._replicas.block(what["host"], what["keeper"], *prefixes))
+
+    def _allow(self, what: Mapping[str, Any]) -> None:
+        self._free(self._replicas.allow(what["host"]))
+
+    def _part(self, what: Mapping[str, Any]) -> None:
+        self._free(self._replicas.part(what["host"], what["other"]))
+
+    def _free(self, ended: Iterable[Verdict]) -> None:
+        for verdict in ended:
+            self._bring_back(f"of {verdict.cause}", Reason.REPLICA_HOST, {"freed": verdict.copy})
+
+    def _impose(self, what: Mapping[str, Any]) -> str:
+        return f"rule {self._dust.impose(Rule.from_dict(what['rule']))}"
+
+    def _disable(self, what: Mapping[str, Any]) -> None:
+        self._withdraw(self._dust.disable(what["id"]))

@@ -16,6 +16,7 @@ from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.heads import Heads
 from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
@@ -30,6 +31,7 @@ from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Wait
 from scrapy_replica.crawldb.pages import Fetched, is_absent
 from scrapy_replica.decision import Action, Decision
 from scrapy_replica.focus.relearning import MOST_PAGES
+from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
@@ -73,12 +75,12 @@ class Crawl:
         self.guide = Guide(config, store)
         self._duplicates = Duplicates(store.pages, config)
         self.replicas = Replicas(config, store, now, self._duplicates.index)
-        self.dust = Dust(config, store, now)
+        salt = self._salt(salt)
+        self.revisits = Revisits(config, store, key, now, salt, counts)
+        self.dust = Dust(config, store, now, self.revisits.is_stale_url)
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
         self._guard = Guard(config, store.pages)
-        salt = self._salt(salt)
-        self.revisits = Revisits(config, store, now, salt, counts)
         self.trials = Trials(store.samples, config.explore, salt, key)
         self.policy = Policy(
             config,
@@ -102,10 +104,11 @@ class Crawl:
             on_led=self.revisits.led_on,
             sink=sink,
         )
-        samples = Samples(self.trials, self.replicas, store, key)
+        samples = Samples(self.trials, self.replicas, store, key, self.revisits.is_stale)
         fallback = Fallback(store, self.intake, self.replicas, self.trials)
+        self.obeying = Obeying(store, now)
         self.consequences = Consequences(
-            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.counts
+            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.obeying, self.counts
         )
         self._seen = Seen()
         self._heads = Heads(store, self.guide, self._seen)
@@ -146,11 +149,14 @@ class Crawl:
 
     # Pages
 
-    def observe(self, page: Page, url_id: int, depth: int) -> Observation:
-        """Take note of a page that was fetched from the URL of that id, and judge it."""
+    def observe(self, page: Page, url_id: int, depth: int, size: int | None = None) -> Observation:
+        """Take note of a page that was fetched from the URL of that id, and judge it.
+
+        *size* is that of its body as it came over the network, in bytes.
+        """
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
-        is_new = not self.store.pages.has_page(url_id)
+        before = self.store.pages.judgement(url_id)
         found_on = self.store.urls.row(url_id).parent
         is_news = self._guard.is_news(page, url_id, found_on, novelty, self._duplicates.is_news(page, novelty))
         self.store.pages.enter(
@@ -167,18 +173,20 @@ class Crawl:
                 novelty.value,
                 twin.url_id if twin else None,
                 is_news,
+                size,
             )
         )
         if page.ip is not None:
             self.store.urls.set_host_ip(page.host, page.ip)
         self._duplicates.add(page)
         self.counts["form/found"] += self.forms.shown(page.forms)
-        if is_new:
+        if before is None:
             self._pages += 1
             self._guard.count(page.url, page.host, found_on, is_novel=is_news)
             if novelty is Novelty.NOVEL:
                 self.repetition.add(page)
-        observation = Observation(page, url_id, depth, relevance, novelty, twin)
+        is_changed = before is not None and before[0] != page.signature
+        observation = Observation(page, url_id, depth, relevance, novelty, twin, is_changed=is_changed)
         self.consequences.of_page(observation)
         self.counts["page/observed"] += 1
         self.counts[f"page/{novelty.value}"] += 1
@@ -231,10 +239,12 @@ class Crawl:
         error: str | None,
         via: Sequence[str] = (),
         location: str | None = None,
+        size: int | None = None,
     ) -> None:
         """Take note that a fetch brought no page: another status, another type, or no response.
 
         *via* are the URLs that redirected to it, at which there is no page either; *location* is where it redirects to.
+        *size* is that of the body, in bytes.
         """
         if is_absent(status):
             self.replicas.missing(self.store.urls.url_of(url_id))
@@ -242,11 +252,21 @@ class Crawl:
         for failed_id in (url_id, *(known.id for known in found.values())):
             # A page that is gone was one; an error may pass.
             if not self.store.pages.has_page(failed_id) or (failed_id == url_id and is_absent(status)):
-                self.store.pages.enter(Fetched(failed_id, self._now(), status, error))
+                self.store.pages.enter(
+                    Fetched(failed_id, self._now(), status, error, size=size if failed_id == url_id else None)
+                )
                 self.consequences.of_failure(failed_id, status, location)
         if status is None or status >= FIRST_ERROR:
             self.guide.wasted(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1
+
+    def visited(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
+        """Take note of the *answer* to a request for the URL of that id, whose callback is through.
+
+        *payload* is its request where it is more than a plain GET.
+        """
+        if not self.revisits.settle(url_id, answer, payload):
+            self.consequences.of_unchanged(url_id)
 
     # Links
 

@@ -114,7 +114,7 @@ class Policy:
             Action.REWRITE if is_acting else Action.FETCH,
             Action.REWRITE,
             Reason.MANUAL_ALIAS,
-            evidence={"host": host},
+            evidence={"host": host, "url": target},
             url=target if is_acting else None,
         )
 
@@ -127,8 +127,10 @@ class Policy:
     def _blocked(self, block: Block, host: str, callback: str) -> Decision:
         verdict, target = block.verdict, block.url
         if block.is_manual:
-            # What a person ordered stands, whatever the kept host has to show.
-            return self._rewritten(self._replica(verdict, host, Reason.MANUAL_BLOCK), target)
+            # What a person ordered stands, whatever the kept host has to show: it is no target that brings it back.
+            decision = self._replica(verdict, host, Reason.MANUAL_BLOCK)
+            told = {**decision.evidence, "url": target} if target is not None else decision.evidence
+            return self._rewritten(replace(decision, evidence=told), target)
         if target is None or self._is_missing(target) or not self._replicas.shares(verdict.keeper, callback):
             return FETCH
         if self._is_known(target):

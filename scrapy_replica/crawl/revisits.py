@@ -12,7 +12,8 @@ import mmh3
 import numpy as np
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.contract import CrawlDB, State
+from scrapy_replica.crawl.trials import RETIRED
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.freshness.answer import Answer
@@ -67,13 +68,22 @@ class Revisits:
     without: where such a page says something else, and the server says the same of it, its host has broken its
     promise, is asked without conditions from then on, and what it answered by 304 is asked for again.
 
+    :param key: URL -> 64 bits of its request fingerprint, signed.
+    :param now: seconds since the epoch.
     :param salt: what draws depend on; unknown to the sites.
     """
 
     def __init__(
-        self, config: Config, store: CrawlDB, now: Callable[[], float], salt: int, counts: Counter[str]
+        self,
+        config: Config,
+        store: CrawlDB,
+        key: Callable[[str], int],
+        now: Callable[[], float],
+        salt: int,
+        counts: Counter[str],
     ) -> None:
-        self._config, self._store, self._now, self._salt, self._counts = config, store, now, salt, counts
+        self._config, self._store, self._salt, self._counts = config, store, salt, counts
+        self._key, self.now = key, now
         self.is_on = config.revisit
         self._led: set[int] = set()
         """Ids of pages that led to what no page before led to."""
@@ -88,7 +98,9 @@ class Revisits:
         if not self._pass.is_over:
             logger.info("Pass %d over the job goes on", self._pass.number)
             return
-        self._pass = Pass(self._pass.number + 1, self._now(), is_over=False)
+        self._pass = Pass(self._pass.number + 1, self.now(), is_over=False)
+        # Verdicts and rules are on trial anew.
+        self._store.samples.retire(f"{RETIRED} {self._pass.number}: ")
         self._keep()
 
     def _keep(self) -> None:
@@ -150,7 +162,7 @@ class Revisits:
 
         *urls* are pairs of key and time, in seconds since the epoch; one in the future says nothing.
         """
-        times = {key: at for key, at in urls if at <= self._now()}
+        times = {key: at for key, at in urls if at <= self.now()}
         due = []
         for key, known in self._store.urls.find(times).items():
             history = self._store.revisits.of(known.id) if known.state is State.DONE else None
@@ -190,23 +202,37 @@ class Revisits:
         """Return what is known of the page of the URL of that id; ``None``: there was none."""
         return self._store.revisits.of(url_id) if self.is_on and self._store.pages.has_page(url_id) else None
 
-    def settle(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
+    def settle(self, url_id: int, answer: Answer, payload: bytes | None) -> bool:
         """Take note of the *answer* to a request for the URL of that id, whose callback is through.
 
-        *payload* is its request where it is more than a plain GET.
+        Return whether it says anything but that the page is the one that was known.
         """
         before, has_led = self._store.revisits.of(url_id), url_id in self._led
         self._led.discard(url_id)
-        if before is not None and answer.is_cached:
-            return
         if before is None:
             before = History(url_id, payload)
+        elif answer.is_cached:
+            return True
         if answer.status == NOT_MODIFIED:
             self._not_modified(before, answer)
         elif answer.content is not None:
             self._seen(before, answer, has_led=has_led)
         else:
             self._missed(before, answer)
+        return answer.content is None or answer.content != before.content
+
+    def is_stale_url(self, url: str) -> bool:
+        """Tell what :meth:`is_stale` does, of the page at *url*."""
+        known = self._store.urls.find([key := self._key(url)]).get(key) if self.is_on else None
+        return known is not None and self.is_stale(known.id)
+
+    def is_stale(self, url_id: int) -> bool:
+        """Tell whether a page may have changed since it was seen; if so, it is asked for now."""
+        history = self._store.revisits.of(url_id) if self.is_on else None
+        if history is None or history.checked_at >= self._pass.began_at or history.misses >= MAX_MISSES:
+            return False
+        self._store.urls.renew([(history.url, URGENT, history.payload)])
+        return True
 
     def _not_modified(self, before: History, answer: Answer) -> None:
         promised, told = before.etag, answer.validators.etag
@@ -215,7 +241,7 @@ class Revisits:
             self._missed(before, answer)
             self._doubt(before)
             return
-        now = self._now()
+        now = self.now()
         unchanged = before.unchanged_s + now - before.checked_at
         self._store.revisits.enter(
             before._replace(
@@ -226,7 +252,7 @@ class Revisits:
         self._counts["revisit/bytes_saved"] += before.size
 
     def _seen(self, before: History, answer: Answer, *, has_led: bool) -> None:
-        now, is_first = self._now(), before.content is None
+        now, is_first = self.now(), before.content is None
         is_other = not is_first and answer.content != before.content
         is_changed = not is_first and (is_other or has_led or before.gone_at is not None)
         after = before._replace(
@@ -234,7 +260,7 @@ class Revisits:
             last_modified=answer.validators.last_modified,
             body=answer.body,
             content=answer.content,
-            size=answer.size,
+            size=answer.size or before.size,
             visits=before.visits + 1,
             changes=before.changes + is_changed,
             first_at=now if is_first else before.first_at,
@@ -264,7 +290,7 @@ class Revisits:
             self._store.revisits.set_promises(host, promises._replace(kept=promises.kept + 1))
 
     def _missed(self, before: History, answer: Answer) -> None:
-        is_gone, now = answer.status in GONE, self._now()
+        is_gone, now = answer.status in GONE, self.now()
         gone_at = before.gone_at or (now if is_gone else None)
         checked_at = before.checked_at if before.visits else now
         self._store.revisits.enter(before._replace(misses=before.misses + 1, gone_at=gone_at, checked_at=checked_at))

@@ -13,7 +13,7 @@ import mmh3
 
 from scrapy_replica.crawldb.contract import Sample, SampleStore, Saved
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
-from scrapy_replica.numeric import is_above, wilson_interval
+from scrapy_replica.numeric import is_above, weighted_share
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,9 @@ ENOUGH = 5_000
 MAX_RECORDS = 10_000
 """Causes whose record is in memory, about 1 kB each; others are read again."""
 
+
+RETIRED = "before pass"
+"""Begins the cause of a sample that was settled in an earlier pass over the job."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -180,8 +183,8 @@ class Trials:
     # What they showed
 
     def is_sample(self, url_id: int) -> bool:
-        """Tell whether the URL of that id was drawn."""
-        return bool(self._samples.of_url(url_id))
+        """Tell whether the URL of that id was drawn, in this pass over the job."""
+        return any(not sample.cause.startswith(RETIRED) for sample in self._samples.of_url(url_id))
 
     def open_of(self, url_id: int) -> list[Sample]:
         """Return the samples that the URL of that id is and that are not settled."""
@@ -233,10 +236,7 @@ class Trials:
         asked = reasons or tuple(self._sums)
         other = sum(self._sums[reason][Outcome.OTHER] for reason in asked)
         told = other + sum(self._sums[reason][Outcome.SAME] for reason in asked)
-        if not told:
-            return None
-        effective = told**2 / sum(self._squares[reason] for reason in asked)
-        return (other / told, *wilson_interval(other / told * effective, effective))
+        return weighted_share(other, told, sum(self._squares[reason] for reason in asked))
 
     @property
     def reasons(self) -> list[Reason]:

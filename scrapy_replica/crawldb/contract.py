@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.revisits import Revisits
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
-    from scrapy_replica.records import Form, Verdict
+    from scrapy_replica.records import Capture, Form, UncertainPair, Verdict
 
 URGENT = float("inf")
 """Score of a URL that is asked for to decide something: before every score that a strategy gives, and never changed."""
@@ -149,13 +149,45 @@ class Sample(NamedTuple):
     outcome: Outcome | None = None
 
 
+BLOCK, ALLOW, DIFFERENT = "block", "allow", "different"
+"""Kinds of orders, with what they say: ``{"host", "keeper"}``: block it as a copy of that one (what lies below
+``"copy_prefix"`` there lies below ``"keeper_prefix"`` here, where they are given); ``{"host"}``: allow it for good;
+``{"host", "other"}``: they are two sites."""
+RULE, DISABLE_RULE = "rule", "disable-rule"
+"""``{"rule"}``: put it, in its JSON form, in force; ``{"id"}``: switch the rule of that id off for good."""
+MARK = "mark"
+"""``{"url", "is_relevant"}``: the page at that URL is on the topic, or is not."""
+SEEDS, EXCLUDE = "seeds", "exclude"
+"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits."""
+PAUSE, RESUME = "pause", "resume"
+"""``{"host"}``: fetch nothing of it for now; go on with it."""
+
+NOT_DONE = "not done: "
+"""Begins the answer to an order that could not be carried out; why follows."""
+
+
 class Order(NamedTuple):
-    """What a person told the crawl."""
+    """What a person told the crawl, and what became of it."""
 
     id: int
-    host: str
-    keeper: str | None
-    """Block *host* as a copy of this one; ``None``: allow it for good."""
+    at: float
+    """Seconds since the epoch."""
+    kind: str
+    what: Mapping[str, Any]
+    done_at: float | None
+    """``None``: the crawl has not seen it yet."""
+    answer: str | None
+    """What the crawl said to it, in words."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for the crawl to see it."""
+        return self.done_at is None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was carried out."""
+        return not self.is_open and not (self.answer or "").startswith(NOT_DONE)
 
 
 CANDIDATE, ACTING, WITHDRAWN, DISABLED = "candidate", "acting", "withdrawn", "disabled"
@@ -188,6 +220,9 @@ class Ledger(Protocol):
     def knows(self, url_id: int, reason: Reason) -> bool:
         """Tell whether a decision for *reason* was written about a URL."""
 
+    def last(self, url_id: int) -> tuple[str, str] | None:
+        """Return action and reason of the last decision that was written about a URL."""
+
 
 class SampleStore(Protocol):
     """Samples of what was to be dropped, and what they showed."""
@@ -210,12 +245,15 @@ class SampleStore(Protocol):
     def reconsider(self, url_id: int) -> list[Sample]:
         """Make other pages of the samples of a URL that were the same; return them."""
 
+    def retire(self, mark: str) -> None:
+        """Put *mark* before the cause of what is settled of verdicts and rules: they are tested anew."""
+
     def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
         """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""
 
 
 class VerdictStore(Protocol):
-    """Verdicts on hosts, those that hold and those that ended, and a person's orders, which are never deleted."""
+    """Verdicts on hosts, those that hold and those that ended; none is ever deleted."""
 
     def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
         """Write *verdict*, reached at *at* (seconds since the epoch)."""
@@ -232,8 +270,31 @@ class VerdictStore(Protocol):
     def expired(self, now: float) -> list[str]:
         """Return the copies whose verdict ended by its age."""
 
-    def orders(self, after: int) -> list[Order]:
-        """Return the orders given after the one of that id."""
+
+class OrderStore(Protocol):
+    """A person's orders, which are never deleted: another process gives them at any time."""
+
+    def open(self) -> list[Order]:
+        """Return the orders that were not answered yet, first given first."""
+
+    def answer(self, order_id: int, at: float, answer: str | None) -> None:
+        """Write that an order was looked at, and what there is to say."""
+
+    def done(self, kind: str) -> Iterator[Order]:
+        """Yield the orders of that *kind* that were carried out, first given first."""
+
+
+class UncertainPairStore(Protocol):
+    """Pairs of hosts that a person is asked about: the 200 that are nearest to a verdict."""
+
+    def enter(self, pair: UncertainPair) -> None:
+        """Write *pair*, in place of what was written of these two hosts."""
+
+    def decided(self, a: str, b: str) -> None:
+        """Forget the pair of two hosts."""
+
+    def forget(self, host: str) -> None:
+        """Forget the pairs of *host*."""
 
 
 class RuleStore(Protocol):
@@ -245,17 +306,14 @@ class RuleStore(Protocol):
     def update(self, rule_id: int, state: str, right: int, wrong: int, images: int) -> None:
         """Write the record of a rule; what a person disabled stays so."""
 
+    def disable(self, rule_id: int) -> None:
+        """Write that a person switched a rule off."""
+
     def set_proofs(self, rule_id: int, proofs: list[tuple[str, int]]) -> None:
         """Write what was asked for to prove a rule."""
 
-    def disabled(self) -> list[int]:
-        """Return the ids of the rules that a person switched off."""
-
-    def last_id(self) -> int:
-        """Return the greatest id so far."""
-
-    def rows(self, after: int = 0) -> Iterator[RuleRow]:
-        """Yield the rules whose id is greater than *after*, in the order of their ids."""
+    def rows(self) -> Iterator[RuleRow]:
+        """Yield the rules in the order of their ids."""
 
     def of_host(self, name: str) -> Iterator[RuleRow]:
         """Yield the rules for exactly that host (and port), in the order of their ids."""
@@ -269,7 +327,7 @@ class RuleStore(Protocol):
     def withdrawn(self) -> Iterator[RuleRow]:
         """Yield the rules that were found wrong."""
 
-    def row(self, rule_id: int) -> RuleRow:
+    def row(self, rule_id: int) -> RuleRow | None:
         """Return the rule of that id."""
 
 
@@ -300,6 +358,16 @@ class BlockStore(Protocol):
 
     def enter(self, host: str, state: bytes) -> None:
         """Keep the *state* of *host* in place of an earlier one."""
+
+
+class CaptureStore(Protocol):
+    """Which payloads are kept in WARC files, and where."""
+
+    def find(self, digest: bytes) -> Capture | None:
+        """Return where the payload with that SHA-1 is kept."""
+
+    def enter(self, digest: bytes, capture: Capture) -> None:
+        """Write down where a payload is kept, in place of what was known of it."""
 
 
 class UrlStore(Protocol):
@@ -441,6 +509,12 @@ class CrawlDB(Protocol):
     def verdicts(self) -> VerdictStore: ...
 
     @property
+    def uncertain_pairs(self) -> UncertainPairStore: ...
+
+    @property
+    def orders(self) -> OrderStore: ...
+
+    @property
     def rules(self) -> RuleStore: ...
 
     @property
@@ -448,6 +522,9 @@ class CrawlDB(Protocol):
 
     @property
     def blocks(self) -> BlockStore: ...
+
+    @property
+    def captures(self) -> CaptureStore: ...
 
     def page(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""

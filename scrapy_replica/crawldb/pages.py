@@ -61,6 +61,8 @@ class Fetched(NamedTuple):
     novelty: str | None = None
     twin: int | None = None
     is_news: bool | None = None
+    size: int | None = None
+    """Bytes of the body as they came over the network."""
 
 
 class Trace(NamedTuple):
@@ -95,7 +97,10 @@ class Pages(Protocol):
     """One record for each URL that was fetched, with its fingerprints and what it turned out to be."""
 
     def enter(self, page: Fetched) -> None:
-        """Keep the outcome of a fetch; an earlier one of the same URL is replaced."""
+        """Keep the outcome of a fetch; an earlier one of the same URL is replaced.
+
+        Where that was a page and this is one, its traces, content and leads stay until they are set anew.
+        """
 
     def set_mark(self, url_id: int, mark: bytes, neighbours: str) -> None:
         """Keep the traces by which the page is compared with those of other hosts."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from scrapy_replica.crawldb.contract import RuleRow, State
+from scrapy_replica.crawldb.contract import Order, RuleRow, State
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.results import Results
+    from scrapy_replica.crawldb.status import Status
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
-    from scrapy_replica.records import Form, Novelty, Verdict
+    from scrapy_replica.records import Form, Novelty, UncertainPair, Verdict
 
 
 class DecisionView(NamedTuple):
@@ -141,17 +143,33 @@ class Reader(Protocol):
     def visits(self) -> Visits:
         """What the strategy was shown, to be read."""
 
+    @property
+    def results(self) -> Results:
+        """What came of the crawl."""
+
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""
 
     def url(self, url: str) -> UrlView | None:
         """Return what is known of *url*; ``None`` if nothing. It may read every URL of the job."""
 
+    def url_of_key(self, key: int) -> str | None:
+        """Return the URL that is known by that *key*; ``None`` if none is."""
+
+    def host_names(self) -> list[str]:
+        """Return the names of all hosts."""
+
+    def knows(self, host: str) -> bool:
+        """Tell whether some URL of *host* was found."""
+
     def host(self, host: str) -> HostView | None:
         """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""
 
     def verdicts(self) -> list[VerdictView]:
         """Return the verdicts that hold, first reached first."""
+
+    def uncertain_pairs(self) -> list[UncertainPair]:
+        """Return the pairs of hosts that a person is asked about, nearest to a verdict first."""
 
     def rules(self) -> list[RuleView]:
         """Return all DUST rules, first proposed first."""
@@ -162,21 +180,22 @@ class Reader(Protocol):
     def sites(self, host: str | None = None) -> list[SiteView]:
         """Return the hosts that have a form or a domain query, in their order; only *host* if it is given."""
 
+    def status(self, now: float | None, hosts: int) -> Status:
+        """Return the figures of the job, of at most so many *hosts* one by one.
+
+        :param now: seconds since the epoch; ``None`` where the crawl does not run, whose last hour ends with its last
+            fetch.
+        """
+
+    def acts(self, most: int) -> list[Order]:
+        """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
+
 
 class Orders(Protocol):
-    """What a person tells the crawl; it obeys within a second, or when it is next run.
+    """What a person tells the crawl; it obeys within a second, or when it is next run."""
 
-    Everything raises :class:`~scrapy_replica.crawldb.contract.StoreError` where the order could not be written.
-    """
+    def give(self, kind: str, what: Mapping[str, Any]) -> int:
+        """Write an order of that *kind* and return its id; the contract names the kinds and *what* each says.
 
-    def block(self, host: str, keeper: str) -> None:
-        """Block *host* as a copy of *keeper*."""
-
-    def allow(self, host: str) -> None:
-        """Never block *host*; its URLs come back."""
-
-    def enter_rule(self, rule: dict[str, Any], at: float) -> None:
-        """Put a DUST *rule* (its JSON form) in force, given at *at* (seconds since the epoch)."""
-
-    def disable_rule(self, rule_id: int) -> bool:
-        """Switch a rule off for good; ``False`` if there is none of that id."""
+        :raises StoreError: it could not be written.
+        """

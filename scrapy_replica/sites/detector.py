@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scrapy_replica.address import host_of, registered_domain
-from scrapy_replica.records import Page, Verdict
-from scrapy_replica.sites.alignment import normal_path
+from scrapy_replica.records import Doubt, Page, UncertainPair, Verdict
+from scrapy_replica.sites.alignment import joined, normal_path
 from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
@@ -52,6 +52,10 @@ class Findings:
     verdicts: list[Verdict] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
+    uncertain: list[UncertainPair] = field(default_factory=list)
+    """Pairs that were judged and are near a verdict, without their pages."""
+    certain: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs that were judged and are far from it."""
 
 
 class Detector:
@@ -311,36 +315,44 @@ class Detector:
         return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
 
     def _decide(self, pair: Pair, comparison: Comparison, findings: Findings) -> bool:
-        score = self.judge.score(comparison)
-        pair.score = score
-        if score < self.judge.threshold_for(comparison.coverage):
+        pair.score = self.judge.score(comparison)
+        if self._is_hopeless(pair):
+            findings.certain.append((pair.first, pair.second))
             return False
         kept = self._kept(comparison)
-        if comparison.shared < _MIN_SHARED or not is_tried(comparison, kept):
-            pair.judged_at = -1  # what comes next may tell
+        verdict, wanted = _verdict(comparison, kept, pair.score), self.judge.threshold_for(comparison.coverage)
+        doubt = Doubt.SCORE if pair.score < wanted else self._doubt(comparison, kept, findings)
+        if doubt is not None:
+            if doubt in {Doubt.UNSHARED, Doubt.UNTRIED}:
+                pair.judged_at = -1  # what comes next may tell
+            findings.uncertain.append(UncertainPair(verdict, wanted, doubt))
             return False
-        clash = self._clash(comparison)
-        if clash is not None:
-            findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
-            return False
-        self._block(comparison, kept, score, findings)
-        return True
-
-    def _block(self, comparison: Comparison, kept: HostEvidence, score: float, findings: Findings) -> None:
-        first, second = comparison.first, comparison.second
-        copy, prefixes = (second, comparison.prefixes) if kept is first else (first, comparison.prefixes[::-1])
-        values = dict(zip(RAW, features_of(comparison, RAW), strict=True)) | {"likeness": likeness_of(comparison)}
-        verdict = Verdict(
-            copy.name,
-            kept.name,
-            copy_prefix=prefixes[1],
-            keeper_prefix=prefixes[0],
-            score=score,
-            n_aligned=len(comparison.aligned),
-            evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)},
-        )
         self.restore(verdict)
         findings.verdicts.append(verdict)
+        return True
+
+    def _doubt(self, comparison: Comparison, kept: HostEvidence, findings: Findings) -> Doubt | None:
+        """Return what speaks against a verdict on two hosts whose pages are alike."""
+        if comparison.shared < _MIN_SHARED:
+            return Doubt.UNSHARED
+        if not is_tried(comparison, kept):
+            return Doubt.UNTRIED
+        clash = self._clash(comparison)
+        if clash is None:
+            return None
+        findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
+        return Doubt.CONFLICT
+
+    def places(self, verdict: Verdict) -> list[tuple[str, str]]:
+        """Return the normalised paths of pages of copy and kept host that lie at one place, least alike first."""
+        copy, kept = self.candidates.host(verdict.copy), self.candidates.host(verdict.keeper)
+        mine, theirs = copy.view(verdict.copy_prefix)[0], kept.view(verdict.keeper_prefix)[0]
+
+        def unlikeness(rest: str) -> tuple[int, str]:
+            return -((mine[rest].simhash or 0) ^ (theirs[rest].simhash or 0)).bit_count(), rest
+
+        rests = sorted(mine.keys() & theirs.keys(), key=unlikeness)
+        return [(joined(verdict.copy_prefix, rest), joined(verdict.keeper_prefix, rest)) for rest in rests]
 
     def canonical(self, host: str) -> str:
         """Return the host that is fetched in place of *host*, itself if it is no copy."""
@@ -423,3 +435,19 @@ class Detector:
 
 def _strength(pair: Pair) -> tuple[int, int]:
     return pair.strength
+
+
+def _verdict(comparison: Comparison, kept: HostEvidence, score: float) -> Verdict:
+    """Return that the host of *comparison* that is not *kept* is its copy."""
+    first, second = comparison.first, comparison.second
+    copy, prefixes = (second, comparison.prefixes) if kept is first else (first, comparison.prefixes[::-1])
+    values = dict(zip(RAW, features_of(comparison, RAW), strict=True)) | {"likeness": likeness_of(comparison)}
+    return Verdict(
+        copy.name,
+        kept.name,
+        copy_prefix=prefixes[1],
+        keeper_prefix=prefixes[0],
+        score=score,
+        n_aligned=len(comparison.aligned),
+        evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)},
+    )

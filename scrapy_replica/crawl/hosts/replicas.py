@@ -10,7 +10,8 @@ from typing import NamedTuple
 from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
-from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
+from scrapy_replica.crawldb.contract import ALLOW, DIFFERENT, CrawlDB
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import joined, normal_path, relative
@@ -29,7 +30,6 @@ MIN_MISSING = 3
 """Pages of a copy that the kept host lacks before its other own pages are fetched as they stand."""
 MAX_VAIN = 20
 """Pages asked of a copy in vain for each that it had: what is dead on the kept host is dead on an alias, too."""
-LAST_ORDER = "last order"
 DAY_SECONDS = 86_400.0
 
 
@@ -94,17 +94,18 @@ class Replicas:
         self._asked: dict[str, _Asked] = {}
         self._callbacks: dict[str, frozenset[str]] = {}
         """Host -> names of the callbacks that get its pages."""
+        self._uncertain = UncertainPairs(db.uncertain_pairs, self._detector)
         self._fetched: dict[str, dict[str, str]] = {}
         """Copy -> relative path -> URL of each page that was fetched before the verdict."""
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
         for copy, keeper in db.verdicts.withdrawn():
             self._detector.keep_apart(copy, keeper)
-        self._last_order = int(db.meta(LAST_ORDER) or 0)
-        for order in db.verdicts.orders(0):
-            # What an order ended holds no more, later verdicts stand, and new orders are still to be carried out.
-            if order.keeper is None and order.id <= self._last_order:
-                self._detector.never_judge(order.host)
+        for order in db.orders.done(ALLOW):
+            # What the order ended holds no more, and later verdicts stand.
+            self._detector.never_judge(order.what["host"])
+        for order in db.orders.done(DIFFERENT):
+            self._detector.keep_apart(order.what["host"], order.what["other"])
 
     def forget(self, host: str) -> None:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
@@ -234,6 +235,7 @@ class Replicas:
         findings = self._detector.observe(page, mark, neighbours, self._now())
         for verdict in findings.verdicts:
             self._keep(verdict, is_manual=False)
+        self._uncertain.observe(page, findings)
         self._pages += 1
         if self._pages == self._recalibrate_at:
             self._lesson = self._detector.recalibrate(self._config.max_fpr)
@@ -285,33 +287,43 @@ class Replicas:
         now = self._now()
         expires_at = None if is_manual else now + self._config.verdict_days * DAY_SECONDS
         self._db.verdicts.enter(verdict, now, expires_at)
+        self._db.uncertain_pairs.forget(verdict.copy)
         logger.info("%s is a replica of %s (score %.3f)", verdict.copy, verdict.keeper, verdict.score)
 
-    def obey(self) -> list[Verdict]:
-        """Carry out the orders given since the last call and end verdicts by age; return the verdicts that ended."""
-        freed = [self._end(copy, "expired") for copy in self._db.verdicts.expired(self._now())]
-        for order in self._db.verdicts.orders(self._last_order):
-            freed += self._allow(order.host) if order.keeper is None else self._block(order.host, order.keeper)
-            self._last_order = order.id
-            self._db.set_meta(LAST_ORDER, str(order.id).encode())
-        return freed
+    def expire(self) -> list[Verdict]:
+        """End verdicts by age, and return them."""
+        return [self._end(copy, "expired") for copy in self._db.verdicts.expired(self._now())]
 
-    def _allow(self, host: str) -> list[Verdict]:
+    def allow(self, host: str) -> list[Verdict]:
+        """Never judge *host* again, as a person wants it; return the verdicts that ended."""
         touched = self._detector.allow(host)
+        self._db.uncertain_pairs.forget(host)
         for verdict in touched:
             self._db.verdicts.end(verdict.copy, "allowed")
             self._detector.by_hand.discard(verdict.copy)
             self._forget_copy(verdict.copy)
         return touched
 
-    def _block(self, copy: str, keeper: str) -> list[Verdict]:
+    def part(self, a: str, b: str) -> list[Verdict]:
+        """Take two hosts for two sites, as a person wants it; return the verdicts that ended."""
+        self._detector.keep_apart(a, b)
+        self._db.uncertain_pairs.decided(a, b)
+        if self._detector.canonical(a) != self._detector.canonical(b):
+            return []
+        return [self._end(host, "allowed") for host in (a, b) if host in self._detector.verdicts]
+
+    def block(self, copy: str, keeper: str, copy_prefix: str = "", keeper_prefix: str = "") -> list[Verdict]:
+        """Block *copy* in favour of *keeper*, as a person wants it; return the verdicts that ended.
+
+        What lies below *copy_prefix* there lies below *keeper_prefix* here, both without outer slashes.
+        """
         freed = []
         if self._detector.canonical(keeper) == copy:
             # The person knows better which of the two to keep.
             freed.append(self._end(keeper, "allowed"))
         if copy in self._detector.verdicts:
             freed.append(self._end(copy, "allowed"))  # what that one saved is decided once more, under this order
-        verdict = Verdict(copy, keeper, "", "", 1.0, 0)
+        verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, 1.0, 0)
         self._enact(verdict, is_manual=True)
         self._keep(verdict, is_manual=True)
         return freed

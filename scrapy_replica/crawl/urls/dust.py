@@ -28,7 +28,7 @@ from scrapy_replica.crawl.urls.host_pages import (
 from scrapy_replica.crawl.urls.in_force import Hit, HostRules
 from scrapy_replica.crawl.urls.taught import Taught
 from scrapy_replica.crawl.urls.watched import Level, Settled, WatchedRule
-from scrapy_replica.crawldb.contract import CANDIDATE, CrawlDB, RuleRow
+from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, WITHDRAWN, CrawlDB, RuleRow
 from scrapy_replica.crawldb.pages import GONE, PageRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
@@ -79,10 +79,16 @@ class DustFindings:
 
 
 class Dust:
-    """The rules of a crawl. What concerns a host is read from the crawl database when the host is met."""
+    """The rules of a crawl. What concerns a host is read from the crawl database when the host is met.
 
-    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float]) -> None:
-        self._config, self._db, self._now = config, db, now
+    :param is_stale: whether a page may have changed since it was seen, so that it is asked for again before another is
+        held against it.
+    """
+
+    def __init__(
+        self, config: Config, db: CrawlDB, now: Callable[[], float], is_stale: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        self._config, self._db, self._now, self._is_stale = config, db, now, is_stale
         self._hosts = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
         self._wide: list[WatchedRule] = []
         """Rules for more than one host."""
@@ -92,8 +98,6 @@ class Dust:
         self._taught = Taught()
         self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
         """Host (and port) -> the lesson that is being learnt from its pages."""
-        self._last_id = db.rules.last_id()
-        self._disabled = set(db.rules.disabled())
         if config.dust:
             self._wide = [WatchedRule(row) for row in db.rules.wide()]
             for row in db.rules.acting():
@@ -152,7 +156,14 @@ class Dust:
         return host.saves(form)
 
     def observe(
-        self, page: Page, url_id: int, twin: PageRow | None, callback: str = "", *, asks_more: bool = False
+        self,
+        page: Page,
+        url_id: int,
+        twin: PageRow | None,
+        callback: str = "",
+        *,
+        asks_more: bool = False,
+        is_changed: bool = False,
     ) -> DustFindings:
         """Take note of a page that was fetched and of which the spider's *callback* is through.
 
@@ -168,7 +179,8 @@ class Dust:
         host = self._hosts.peek(name) or self._hosts.put(name, self._read(name, url_id))
         content = content_of(page, callback_number(callback), self._config.min_words)
         # One that was under way when the host was read has no content there.
-        if form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None):
+        is_told = form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None)
+        if is_told and not is_changed:
             return findings
         twin = twin if twin is not None and twin.host == page.host else None
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
@@ -181,7 +193,8 @@ class Dust:
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
         kept = sorted(news)[: host.pages.room]
         told = json.dumps(aliases) if aliases else None
-        self._db.pages.set_content(url_id, content, cluster, told, pack_leads(kept))
+        first = self._db.pages.leads(url_id) or b""  # of a page that changed
+        self._db.pages.set_content(url_id, content, cluster, told, first + pack_leads(kept))
         host.pages.add(form, content, cluster, aliases, kept)
         if cluster is not None:
             for one in (form, *came_by):
@@ -212,7 +225,7 @@ class Dust:
             if watched.is_ended:
                 continue  # with a sibling, a moment ago
             level = watched.level
-            settled = watched.observe(form, cluster, url_id, host.pages)
+            settled = watched.observe(form, cluster, url_id, host.pages, self._is_stale)
             if settled is not None:
                 self._settle(host, watched, level, settled, findings)
 
@@ -226,6 +239,8 @@ class Dust:
         if other_cluster is None or host.pages.is_boilerplate(cluster) or host.pages.is_boilerplate(other_cluster):
             return
         is_same = cluster == other_cluster
+        if not is_same and self._is_stale(other if changed == form else changed):
+            return
         # Of several rules that together are wrong the one that was right least often is to blame.
         for watched in rules if is_same else [min(rules, key=lambda rule: rule.watch.right)]:
             level = watched.level
@@ -337,9 +352,7 @@ class Dust:
         row = RuleRow(0, rule.to_dict(), CANDIDATE, False, 0, 0, 0, [])
         if len(under_proof) >= MAX_CANDIDATES or self._is_sweeping(WatchedRule(row), host.pages):
             return False
-        rule_id = self._db.rules.enter(row.rule, self._now())
-        self._last_id = max(self._last_id, rule_id)
-        host.take(row._replace(id=rule_id), {})
+        host.take(row._replace(id=self._db.rules.enter(row.rule, self._now())), {})
         return True
 
     @staticmethod
@@ -387,18 +400,22 @@ class Dust:
         doubts.sort(key=lambda entry: entry[0])
         return [watched for doubt, watched in doubts if doubt <= HOPELESS]
 
-    def obey(self) -> list[WatchedRule]:
-        """Carry out what a person did to the table of rules; return the rules switched off."""
-        if not self._config.dust:
-            return []
-        for row in self._db.rules.rows(self._last_id):
-            self._obey_new(row)
-        disabled = [rule for rule in self._db.rules.disabled() if rule not in self._disabled]
-        return [watched for watched in map(self._obey_end, disabled) if watched is not None]
+    def impose(self, rule: Rule) -> int:
+        """Put a person's *rule* in force, with ``REPLICA_DUST``; return its id.
 
-    def _obey_new(self, row: RuleRow) -> None:
-        watched = WatchedRule(row)
-        self._last_id = row.id
+        :raises ValueError: the crawl knows it.
+        """
+        watched = WatchedRule(RuleRow(0, rule.to_dict(), ACTING, True, 0, 0, 0, []))
+        rows = self._db.rules.wide() if watched.is_wide else self._db.rules.of_host(rule.host)
+        known = next((row for row in rows if Rule.from_dict(row.rule).key == rule.key), None)
+        if known is not None:
+            raise ValueError(f"it is rule {known.id}, {known.state}")
+        watched.id = self._db.rules.enter(rule.to_dict(), self._now(), is_manual=True)
+        if self._config.dust:
+            self._begin(watched)
+        return watched.id
+
+    def _begin(self, watched: WatchedRule) -> None:
         if watched.is_wide:
             self._wide.append(watched)
             self._hosts.clear()
@@ -406,18 +423,25 @@ class Dust:
             self._hosts.forget(watched.rule.host)
         self._take_effect(watched)
 
-    def _obey_end(self, rule_id: int) -> WatchedRule | None:
-        """End the rule of that id and return it; ``None`` if it had ended before."""
-        self._disabled.add(rule_id)
-        watched = WatchedRule(self._db.rules.row(rule_id))
+    def disable(self, rule_id: int) -> WatchedRule:
+        """Switch the rule of that id off for good, and return it.
+
+        :raises ValueError: there is none, or it has ended.
+        """
+        row = self._db.rules.row(rule_id)
+        if row is None:
+            raise ValueError("there is no such rule")
+        if row.state in {WITHDRAWN, DISABLED}:
+            raise ValueError(f"it is {row.state} already")
+        self._db.rules.disable(rule_id)
+        watched = WatchedRule(row)
         if not watched.is_wide:
             self._hosts.forget(watched.rule.host)
-            return watched
-        known = next((wide for wide in self._wide if wide.id == rule_id and not wide.is_ended), None)
-        if known is not None:
-            known.watch.is_withdrawn = True
-            self._hosts.clear()
-        return known
+        for wide in self._wide:
+            if wide.id == rule_id:
+                wide.watch.is_withdrawn = True
+                self._hosts.clear()
+        return watched
 
 
 def _host_of(name: str) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from scrapy_replica.crawldb.contract import StoreError
 
 LOCK_NAME = "replica.lock"
+
+LOOK_SECONDS = 0.1
+"""What a crawl that begins waits for those who look whether one has the job."""
 
 
 class JobLock:
@@ -21,7 +25,7 @@ class JobLock:
     def __init__(self, folder: Path) -> None:
         path = folder / LOCK_NAME
         try:
-            self._sqlite = sqlite3.connect(path, isolation_level=None, timeout=0)
+            self._sqlite = sqlite3.connect(path, isolation_level=None, timeout=LOOK_SECONDS)
             self._sqlite.execute("BEGIN EXCLUSIVE")
         except sqlite3.Error as error:
             if "locked" in str(error):
@@ -33,3 +37,16 @@ class JobLock:
     def release(self) -> None:
         """Give the job up."""
         self._sqlite.close()
+
+
+def is_locked(folder: Path) -> bool:
+    """Tell whether a crawl has the job in *folder* open."""
+    path = folder / LOCK_NAME
+    if not path.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as lock:
+            lock.execute("SELECT 1 FROM sqlite_master")
+    except sqlite3.Error as error:
+        return "locked" in str(error)
+    return False

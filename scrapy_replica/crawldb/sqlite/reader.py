@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scrapy_replica.crawldb.contract import DISABLED, State, StoreError
+from scrapy_replica.crawldb.contract import Order, RuleRow, State, StoreError
 from scrapy_replica.crawldb.reader import (
     DecisionView,
     HostView,
@@ -21,9 +22,14 @@ from scrapy_replica.crawldb.reader import (
 )
 from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.crawldb.sqlite.orders import OrderTable
+from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
+from scrapy_replica.crawldb.sqlite.status import StatusReader
+from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
+from scrapy_replica.crawldb.status import Status
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty, Verdict
 
@@ -81,9 +87,13 @@ class SqliteReader:
     """Keeps :class:`~scrapy_replica.crawldb.reader.Reader`."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self.meta = connection.read, connection.meta
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
+        self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
+        self.results = ResultReader(connection, self._verdicts)
+        self.uncertain_pairs = UncertainPairTable(connection).all
 
     def _count(self, sql: str, values: Sequence[Any]) -> int:
         count: int = self._read(sql, values).fetchone()[0]
@@ -120,6 +130,12 @@ class SqliteReader:
             self._decisions(url_id),
         )
 
+    def url_of_key(self, key: int) -> str | None:
+        return next(iter(self._column("SELECT url FROM urls WHERE key = ?", (key,))), None)
+
+    def host_names(self) -> list[str]:
+        return self._column("SELECT DISTINCT name FROM hosts", ())
+
     def _saved(self, url_id: int) -> tuple[list[str], list[str]]:
         targets = (
             "SELECT DISTINCT urls.url FROM saved JOIN urls ON urls.key = saved.target WHERE saved.url = ? ORDER BY 1"
@@ -155,6 +171,9 @@ class SqliteReader:
         ]
 
     # Hosts
+
+    def knows(self, host: str) -> bool:
+        return bool(self._column("SELECT 1 FROM hosts WHERE name = ? LIMIT 1", (host,)))
 
     def host(self, host: str) -> HostView | None:
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
@@ -201,8 +220,10 @@ class SqliteReader:
     # Rules and forms
 
     def rules(self) -> list[RuleView]:
-        sql = f"SELECT COUNT(*) {SAVED} cause = ?"
-        return [RuleView(row, self._count(sql, (f"rule {row.id}",))) for row in self._rules.rows()]
+        return [self._rule(row) for row in self._rules.rows()]
+
+    def _rule(self, row: RuleRow) -> RuleView:
+        return RuleView(row, self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (f"rule {row.id}",)))
 
     def saved_by_rules(self) -> int:
         return self._count(f"SELECT COUNT(DISTINCT saved.url) {SAVED} cause >= ? AND cause < ?", ("rule ", "rule!"))
@@ -212,25 +233,18 @@ class SqliteReader:
         hosts = [known for known in forms.hosts() if host is None or known == host]
         return [SiteView(known, forms.of_host(known), forms.terms(known)) for known in hosts]
 
+    def status(self, now: float | None, hosts: int) -> Status:
+        return StatusReader(self._connection, self._verdicts, self._rule).read(now, hosts)
+
+    def acts(self, most: int) -> list[Order]:
+        return self._orders.last(most)
+
 
 class SqliteOrders:
     """Keeps :class:`~scrapy_replica.crawldb.reader.Orders`; a crawl that writes meanwhile is waited for, 10 s."""
 
     def __init__(self, connection: Connection) -> None:
-        self._write = connection.write
-        self._rules = RuleTable(connection)
+        self._table = OrderTable(connection)
 
-    def block(self, host: str, keeper: str) -> None:
-        self._order(host, keeper)
-
-    def allow(self, host: str) -> None:
-        self._order(host, None)
-
-    def _order(self, host: str, keeper: str | None) -> None:
-        self._write("INSERT INTO orders (host, keeper) VALUES (?, ?)", (host, keeper))
-
-    def enter_rule(self, rule: dict[str, Any], at: float) -> None:
-        self._rules.enter(rule, at, is_manual=True)
-
-    def disable_rule(self, rule_id: int) -> bool:
-        return self._write("UPDATE rules SET state = ? WHERE id = ?", (DISABLED, rule_id)).rowcount > 0
+    def give(self, kind: str, what: Mapping[str, Any]) -> int:
+        return self._table.give(kind, what, time.time())

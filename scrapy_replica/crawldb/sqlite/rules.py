@@ -33,22 +33,17 @@ class RuleTable:
             (state, right, wrong, images, rule_id),
         )
 
+    def disable(self, rule_id: int) -> None:
+        """Write that a person switched a rule off."""
+        self._write("UPDATE rules SET state = ? WHERE id = ?", (DISABLED, rule_id))
+
     def set_proofs(self, rule_id: int, proofs: list[tuple[str, int]]) -> None:
         """Write what was asked for to prove a rule."""
         self._write("UPDATE rules SET proofs = ? WHERE id = ?", (json.dumps(proofs), rule_id))
 
-    def disabled(self) -> list[int]:
-        """Return the ids of the rules that a person switched off."""
-        return [row[0] for row in self._read(f"SELECT id FROM rules WHERE state = '{DISABLED}'")]
-
-    def last_id(self) -> int:
-        """Return the greatest id so far."""
-        found: int = self._read("SELECT COALESCE(MAX(id), 0) FROM rules").fetchone()[0]
-        return found
-
-    def rows(self, after: int = 0) -> Iterator[RuleRow]:
-        """Yield the rules whose id is greater than *after*, in the order of their ids."""
-        yield from self._rows("id > ?", after)
+    def rows(self) -> Iterator[RuleRow]:
+        """Yield the rules in the order of their ids."""
+        yield from self._rows("id > 0")
 
     def of_host(self, name: str) -> Iterator[RuleRow]:
         """Yield the rules for exactly that host (and port), in the order of their ids."""
@@ -66,9 +61,9 @@ class RuleTable:
         """Yield the rules that were found wrong."""
         yield from self._rows(f"state = '{WITHDRAWN}'")
 
-    def row(self, rule_id: int) -> RuleRow:
+    def row(self, rule_id: int) -> RuleRow | None:
         """Return the rule of that id."""
-        return next(self._rows("id = ?", rule_id))
+        return next(self._rows("id = ?", rule_id), None)
 
     def _rows(self, condition: str, *values: str | int) -> Iterator[RuleRow]:
         rows = self._read(

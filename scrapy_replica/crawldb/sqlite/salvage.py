@@ -26,7 +26,7 @@ from scrapy_replica.crawldb.sqlite.urls import WAITING_META
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
 
-LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks"})
+LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks", "captures"})
 """What the crawl makes anew: half of a model or of a checkpoint is none."""
 
 BATCH = 1_000
@@ -37,7 +37,7 @@ SLACK = 1.0
 """Seconds that links of a page may be entered later than those of a page fetched after it: callbacks that wait."""
 
 _ENUMS = {"action": Action, "wanted": Action, "reason": Reason, "novelty": Novelty}
-_JSON = frozenset({"evidence", "neighbours", "aliases", "rule", "proofs", "fields"})
+_JSON = frozenset({"evidence", "neighbours", "aliases", "rule", "proofs", "fields", "what"})
 _TYPES: Mapping[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (float, int), "TEXT": (str,), "BLOB": (bytes,)}
 
 

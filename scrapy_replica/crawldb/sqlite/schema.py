@@ -40,7 +40,8 @@ CREATE TABLE urls (
     payload BLOB,                     -- the request where it is more than a plain GET
     leeway INTEGER NOT NULL           -- 0 to 3: what a decision may do to it, ever less
 );
-CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id) WHERE state = 0;
+CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id, state) WHERE state = 0;
+CREATE INDEX dropped ON urls (host, state) WHERE state = 3;
 CREATE INDEX leased ON urls (id) WHERE state = 1;
 CREATE INDEX with_payload ON urls (id) WHERE state = 0 AND payload IS NOT NULL;
 CREATE TABLE saved (                  -- what stands in the place of URLs that were dropped or demoted
@@ -63,6 +64,7 @@ CREATE TABLE pages (
     fetched_at REAL NOT NULL,         -- seconds since the epoch
     signature BLOB,
     simhash INTEGER,                  -- two's complement of the unsigned 64-bit simhash
+    size INTEGER,                     -- bytes of the body as they came over the network
     words INTEGER,
     title TEXT,
     relevance REAL,
@@ -79,7 +81,7 @@ CREATE TABLE pages (
 CREATE INDEX signatures ON pages (signature, fetched_at) WHERE signature IS NOT NULL;
 CREATE INDEX simhashes ON pages (simhash, fetched_at) WHERE simhash IS NOT NULL;
 CREATE INDEX texts_of_host ON pages (simhash, host) WHERE simhash IS NOT NULL;
-CREATE INDEX pages_of_host ON pages (host, fetched_at);
+CREATE INDEX pages_of_host ON pages (host, fetched_at, status, novelty, relevance, size);
 CREATE TABLE revisits (               -- what asking for a URL showed, and for it again
     url INTEGER PRIMARY KEY,          -- urls.id
     host INTEGER NOT NULL,            -- hosts.id
@@ -130,6 +132,7 @@ CREATE TABLE decisions (
     is_sampled INTEGER NOT NULL
 );
 CREATE INDEX decided ON decisions (url);
+CREATE INDEX decided_because ON decisions (reason, action, url);
 CREATE TABLE samples (                -- URLs that were to be dropped and are fetched all the same
     url INTEGER NOT NULL,             -- urls.id
     cause TEXT NOT NULL,              -- as in saved
@@ -158,11 +161,29 @@ CREATE TABLE verdicts (
 CREATE INDEX verdicts_of ON verdicts (copy);
 CREATE INDEX holding ON verdicts (expires_at) WHERE ended IS NULL;
 CREATE INDEX taken_back ON verdicts (id) WHERE ended = 'withdrawn';
-CREATE TABLE orders (                 -- what a person told the crawl to do
+CREATE TABLE uncertain_pairs (        -- hosts that may be one site, for a person to decide
+    pair TEXT PRIMARY KEY,            -- both hosts, in their order
+    copy TEXT NOT NULL,               -- as in verdicts, which it would be one of
+    keeper TEXT NOT NULL,
+    copy_prefix TEXT NOT NULL,
+    keeper_prefix TEXT NOT NULL,
+    score REAL NOT NULL,
+    n_aligned INTEGER NOT NULL,
+    evidence TEXT NOT NULL,           -- JSON: feature -> value
+    wanted REAL NOT NULL,             -- score that a verdict takes
+    doubt TEXT NOT NULL,              -- what is missing: score, unshared, untried or conflict
+    pages TEXT NOT NULL               -- JSON: URLs, titles and beginnings of text at some equal places
+) WITHOUT ROWID;
+CREATE TABLE orders (                 -- what a person told the crawl to do, and what became of it
     id INTEGER PRIMARY KEY,
-    host TEXT NOT NULL,
-    keeper TEXT                       -- block the host as a copy of this one; NULL: allow it for good
+    at REAL NOT NULL,                 -- seconds since the epoch
+    kind TEXT NOT NULL,               -- block, allow, rule, disable-rule and so on
+    what TEXT NOT NULL,               -- JSON: an object
+    done_at REAL,                     -- NULL: the crawl has not seen it yet
+    answer TEXT                       -- what the crawl says to it; "not done: " and why it could not be carried out
 );
+CREATE INDEX open_orders ON orders (id) WHERE done_at IS NULL;
+CREATE INDEX orders_of_kind ON orders (kind, id);
 CREATE TABLE rules (
     id INTEGER PRIMARY KEY,
     rule TEXT NOT NULL,               -- JSON
@@ -175,7 +196,6 @@ CREATE TABLE rules (
     images INTEGER NOT NULL DEFAULT 0, -- images that were the page of their URL, less those that do not exist
     proofs TEXT NOT NULL DEFAULT '[]' -- JSON: [image, URLs fetched on purpose for it] of each pair that was to prove it
 );
-CREATE INDEX switched_off ON rules (id) WHERE state = 'disabled';
 CREATE INDEX rules_of_host ON rules (host);
 CREATE INDEX rules_in_force ON rules (id) WHERE state = 'acting';
 CREATE TABLE forms (
@@ -195,5 +215,11 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
 CREATE TABLE blocks (
     host TEXT PRIMARY KEY,
     state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted
+) WITHOUT ROWID;
+CREATE TABLE captures (               -- payloads that are kept in WARC files
+    digest BLOB PRIMARY KEY,          -- SHA-1
+    url TEXT NOT NULL,
+    date TEXT NOT NULL,               -- WARC-Date of the record
+    file TEXT NOT NULL                -- its WARC file
 ) WITHOUT ROWID;
 """

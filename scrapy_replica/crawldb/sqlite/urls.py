@@ -353,8 +353,8 @@ class UrlTable:
 
     def forget_waiting(self, prefix: bytes) -> list[str]:
         rows = self._write(
-            f"DELETE FROM urls WHERE state = {WAITING} AND payload IS NOT NULL AND substr(payload, 1, ?) = ?"
-            " RETURNING url, host",
+            f"DELETE FROM urls INDEXED BY with_payload WHERE state = {WAITING} AND payload IS NOT NULL"
+            " AND substr(payload, 1, ?) = ? RETURNING url, host",
             (len(prefix), prefix),
         ).fetchall()
         self.waiting -= len(rows)

@@ -1,17 +1,16 @@
-"""The tables of verdicts on hosts and of a person's orders."""
+"""The table of verdicts on hosts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
-from scrapy_replica.crawldb.contract import Order
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.records import Verdict
 
 
 class VerdictTable:
-    """Verdicts, those that hold and those that ended, and orders, which are never deleted."""
+    """Verdicts, those that hold and those that ended; none is ever deleted."""
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
@@ -56,7 +55,3 @@ class VerdictTable:
         """Return the copies whose verdict ended by its age."""
         rows = self._read("SELECT copy FROM verdicts WHERE ended IS NULL AND expires_at < ?", (now,))
         return [copy for (copy,) in rows]
-
-    def orders(self, after: int) -> list[Order]:
-        """Return the orders given after the one of that id."""
-        return [Order(*row) for row in self._read("SELECT * FROM orders WHERE id > ? ORDER BY id", (after,))]

@@ -1,0 +1,211 @@
+"""How a crawl goes in words and tables of 80 columns."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from scrapy_replica.crawldb.contract import ACTING, State
+from scrapy_replica.decision import Action, Reason
+from scrapy_replica.words import COLUMNS, REASONS, cleaned, counted, percent, rule, score, shortened, table, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scrapy_replica.crawldb.contract import Order
+    from scrapy_replica.crawldb.reader import RuleView, VerdictView
+    from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
+
+UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))
+"""Seconds of a unit of time and its name."""
+
+ROWS = (
+    ("fetched", "fetches"),
+    ("pages (status 200)", "pages"),
+    ("  new", "novel"),
+    ("  exact duplicates", "exact_duplicates"),
+    ("  near duplicates", "near_duplicates"),
+    ("  on topic", "relevant"),
+    ("no response", "failed"),
+    ("status 400 and above", "refused"),
+)
+"""Fetches in the order of the table: name and field of :class:`~scrapy_replica.crawldb.status.Traffic`."""
+
+
+def in_words(status: Status, acts: Sequence[Order], now: float, *, is_running: bool, has_topic: bool) -> str:
+    """Return *status* as text of 80 columns for a person; *now* in seconds since the epoch."""
+    if status.first_at is None:
+        waits = counted(status.urls.get(State.WAITING, 0), "URL")
+        begins = "the crawl has just begun" if is_running else "no crawl has the job open"
+        return f"{begins}: nothing was fetched yet, {waits} waiting\n"
+    parts = [
+        _head(status, now, is_running=is_running),
+        _fetches(status, has_topic=has_topic),
+        _frontier(status),
+        _decisions(status),
+        _lost(status),
+        *_last_hour(status, is_running=is_running),
+        _by_hand(acts),
+        _hosts(status),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def lasting(seconds: float) -> str:
+    """Return a time in its two largest units: ``3 h 12 min``."""
+    left = round(seconds)
+    told: list[str] = []
+    for size, unit in UNITS:
+        count, left = divmod(left, size)
+        if count or told or size == 1:
+            told.append(counted(count, unit) if unit == "day" else f"{count} {unit}")
+    return " ".join(one for one in told[:2] if one[:2] != "0 ") or "0 s"
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _head(status: Status, now: float, *, is_running: bool) -> str:
+    assert status.first_at is not None
+    assert status.last_at is not None
+    ago = f"{lasting(max(0.0, now - status.last_at))} ago"
+    last = ago if is_running else f"{_time(status.last_at)}, {ago}"
+    does = "the crawl runs" if is_running else "no crawl has the job open"
+    return (
+        wrapped(f"{does}; spider {shortened(status.spider, 30)}, first fetch {_time(status.first_at)}, last {last}")
+        + "\n"
+    )
+
+
+def _fetches(status: Status, *, has_topic: bool) -> str:
+    window = f"last {lasting(status.seconds)}"
+    lines = [f"{'':<22}{'in all':>12}{'':>8}{window:>18}"]
+    for name, field in ROWS:
+        if field == "relevant" and not has_topic:
+            continue
+        counts = [_count(traffic, field) for traffic in (status.total, status.recent)]
+        shares = [_share(traffic, field) for traffic in (status.total, status.recent)]
+        lines.append(f"{name:<22}{counts[0]:>12,}{shares[0]:>8}{counts[1]:>18,}{shares[1]:>8}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _count(traffic: Traffic, field: str) -> int:
+    count: int = getattr(traffic, field)
+    return count
+
+
+def _share(traffic: Traffic, field: str) -> str:
+    """Return the share in its whole: pages in fetches, and what pages are in pages."""
+    whole = traffic.fetches if field in {"pages", "failed", "refused"} else traffic.pages
+    return percent(_count(traffic, field) / whole) if whole and field != "fetches" else ""
+
+
+def _frontier(status: Status) -> str:
+    urls = {state: status.urls.get(state, 0) for state in State}
+    told = [
+        f"URLs: {urls[State.WAITING]:,} waiting ({status.demoted:,} of them behind the others),",
+        f"{urls[State.LEASED]:,} being fetched, {urls[State.DONE]:,} done, {urls[State.DROPPED]:,} not fetched.",
+        f"{status.per_second * 60:,.0f} fetches a minute.",
+    ]
+    if status.seconds_left:
+        told.append(f"What waits now takes {lasting(status.seconds_left)} at this rate.")
+    return wrapped(" ".join(told)) + "\n"
+
+
+def _decisions(status: Status) -> str:
+    """Return a line for each reason: what was to wait behind the others, what is saved, and what samples say of it."""
+    reasons = [reason for reason in Reason if any(key[0] is reason for key in status.decisions)]
+    rows = [
+        (
+            REASONS[reason],
+            status.decisions.get((reason, Action.DEMOTE), 0),
+            status.saved.get(reason, 0),
+            status.tested[reason].samples if reason in status.tested else 0,
+            _rate(status.tested.get(reason)),
+        )
+        for reason in reasons
+    ]
+    header = ("saved because", "later", "saved", "tested", "wrongly (95 %)")
+    return table(header, rows) if rows else "nothing was decided against a URL\n"
+
+
+def _rate(tested: Tested | None) -> str:
+    rate = tested.rate if tested is not None else None
+    return f"{percent(rate[0])} ({100 * rate[1]:.0f} to {100 * rate[2]:.0f})" if rate else ""
+
+
+def _lost(status: Status) -> str:
+    """Return what was saved in all, and what the samples of each reason say was lost with it."""
+    if not (saved := sum(status.saved.values())):
+        return ""
+    rates = {
+        reason: rate for reason, tested in status.tested.items() if (rate := tested.rate) and reason in status.saved
+    }
+    told = f"Saved: {counted(saved, 'fetch', 'fetches')}."
+    if untested := sum(count for reason, count in status.saved.items() if reason not in rates):
+        told += f" No sample tells of {untested:,} of them."
+    if rates:
+        lost, most = (sum(rate[end] * status.saved[reason] for reason, rate in rates.items()) for end in (0, 2))
+        told += f" Lost by the others: about {counted(round(lost), 'page')}, {most:,.0f} at most."
+    return wrapped(told) + "\n"
+
+
+def _last_hour(status: Status, *, is_running: bool) -> Iterator[str]:
+    """Yield the verdicts and rules of the last hour, and how many there are in all."""
+    hour = "the last hour" if is_running else "its last hour"
+    ended = "".join(f", {count:,} {why}" for why, count in sorted(status.ended.items()))
+    yield "\n".join(
+        [
+            f"Copies of hosts: {status.holding:,} blocked{ended}; {status.n_verdicts:,} found in {hour}",
+            *map(_verdict, status.verdicts),
+            *_more(status.n_verdicts - len(status.verdicts)),
+            f"Rules: {status.rules.get(ACTING, 0):,} in force; {status.n_new_rules:,} of {hour}",
+            *map(_rule, status.new_rules),
+            *_more(status.n_new_rules - len(status.new_rules)),
+            "",
+        ]
+    )
+
+
+def _more(count: int) -> list[str]:
+    return [f"  and {count:,} more"] if count > 0 else []
+
+
+def _verdict(view: VerdictView) -> str:
+    verdict = view.verdict
+    sure = "by hand" if view.is_manual else f"score {score(verdict.score)}"
+    tail = f"{sure}, {counted(view.saved, 'URL')} saved" + (f", {view.ended}" if view.ended else "")
+    width = (COLUMNS - len(f"  00:00   is , {tail}")) // 2
+    return f"  {_time(view.at)[-5:]}  {shortened(verdict.copy, width)} is {shortened(verdict.keeper, width)}, {tail}"
+
+
+def _rule(view: RuleView) -> str:
+    told = f"rule {view.row.id}: {rule(view.row.rule)}, {counted(view.saved, 'URL')} saved"
+    return wrapped(shortened(told, 3 * COLUMNS), 2, 4)
+
+
+def _by_hand(acts: Sequence[Order]) -> str:
+    """Return what a person told the crawl last, a line each."""
+    told = []
+    for act in acts:
+        what = ", ".join(cleaned(str(value), 200) for value in act.what.values())
+        line = f"  {_time(act.at)[-5:]}  {act.kind} {what}: {act.answer or 'not seen by the crawl yet'}"
+        told.append(shortened(line, COLUMNS - 2))
+    return "\n  ".join(["By hand, the last first:", *told, ""]).rstrip(" ") if told else ""
+
+
+def _hosts(status: Status) -> str:
+    if not status.hosts:
+        return ""
+    rows = [_host(host, status.seconds) for host in status.hosts]
+    told = table(("host", "fetched", "new", "dupl.", "errors", "waiting", "dropped", "a minute"), rows)
+    more = status.n_hosts - len(rows)
+    return told + (f"and {counted(more, 'host')} more\n" if more else "")
+
+
+def _host(host: HostStatus, seconds: float) -> tuple[str | int | float, ...]:
+    traffic = host.traffic
+    rate = 60 * host.recent / seconds if seconds else 0.0
+    counts = (traffic.fetches, traffic.novel, traffic.duplicates, traffic.errors, host.waiting, host.dropped)
+    return (host.host, *counts, rate if 0 < rate < 10 else round(rate))

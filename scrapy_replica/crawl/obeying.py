@@ -1,0 +1,49 @@
+"""What a person tells the crawl through its database, carried out by the part that knows how."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scrapy_replica.crawldb.contract import NOT_DONE, CrawlDB, Order, StoreError
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[Mapping[str, Any]], str | None]
+"""Carries out what an order says and returns what there is to say about it; raises ``ValueError``, in words, where it
+cannot be done."""
+
+
+class Obeying:
+    """Hands each order to the part that obeys its kind, once.
+
+    An order that cannot be carried out leaves nothing behind but the answer why, and the next one gets its turn. One of
+    a kind that no part has taken on yet stays open.
+    """
+
+    def __init__(self, store: CrawlDB, now: Callable[[], float]) -> None:
+        self._store, self._now = store, now
+        self._handlers: dict[str, Handler] = {}
+
+    def add(self, kind: str, handler: Handler) -> None:
+        """Let *handler* carry out the orders of that *kind*."""
+        self._handlers[kind] = handler
+
+    def obey(self) -> None:
+        """Carry out what is open."""
+        for order in self._store.orders.open():
+            if (handler := self._handlers.get(order.kind)) is not None:
+                self._store.orders.answer(order.id, self._now(), self._carry_out(order, handler))
+
+    def _carry_out(self, order: Order, handler: Handler) -> str | None:
+        try:
+            with self._store.page():
+                return handler(order.what)
+        except StoreError:
+            raise  # the file, not the order
+        except ValueError as error:
+            return f"{NOT_DONE}{error}"
+        except Exception as error:
+            logger.exception("The order %d (%s) cannot be carried out", order.id, order.kind)
+            return f"{NOT_DONE}{type(error).__name__}: {error}"

@@ -1,0 +1,130 @@
+"""What came of a crawl: the figures of a job that only the report shows; the others are a ``Status``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.reader import VerdictView
+    from scrapy_replica.crawldb.status import Traffic
+    from scrapy_replica.decision import Reason
+
+
+class Point(NamedTuple):
+    """How far a crawl had come."""
+
+    at: float
+    """Seconds since the epoch."""
+    traffic: Traffic
+    """What had come of all fetches."""
+    size: int
+    """Bytes of all bodies, as they came over the network."""
+
+
+class Scores(NamedTuple):
+    """The scores of the URLs that wait, counted in bins of one width from the lowest to the highest."""
+
+    low: float
+    high: float
+    first: Sequence[int]
+    """URLs in each bin."""
+    demoted: Sequence[int]
+    """Those that wait behind the others."""
+    urgent: int
+    """URLs without a score: they are asked for to decide something."""
+
+
+class TrapView(NamedTuple):
+    """A place where a crawl would go on for nothing, or beyond a limit of the user's."""
+
+    host: str
+    reason: Reason
+    kind: str
+    """That of ``urls.shapes.TrapKind``; empty for a limit."""
+    prefix: str
+    """Host and directory that it lies in; empty where it is known by its shape."""
+    urls: int
+    """URLs of it that were met."""
+    dropped: int
+    waiting: int
+    example: str
+    """The first of its URLs."""
+
+
+class HostSize(NamedTuple):
+    """The pages of a host by their size, and how many of its URLs were saved."""
+
+    saved: int
+    """URLs that are dropped for a page that stands in their place, or for nothing new that they lead to."""
+    pages: int
+    """Pages (status 200) whose size is known."""
+    size: float
+    """Mean size in bytes, as they came over the network; 0 without pages."""
+    square: float
+    """Mean of the squares of the sizes."""
+
+
+class Savings(NamedTuple):
+    """Requests that were not made, and those that were made only to know that."""
+
+    hosts: Sequence[HostSize]
+    stand_ins: int
+    """Pages that stand for those that were not asked for: some were fetched only because of them."""
+    probes: int
+    """URLs that were asked for to decide something, most of them for nothing else."""
+    probed: int
+    """Bytes that they brought."""
+    would: int
+    """URLs that were fetched since nothing is saved in ``observe`` mode."""
+
+    @property
+    def urls(self) -> int:
+        """URLs that were not fetched."""
+        return sum(host.saved for host in self.hosts)
+
+    @property
+    def bytes(self) -> tuple[float, float, float] | None:
+        """Estimate of what they would have brought, in bytes, with its 95 % interval; ``None`` without any size.
+
+        Each counts as the mean page fetched from its host; where none was, as the mean page of the crawl. The interval
+        is that of these means and of the pages that were not seen, as if they were drawn from their host by chance.
+        """
+        pages = sum(host.pages for host in self.hosts)
+        if not pages:
+            return None
+        size = sum(host.pages * host.size for host in self.hosts) / pages
+        square = sum(host.pages * host.square for host in self.hosts) / pages
+        total = variance = 0.0
+        for host in self.hosts:
+            mean = host.size if host.pages else size
+            known = (host.size, host.square) if host.pages > 1 else (size, square)
+            total += host.saved * mean
+            variance += max(known[1] - known[0] ** 2, 0.0) * host.saved * (1 + host.saved / max(host.pages, 1))
+        spread = 1.96 * variance**0.5
+        return total, max(total - spread, 0.0), total + spread
+
+
+class Results(Protocol):
+    """What came of the crawl, as far as it was committed when it was first read."""
+
+    def course(self, points: int) -> list[Point]:
+        """Return how far the crawl had come at each of at most so many *points*, after even numbers of fetches."""
+
+    def scores(self, bins: int) -> Scores | None:
+        """Return the scores of what waits in so many *bins*; ``None`` if nothing that waits has one."""
+
+    def traps(self) -> list[TrapView]:
+        """Return the places where URLs were held back since nothing new comes of them, most URLs first."""
+
+    def savings(self) -> Savings:
+        """Return what was not fetched."""
+
+    def ended_verdicts(self, most: int) -> list[VerdictView]:
+        """Return verdicts that hold no more, last ended first, at most *most*."""
+
+    def pages_of(self, host: str) -> int:
+        """Return the number of pages (status 200) of *host* that were fetched."""
+
+    def saved_by(self, cause: str, most: int) -> list[tuple[str, str | None]]:
+        """Return URLs that *cause* saved, and what is fetched in the place of each; at most *most*, first first."""

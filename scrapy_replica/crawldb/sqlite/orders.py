@@ -1,0 +1,55 @@
+"""The table of a person's orders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scrapy_replica.crawldb.contract import Order
+from scrapy_replica.crawldb.sqlite.connection import Connection
+
+
+class OrderTable:
+    """Orders, those that wait for the crawl and those that it answered; none is ever deleted."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def give(self, kind: str, what: Mapping[str, Any], at: float) -> int:
+        """Write an order; return its id."""
+        row = self._write(
+            "INSERT INTO orders (at, kind, what) VALUES (?, ?, ?) RETURNING id", (at, kind, json.dumps(what))
+        ).fetchone()
+        found: int = row[0]
+        return found
+
+    def open(self) -> list[Order]:
+        """Return the orders that were not answered yet, first given first."""
+        return list(self._rows("done_at IS NULL ORDER BY id"))
+
+    def answer(self, order_id: int, at: float, answer: str | None) -> None:
+        """Write that an order was looked at, and what there is to say."""
+        self._write("UPDATE orders SET done_at = ?, answer = ? WHERE id = ?", (at, answer, order_id))
+
+    def done(self, kind: str) -> Iterator[Order]:
+        """Yield the orders of that *kind* that were carried out, first given first."""
+        return (order for order in self._rows("kind = ? ORDER BY id", (kind,)) if order.is_done)
+
+    def last(self, most: int) -> list[Order]:
+        """Return at most so many orders, last given first."""
+        return list(self._rows("id > 0 ORDER BY id DESC LIMIT ?", (most,)))
+
+    def _rows(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Order]:
+        sql = f"SELECT id, at, kind, what, done_at, answer FROM orders WHERE {condition}"
+        for order_id, at, kind, what, done_at, answer in self._read(sql, values).fetchall():
+            yield Order(order_id, at, kind, _object(what), done_at, answer)
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Return the object that *text* is in JSON; empty where it is none, which whoever is to obey then says."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

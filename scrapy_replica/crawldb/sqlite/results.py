@@ -1,0 +1,118 @@
+"""What came of a crawl, read from the tables of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from sqlite3 import Cursor
+from typing import Any
+
+from scrapy_replica.crawldb.reader import VerdictView
+from scrapy_replica.crawldb.results import HostSize, Point, Savings, Scores, TrapView
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, WAITING
+from scrapy_replica.crawldb.sqlite.status import TRAFFIC
+from scrapy_replica.crawldb.status import Traffic
+from scrapy_replica.decision import Reason
+
+URGENT = "9e999"
+"""Infinity, as SQLite reads it."""
+
+BUDGETS = ", ".join(f"'{reason.value}'" for reason in (Reason.TRAP_BUDGET, Reason.HOST_BUDGET, Reason.PATH_BUDGET))
+
+
+class ResultReader:
+    """Keeps :class:`~scrapy_replica.crawldb.results.Results`."""
+
+    def __init__(self, connection: Connection, verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]]) -> None:
+        self._connection, self._verdicts = connection, verdicts
+
+    def _read(self, sql: str, *values: Any) -> Cursor:
+        return self._connection.read(sql, values)
+
+    def course(self, points: int) -> list[Point]:
+        numbered = (
+            "SELECT fetched_at, status, novelty, relevance, size,"
+            " (ROW_NUMBER() OVER (ORDER BY fetched_at) - 1) * ?1 / MAX(?1, COUNT(*) OVER ()) AS part FROM pages"
+        )
+        rows = self._read(
+            f"SELECT MAX(fetched_at), SUM(size), {TRAFFIC} FROM ({numbered}) GROUP BY part ORDER BY part", points
+        )
+        parts = (Point(at, Traffic(*(n or 0 for n in counts)), size or 0) for at, size, *counts in rows)
+        return list(accumulate(parts, _further))
+
+    def scores(self, bins: int) -> Scores | None:
+        waiting = f"FROM urls WHERE state = {WAITING} AND score"
+        low, high = self._read(f"SELECT MIN(score), MAX(score) {waiting} < {URGENT}").fetchone()
+        if low is None:
+            return None
+        width = (high - low) / bins or 1.0
+        counts = ([0] * bins, [0] * bins)
+        sql = f"SELECT is_demoted, MIN(CAST((score - ?) / ? AS INTEGER), ?) AS bin, COUNT(*) {waiting} < {URGENT}"
+        for is_demoted, place, count in self._read(f"{sql} GROUP BY is_demoted, bin", low, width, bins - 1):
+            counts[is_demoted][place] = count
+        return Scores(low, high, *counts, self._read(f"SELECT COUNT(*) {waiting} = {URGENT}").fetchone()[0])
+
+    def traps(self) -> list[TrapView]:
+        last = (  # one decision of each URL: SQLite takes the other columns from the row of MAX
+            "SELECT url, reason, evidence, MAX(id) FROM decisions"
+            f" WHERE reason IN ({BUDGETS}) AND wanted IN ('drop', 'demote') GROUP BY url, reason"
+        )
+        rows = self._read(
+            "SELECT name, reason, COALESCE(evidence ->> 'kind', ''), COALESCE(evidence ->> 'prefix', ''), COUNT(*),"
+            f" SUM(state = {DROPPED}), SUM(state = {WAITING} AND is_demoted), urls.url, MIN(urls.id)"
+            f" FROM ({last}) AS held JOIN urls ON urls.id = held.url JOIN hosts ON hosts.id = urls.host"
+            " GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 4"
+        )
+        return [TrapView(host, Reason(reason), *fields) for host, reason, *fields, _ in rows]
+
+    def savings(self) -> Savings:
+        dropped = dict(
+            self._read(
+                f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED}"
+                " AND EXISTS (SELECT 1 FROM saved WHERE saved.url = urls.id) GROUP BY host"
+            )
+        )
+        sizes = {
+            host: known
+            for host, *known in self._read(
+                "SELECT host, COUNT(size), AVG(size), AVG(1.0 * size * size) FROM pages"
+                " WHERE status = 200 AND size IS NOT NULL GROUP BY host"
+            )
+        }
+        return Savings(
+            [HostSize(dropped.get(host, 0), *sizes.get(host, (0, 0.0, 0.0))) for host in dropped | sizes],
+            *self._read(
+                "SELECT COUNT(DISTINCT target) FROM saved JOIN urls ON urls.id = saved.url"
+                f" WHERE state = {DROPPED} AND target IS NOT NULL"
+            ).fetchone(),
+            *self._read(
+                "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM urls JOIN pages ON pages.url = urls.id"
+                f" WHERE state = {DONE} AND score = {URGENT} AND urls.id NOT IN (SELECT url FROM samples)"
+            ).fetchone(),
+            *self._read(
+                "SELECT COUNT(DISTINCT url) FROM decisions"
+                " WHERE action = 'fetch' AND wanted IN ('drop', 'rewrite') AND NOT is_sampled"
+            ).fetchone(),
+        )
+
+    def ended_verdicts(self, most: int) -> list[VerdictView]:
+        return self._verdicts("ended IS NOT NULL ORDER BY id DESC LIMIT ?", (most,))
+
+    def pages_of(self, host: str) -> int:
+        sql = "SELECT COUNT(*) FROM pages WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND status = 200"
+        count: int = self._read(sql, host).fetchone()[0]
+        return count
+
+    def saved_by(self, cause: str, most: int) -> list[tuple[str, str | None]]:
+        return self._read(
+            "SELECT urls.url, targets.url FROM saved JOIN urls ON urls.id = saved.url"
+            " LEFT JOIN urls AS targets ON targets.key = saved.target"
+            f" WHERE saved.cause = ? AND urls.state = {DROPPED} ORDER BY saved.url LIMIT ?",
+            cause,
+            most,
+        ).fetchall()
+
+
+def _further(before: Point, part: Point) -> Point:
+    return Point(part.at, before.traffic.plus(part.traffic), before.size + part.size)

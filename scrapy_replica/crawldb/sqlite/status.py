@@ -1,0 +1,162 @@
+"""The figures of a job, read from indexes alone: half a second for a million URLs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import reduce
+from sqlite3 import Cursor
+from typing import Any
+
+from scrapy_replica.crawldb.contract import ACTING, RuleRow, State
+from scrapy_replica.crawldb.reader import RuleView, VerdictView
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.database import SPIDER
+from scrapy_replica.crawldb.sqlite.rules import RuleTable
+from scrapy_replica.crawldb.sqlite.samples import SampleTable
+from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, WAITING
+from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
+from scrapy_replica.decision import Action, Outcome, Reason
+
+HOUR = 3_600.0
+
+SPEED_SECONDS = 600.0
+"""Time at the end of a crawl that its speed is taken of."""
+
+SHOWN = 10
+"""Verdicts and rules that are told one by one."""
+
+TRAFFIC = (
+    "COUNT(*), SUM(status = 200), SUM(novelty = 'novel'), SUM(novelty = 'exact-duplicate'),"
+    " SUM(novelty = 'near-duplicate'), SUM(relevance > 0.5), SUM(status IS NULL), SUM(status >= 400)"
+)
+"""The fields of :class:`Traffic`; all that they need is in the index ``pages_of_host``."""
+
+RECENT = "FROM hosts CROSS JOIN pages ON pages.host = hosts.id AND fetched_at >= ?"
+"""One look at the end of the fetches of each host."""
+
+
+class StatusReader:
+    """Reads what :class:`~scrapy_replica.crawldb.status.Status` holds."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]],
+        view: Callable[[RuleRow], RuleView],
+    ) -> None:
+        self._connection, self._verdicts, self._view = connection, verdicts, view
+
+    def _read(self, sql: str, *values: Any) -> Cursor:
+        return self._connection.read(sql, values)
+
+    def _count(self, sql: str, *values: Any) -> int:
+        count: int = self._read(sql, *values).fetchone()[0]
+        return count
+
+    def read(self, now: float | None, most: int) -> Status:
+        """Return the figures, of at most so many hosts one by one; *now* is ``None`` if the crawl does not run."""
+        rows = self._read(
+            f"SELECT host, MIN(fetched_at), MAX(fetched_at), {TRAFFIC} FROM pages GROUP BY host"
+        ).fetchall()
+        traffic = {host: Traffic(*(count or 0 for count in counts)) for host, _, _, *counts in rows}
+        first = min((row[1] for row in rows), default=None)
+        last = max((row[2] for row in rows), default=None)
+        end = now if now is not None else last or 0.0
+        begin = max(end - SPEED_SECONDS, first if first is not None else end)
+        waiting, demoted = self._waiting()
+        new = f"SELECT id FROM rules WHERE state = '{ACTING}' AND at > ? ORDER BY id DESC"
+        new_rules = [rule for (rule,) in self._read(new, end - HOUR)]
+        rules = RuleTable(self._connection)
+        dropped = dict(self._read(f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED} GROUP BY host"))
+        return Status(
+            (self._connection.meta(SPIDER) or b"").decode(),
+            first,
+            last,
+            end - begin,
+            self._states(sum(waiting.values()), sum(dropped.values())),
+            demoted,
+            reduce(Traffic.plus, traffic.values(), Traffic()),
+            Traffic(*(count or 0 for count in self._read(f"SELECT {TRAFFIC} {RECENT}", begin).fetchone())),
+            *self._hosts(traffic, {row[0]: row[2] for row in rows}, waiting, dropped, begin, most),
+            *self._decisions(),
+            self._tested(),
+            self._count("SELECT COUNT(*) FROM verdicts WHERE ended IS NULL"),
+            dict(self._read("SELECT ended, COUNT(*) FROM verdicts WHERE ended IS NOT NULL GROUP BY ended")),
+            self._verdicts("at > ? ORDER BY id DESC LIMIT ?", (end - HOUR, SHOWN)),
+            self._count("SELECT COUNT(*) FROM verdicts WHERE at > ?", end - HOUR),
+            dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
+            [self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
+            len(new_rules),
+        )
+
+    def _waiting(self) -> tuple[dict[int, int], int]:
+        """Return the number of waiting URLs by host, and how many of all are demoted."""
+        sql = f"SELECT host, is_demoted, COUNT(*) FROM urls WHERE state = {WAITING} GROUP BY host, is_demoted"
+        found, n_demoted = defaultdict[int, int](int), 0
+        for host, is_demoted, count in self._read(sql):
+            found[host] += count
+            n_demoted += count * is_demoted
+        return found, n_demoted
+
+    def _states(self, waiting: int, dropped: int) -> dict[State, int]:
+        leased = self._count(f"SELECT COUNT(*) FROM urls WHERE state = {LEASED}")
+        done = self._count("SELECT COUNT(*) FROM urls") - waiting - leased - dropped
+        return {State.WAITING: waiting, State.LEASED: leased, State.DONE: done, State.DROPPED: dropped}
+
+    def _hosts(
+        self,
+        traffic: Mapping[int, Traffic],
+        last: Mapping[int, float],
+        waiting: Mapping[int, int],
+        dropped: Mapping[int, int],
+        begin: float,
+        most: int,
+    ) -> tuple[int, list[HostStatus]]:
+        """Return the number of hosts, and the most fetched ones; those that share a name are one."""
+        recent = dict(self._read(f"SELECT hosts.id, COUNT(*) {RECENT} GROUP BY hosts.id", begin))
+        found: dict[str, HostStatus] = {}
+        for host, name in self._read("SELECT id, name FROM hosts"):
+            one = HostStatus(
+                name,
+                traffic.get(host, Traffic()),
+                recent.get(host, 0),
+                waiting.get(host, 0),
+                dropped.get(host, 0),
+                last.get(host),
+            )
+            found[name] = _together(found[name], one) if name in found else one
+        hosts = sorted(found.values(), key=lambda host: (-host.traffic.fetches, -host.waiting, host.host))
+        return len(hosts), hosts[:most]
+
+    def _decisions(self) -> tuple[dict[tuple[Reason, Action], int], dict[Reason, int]]:
+        """Return the number of decisions by reason and action, and of URLs that are dropped by reason."""
+        made = self._read("SELECT reason, action, COUNT(*) FROM decisions GROUP BY reason, action")
+        saved = self._read(
+            "SELECT reason, COUNT(DISTINCT decisions.url) FROM decisions CROSS JOIN urls ON urls.id = decisions.url"
+            f" WHERE action IN ('drop', 'rewrite') AND state = {DROPPED} GROUP BY reason"
+        )
+        return (
+            {(Reason(reason), Action(action)): count for reason, action, count in made},
+            {Reason(reason): count for reason, count in saved},
+        )
+
+    def _tested(self) -> dict[Reason, Tested]:
+        found: dict[Reason, Tested] = {}
+        for reason, outcome, weight, squares, n in SampleTable(self._connection).settled():
+            if outcome in {Outcome.SAME, Outcome.OTHER}:
+                is_false = outcome is Outcome.OTHER
+                one = Tested(weight * (not is_false), weight * is_false, squares, n, n * is_false)
+                found[reason] = found[reason].plus(one) if reason in found else one
+        return found
+
+
+def _together(one: HostStatus, other: HostStatus) -> HostStatus:
+    return HostStatus(
+        one.host,
+        one.traffic.plus(other.traffic),
+        one.recent + other.recent,
+        one.waiting + other.waiting,
+        one.dropped + other.dropped,
+        max((at for at in (one.last_at, other.last_at) if at is not None), default=None),
+    )

@@ -1,0 +1,137 @@
+"""How a crawl goes: the figures of a job, as ``scrapy replica status`` and the report show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from scrapy_replica.crawldb.contract import State
+from scrapy_replica.crawldb.reader import RuleView, VerdictView
+from scrapy_replica.decision import Action, Reason
+from scrapy_replica.numeric import weighted_share
+
+
+class Traffic(NamedTuple):
+    """What came of some fetches."""
+
+    fetches: int = 0
+    """URLs that were asked for, whatever came of it."""
+    pages: int = 0
+    """Those answered with status 200."""
+    novel: int = 0
+    exact_duplicates: int = 0
+    near_duplicates: int = 0
+    relevant: int = 0
+    """Pages whose relevance is above 0.5."""
+    failed: int = 0
+    """Fetches without a response."""
+    refused: int = 0
+    """Responses with a status of 400 and above."""
+
+    @property
+    def duplicates(self) -> int:
+        """Pages that repeat another one."""
+        return self.exact_duplicates + self.near_duplicates
+
+    @property
+    def errors(self) -> int:
+        """Fetches that went wrong."""
+        return self.failed + self.refused
+
+    def plus(self, other: Traffic) -> Traffic:
+        """Return both together."""
+        return Traffic(*(one + more for one, more in zip(self, other, strict=True)))
+
+
+class HostStatus(NamedTuple):
+    """One host; its port is in its name where it is not the scheme's own."""
+
+    host: str
+    traffic: Traffic
+    recent: int
+    """Fetches in the time that the speed is taken of."""
+    waiting: int
+    dropped: int
+    last_at: float | None
+    """When a URL of it was last fetched, in seconds since the epoch."""
+
+
+class Tested(NamedTuple):
+    """What the samples of one reason showed: URLs that were to be dropped and were fetched all the same."""
+
+    same: float
+    """URLs that the samples stand for which were rightly to be dropped."""
+    other: float
+    """Those that stand for pages of their own: false drops."""
+    squares: float
+    """Sum of the squares of the weights of both."""
+    samples: int
+    """Samples of which could be told what they are."""
+    false_drops: int
+    """Samples that are pages of their own."""
+
+    @property
+    def rate(self) -> tuple[float, float, float] | None:
+        """Share of false drops, each sample counted for as many URLs as it stands for, and its 95 % interval."""
+        return weighted_share(self.other, self.same + self.other, self.squares)
+
+    def plus(self, other: Tested) -> Tested:
+        """Return both together."""
+        same, wrong, squares, samples, n = (one + more for one, more in zip(self, other, strict=True))
+        return Tested(same, wrong, squares, int(samples), int(n))
+
+
+class Status(NamedTuple):
+    """The figures of a job."""
+
+    spider: str
+    """Name of the spider that the job belongs to."""
+    first_at: float | None
+    """When the first URL was fetched, in seconds since the epoch; ``None`` while none was."""
+    last_at: float | None
+    seconds: float
+    """Length of the time that the speed is taken of, which ends where the crawl stands."""
+    urls: Mapping[State, int]
+    demoted: int
+    """URLs that wait behind the others."""
+    total: Traffic
+    recent: Traffic
+    """In the time that the speed is taken of."""
+    n_hosts: int
+    hosts: Sequence[HostStatus]
+    """Those with most fetches."""
+    decisions: Mapping[tuple[Reason, Action], int]
+    saved: Mapping[Reason, int]
+    """URLs that are dropped now; one that was dropped for several reasons in turn counts for each."""
+    tested: Mapping[Reason, Tested]
+    holding: int
+    """Verdicts on hosts that hold."""
+    ended: Mapping[str, int]
+    """Why verdicts hold no more -> their number."""
+    verdicts: Sequence[VerdictView]
+    """Those reached in the last hour, latest first, at most some."""
+    n_verdicts: int
+    """All those reached in the last hour."""
+    rules: Mapping[str, int]
+    """State of rules -> their number."""
+    new_rules: Sequence[RuleView]
+    """Rules in force that were proposed in the last hour, latest first, at most some."""
+    n_new_rules: int
+
+    @property
+    def per_second(self) -> float:
+        """Fetches a second."""
+        return self.recent.fetches / self.seconds if self.seconds else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What fetching all that waits now would take at that speed; ``None`` where there is none."""
+        return self.urls.get(State.WAITING, 0) / self.per_second if self.per_second else None
+
+    @property
+    def all_tested(self) -> Tested:
+        """The samples of all reasons."""
+        found = Tested(0.0, 0.0, 0.0, 0, 0)
+        for tested in self.tested.values():
+            found = found.plus(tested)
+        return found

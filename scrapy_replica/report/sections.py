@@ -1,0 +1,188 @@
+"""The sections of a report: what each says in words, its charts, and its tables, as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from scrapy_replica import words
+from scrapy_replica.address import redacted
+from scrapy_replica.report import charts
+from scrapy_replica.report.charts import Chart
+from scrapy_replica.report.figures import Figures, Group
+from scrapy_replica.report.telling import amount, day, duration
+
+BARS = 15
+"""Hosts that have a bar."""
+
+NODES = 60
+"""Copies in the graph."""
+
+ROWS = 10
+"""Rows of the table that says what the curves do."""
+
+
+class Section(NamedTuple):
+    """A part of the page."""
+
+    id: str
+    title: str
+    html: str
+    """With an empty ``<div id="chart-ID">`` for each chart."""
+    charts: Sequence[Chart]
+
+
+def sections(figures: Figures) -> list[Section]:
+    """Return the sections in the order of the page."""
+    return [_section(name, title, make(figures), figures) for name, title, make in SECTIONS]
+
+
+def update(figures: Figures) -> dict[str, Any]:
+    """Return what brings a page that is open up to date (``replicaReport.update`` in ``report.js``), as plain JSON."""
+    made = sections(figures)
+    return {"sections": {section.id: section.html for section in made}, "charts": drawn(made)}
+
+
+def drawn(made: Sequence[Section]) -> list[dict[str, Any]]:
+    """Return the charts of sections as ``report.js`` takes them, as plain JSON."""
+    return [chart._asdict() for section in made for chart in section.charts]
+
+
+def _section(name: str, title: str, made: Sequence[Chart], figures: Figures) -> Section:
+    html = TEMPLATES.get_template(f"{name}.html").render(f=figures, charts={chart.id: chart for chart in made})
+    return Section(name, title, html, made)
+
+
+# Charts and their rows
+
+
+def _course(figures: Figures) -> list[Chart]:
+    kinds = ["new pages", "repeats", *["on topic"] * figures.has_topic]
+    rows: list[dict[str, object]] = [{"fetches": 0, "kind": kind, "number": 0} for kind in kinds]
+    for point in figures.course:
+        traffic = point.traffic
+        numbers = (traffic.novel, traffic.duplicates, traffic.relevant)
+        rows += [
+            {"fetches": traffic.fetches, "kind": kind, "number": number}
+            for kind, number in zip(kinds, numbers, strict=False)
+        ]
+    return [charts.course(rows, kinds, f"Curves: {', '.join(kinds)} over the URLs fetched.")]
+
+
+def _saved(figures: Figures) -> list[Chart]:
+    rows = []
+    for reason, tested in figures.status.tested.items():
+        if (rate := tested.rate) is not None:
+            share, low, high = rate
+            told = f"{words.share(tested.false_drops, tested.samples)} samples; {words.percent(share)}"
+            rows.append({"reason": words.REASONS[reason], "share": share, "low": low, "high": high, "told": told})
+    return [charts.false_drops(rows, "Share of what was wrongly left out, by reason, with intervals.")] * bool(rows)
+
+
+def _groups(figures: Figures) -> list[Chart]:
+    nodes: list[dict[str, object]] = []
+    edges: list[dict[str, object]] = []
+    for group in figures.groups:
+        if len(nodes) < NODES:
+            _draw(group, nodes, edges)
+    label = "Graph: each kept host, and below it its copies; the wider a line, the more URLs were not fetched."
+    return [charts.groups(nodes, edges, label)] * bool(nodes)
+
+
+def _draw(group: Group, nodes: list[dict[str, object]], edges: list[dict[str, object]]) -> None:
+    rows = {group.keeper: len(nodes)}
+    kept = f"{shown(group.keeper)} is kept: {words.counted(group.pages, 'page')} fetched"
+    nodes.append(_node(len(nodes), 0, group.keeper, group.pages, "kept", kept))
+    for view, level, _ in group.copies:
+        verdict = view.verdict
+        told = f"{shown(verdict.copy)} is a copy of {shown(verdict.keeper)}: {words.counted(view.saved, 'URL')} saved"
+        row = rows[verdict.copy] = len(nodes)
+        edges.append({"row": row, "keeper": rows[verdict.keeper], "from": level - 1, "to": level, "saved": view.saved})
+        nodes.append(_node(row, level, verdict.copy, view.pages, "copy", told))
+
+
+def _node(row: int, level: int, host: str, pages: int, kind: str, told: str) -> dict[str, object]:
+    return {"row": row, "level": level, "name": shown(host), "pages": pages, "kind": kind, "told": told}
+
+
+def _frontier(figures: Figures) -> list[Chart]:
+    scores = figures.scores
+    if scores is None or scores.low == scores.high:
+        return []
+    width = (scores.high - scores.low) / len(scores.first)
+    rows = []
+    for kind, counts in (("in their turn", scores.first), ("behind the others", scores.demoted)):
+        for place, number in enumerate(counts):
+            low = scores.low + place * width
+            told = f"{words.counted(number, 'URL')} {kind}, scores {low:.2f} to {low + width:.2f}"
+            rows.append({"low": low, "high": low + width, "kind": kind, "number": number, "told": told})
+    return [charts.scores(rows, "Histogram of the scores of the URLs that wait.")]
+
+
+def _hosts(figures: Figures) -> list[Chart]:
+    rows = []
+    for place, host in enumerate(figures.status.hosts[:BARS]):
+        traffic = host.traffic
+        parts = {"new pages": traffic.novel, "repeats": traffic.duplicates, "errors": traffic.errors}
+        told = f"{shown(host.host)}: " + ", ".join(f"{number:,} {kind}" for kind, number in parts.items())
+        rows += [
+            {"host": shown(host.host), "place": place, "kind": kind, "order": order, "number": number, "told": told}
+            for order, (kind, number) in enumerate(parts.items())
+        ]
+    return [charts.hosts(rows, f"Bars: what came of the URLs fetched, of at most {BARS} hosts.")]
+
+
+def _none(figures: Figures) -> list[Chart]:  # noqa: ARG001
+    return []
+
+
+SECTIONS: tuple[tuple[str, str, Callable[[Figures], list[Chart]]], ...] = (
+    ("summary", "In short", _none),
+    ("course", "What was found", _course),
+    ("saved", "What was left out", _saved),
+    ("groups", "Hosts that are one site", _groups),
+    ("rules", "URLs that are one page", _none),
+    ("traps", "Where nothing new comes", _none),
+    ("frontier", "What waits", _frontier),
+    ("hosts", "Hosts", _hosts),
+)
+"""Name of each section and of its template, title, and what makes its charts."""
+
+
+# Words
+
+
+def shown(text: str) -> str:
+    """Return a crawled text or URL as it is shown: without secrets, without what steers the reader, not too long."""
+    return words.cleaned(redacted(text), 200)
+
+
+TEMPLATES = Environment(
+    loader=PackageLoader("scrapy_replica.report"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.filters |= {
+    "amount": amount,
+    "day": day,
+    "duration": duration,
+    "percent": words.percent,
+    "score": words.score,
+    "shown": shown,
+}
+TEMPLATES.globals |= {
+    "REASONS": words.REASONS,
+    "RULE_STATES": words.RULE_STATES,
+    "TRAPS": words.TRAPS,
+    "counted": words.counted,
+    "evidence_of": words.evidence_of,
+    "place_of": words.place_of,
+    "rule": words.rule,
+    "ROWS": ROWS,
+    "BARS": BARS,
+    "NODES": NODES,
+}

@@ -1,0 +1,379 @@
+"""What the add-on knows, in plain words for a terminal or a page: decisions, verdicts and rules with their evidence.
+
+Everything is text without markup: a page that shows it escapes it. What comes from crawled pages is cleaned here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from scrapy_replica.decision import Action, Outcome, Reason
+from scrapy_replica.records import Verdict
+
+COLUMNS = 80
+"""Columns of a terminal."""
+
+MAX_TEXT = 200
+"""Characters of a crawled text that are shown."""
+
+_ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*|\x1b.?")
+_JOINERS = "\u200c\u200d"  # they take no column, and Persian and Hindi are misspelt without them
+_MAX_MARKS = 3
+
+
+# Text of other people
+
+
+def cleaned(text: str, most: int = MAX_TEXT) -> str:
+    """Return crawled *text* in one line, without anything that steers a terminal or turns the reading direction.
+
+    White space is folded, marks piled on one letter are thinned, and what goes beyond *most* characters is cut.
+    """
+    kept: list[str] = []
+    marks = 0
+    for character in _ESCAPES.sub(" ", text[: 10 * most]):
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= _MAX_MARKS:
+            kept.append(character if character.isprintable() or character in _JOINERS else " ")
+    folded = " ".join("".join(kept).split())
+    return folded if len(folded) <= most else folded[: most - 1] + "…"
+
+
+def shortened(text: str, width: int) -> str:
+    """Return crawled *text* cleaned and, where it takes more than *width* columns, with ``…`` in its middle.
+
+    The ends of URLs differ more than their middles.
+    """
+    text = cleaned(text, max(MAX_TEXT, 2_000))
+    if width_of(text) <= width:
+        return text
+    head, tail = text[:width], text[-width:]
+    while width_of(head) > (width - 1) // 2:
+        head = head[:-1]
+    while width_of(tail) > width - 1 - width_of(head):
+        tail = tail[1:]
+    return f"{head}…{tail}"
+
+
+def width_of(text: str) -> int:
+    """Return the columns that *text* takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) or c in _JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+# Numbers
+
+
+def score(value: float) -> str:
+    """Return a score, probability or share, 0 to 1, with two digits: ``0.81``."""
+    return f"{value:.2f}"
+
+
+def percent(value: float) -> str:
+    """Return a share, 0 to 1, in percent: ``12 %``, ``0.3 %``."""
+    return f"{100 * value:.1f} %" if 0 < value < 0.1 else f"{100 * value:.0f} %"
+
+
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """Return *number* with its noun: ``1 link``, ``2 links``, ``1,200 copies`` (*things*: its plural, if irregular)."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def share(part: int, whole: int) -> str:
+    """Return ``17 of 18``."""
+    return f"{part:,} of {whole:,}"
+
+
+def time_of(at: float) -> str:
+    """Return a moment, in seconds since the epoch, as the clock here showed it: ``2026-01-31 09:05:12``."""
+    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+# Lines
+
+
+def wrapped(text: str, indent: int = 0, hanging: int | None = None, width: int = COLUMNS) -> str:
+    """Return *text* as lines of *width* columns, the first indented by *indent*, the others by *hanging*.
+
+    A URL that is longer stays whole on a line of its own, so that it can be copied.
+    """
+    rest = indent if hanging is None else hanging
+    lines, line = [], " " * indent
+    for word in text.split():
+        candidate = line + word if not line.strip() else f"{line} {word}"
+        if width_of(candidate) > width and line.strip():
+            lines.append(line)
+            candidate = " " * rest + word
+        line = candidate
+    return "\n".join([*lines, line.rstrip()])
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], width: int = COLUMNS) -> str:
+    """Return a table of *width* columns at most, numbers to the right; the widest texts are shortened to fit.
+
+    Cells are text or numbers; numbers are written with thousands separated, shares (floats) with two digits.
+    """
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    is_number = [all(isinstance(row[i], (int, float)) for row in rows) for i in range(len(header))] if rows else []
+    widths = [max(width_of(cell) for cell in column) for column in zip(header, *cells, strict=True)]
+    while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > 8:
+        widths[widths.index(max(widths))] -= 1
+    lines = []
+    for row in [header, *cells]:
+        shown = [shortened(cell, most) for cell, most in zip(row, widths, strict=True)]
+        padded = [
+            " " * (most - width_of(cell)) + cell if right else cell + " " * (most - width_of(cell))
+            for cell, most, right in zip(shown, widths, is_number or [False] * len(header), strict=True)
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return score(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# Decisions
+
+ACTIONS = {
+    Action.FETCH: "fetched",
+    Action.DEMOTE: "waits behind the others",
+    Action.DROP: "not fetched",
+    Action.REWRITE: "another URL is fetched in its place",
+}
+"""What is done with a URL."""
+
+REASONS = {
+    Reason.MANUAL_ALIAS: "alias from a file",
+    Reason.MANUAL_BLOCK: "host blocked by hand",
+    Reason.REPLICA_HOST: "host is a copy of another",
+    Reason.DUST_RULE: "another URL of a known page",
+    Reason.EXACT_DUPLICATE_LINKS: "link of a repeated page",
+    Reason.NEAR_DUPLICATE_LINKS: "link of a nearly repeated page",
+    Reason.HOST_BUDGET: "limit of pages of its host",
+    Reason.PATH_BUDGET: "limit of pages below its path",
+    Reason.TRAP_BUDGET: "leads to nothing new",
+}
+"""Why, in a few words, as the heading of a table."""
+
+OUTCOMES = {
+    Outcome.SAME: "rightly so: it is the page that stands in its place, or brings nothing new",
+    Outcome.OTHER: "wrongly so: it is a page of its own",
+    Outcome.UNKNOWN: "it has too little text to tell whether that was right",
+    Outcome.FAILED: "it brought no page",
+}
+"""What fetching a sample showed."""
+
+TRAPS = {
+    "calendar": "it is another date of a calendar, and the last dates brought nothing new",
+    "growing-path": "its path grows from page to page, and the last pages brought nothing new",
+    "repeating-segments": "its path repeats itself, and such pages brought nothing new",
+    "facets": "it combines arguments that were all asked for, and such pages brought nothing new",
+    "revisions": "it is another view or version of a wiki page, and such pages brought nothing new",
+    "exact-repetition": "page after page where it lies has the same text",
+    "no-news": "few pages where it lies brought anything new",
+}
+"""Kinds of traps."""
+
+
+def decided(
+    action: Action,
+    wanted: Action,
+    reason: Reason,
+    evidence: Mapping[str, Any],
+    *,
+    is_sampled: bool = False,
+    outcome: str | None = None,
+) -> str:
+    """Return what was decided about a URL and why, and what a fetch showed, in one line."""
+    if wanted is Action.FETCH:
+        return f"comes back: {_back(reason, evidence)}"
+    done = ACTIONS[action]
+    if is_sampled:
+        done = "fetched as a sample, to test what would save it"
+    elif action is Action.FETCH:
+        done = f"fetched, since nothing is saved in observe mode (otherwise: {ACTIONS[wanted]})"
+    elif action is not wanted and action is Action.DEMOTE:
+        done = f"{ACTIONS[action]}, for it is a guess (in drop mode: {ACTIONS[wanted]})"
+    told = f"{done}: {because(reason, evidence)}"
+    return f"{told}; {OUTCOMES[Outcome(outcome)]}" if outcome else told
+
+
+def because(reason: Reason, evidence: Mapping[str, Any]) -> str:
+    """Return why a URL is not fetched, or later, with the evidence of a decision, as a clause."""
+    told = _cleaned(evidence)
+    if reason in {Reason.MANUAL_BLOCK, Reason.REPLICA_HOST} and "keeper" in told:
+        sure = f" (score {score(told['score'])})" if "score" in told and reason is Reason.REPLICA_HOST else ""
+        by_hand = ", as a person said" if reason is Reason.MANUAL_BLOCK else ""
+        return f"its host is a copy of {told['keeper']}{sure}{by_hand}{_there(told)}"
+    if reason is Reason.MANUAL_ALIAS and "host" in told:
+        return f"REPLICA_ALIASES names another host for {told['host']}{_there(told)}"
+    if reason is Reason.DUST_RULE and "rules" in told:
+        rules = " and ".join(map(str, told["rules"]))
+        stands = "was fetched or waits" if told.get("fetched") else "is to be fetched for all such URLs"
+        return f"rule {rules} takes it for the page at {told.get('canonical')}, which {stands}"
+    if "repeats" in told and "page" in told:
+        text = "nearly the text" if reason is Reason.NEAR_DUPLICATE_LINKS else "the text"
+        other = f"; there the same link is {told['counterpart']}" if told.get("counterpart") else ""
+        return f"it was found on {told['page']}, which has {text} of {told['repeats']}{other}"
+    if reason is Reason.TRAP_BUDGET and told.get("kind") in TRAPS:
+        below = f" (below {told['prefix']})" if told.get("prefix") else ""
+        return TRAPS[str(told["kind"])] + below
+    if reason in {Reason.HOST_BUDGET, Reason.PATH_BUDGET} and "prefix" in told:
+        setting = "REPLICA_HOST_BUDGET" if reason is Reason.HOST_BUDGET else "REPLICA_PATH_BUDGET"
+        return f"as many new pages as {setting} allows were fetched of {told['prefix']}"
+    return REASONS[reason]
+
+
+def _there(told: Mapping[str, Any]) -> str:
+    return f"; its page there is {told['url']}" if told.get("url") else ""
+
+
+def _cleaned(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    return {what: cleaned(told, 2_000) if isinstance(told, str) else told for what, told in evidence.items()}
+
+
+def _back(reason: Reason, evidence: Mapping[str, Any]) -> str:
+    """Return why a URL that was saved is to be fetched after all."""
+    told = _cleaned(evidence)
+    if "gone" in told:
+        return f"{told['gone']}, which stood for it, brought no page"
+    if "ended" in told:
+        return f"samples showed that pages were lost by what saved it ({cause(told['ended'])})"
+    if "freed" in told:
+        return f"{told['freed']} is no longer blocked"
+    if "wrong" in told:
+        examples = "".join(f"; {cleaned(str(example), 400)}" for example in told.get("for example", ()))
+        return f"rule {told['withdrawn']} was wrong for {counted(told['wrong'], 'pair')} of {told['pairs']}{examples}"
+    if "withdrawn" in told:
+        return f"samples showed that {told['withdrawn']} is no copy after all"
+    if "repeats" in told:
+        what = f"repeats {told['repeats']}" if told["repeats"] else "has too little text to tell"
+        return f"the page that was fetched in its place {what}"
+    return f"what saved it holds no more ({REASONS[reason]})"
+
+
+def cause(text: str) -> str:
+    """Return what saves URLs in words: ``a.example is a copy of b.example``, ``rule 12``, ``... on a.example``."""
+    kind, _, rest = cleaned(text, 600).partition(" ")
+    if kind == "host" and " of " in rest:
+        copy, _, keeper = rest.partition(" of ")
+        return f"{copy} is a copy of {keeper}"
+    if kind == "only":
+        return f"only {rest.removeprefix('on ')}, a copy, links to it"
+    if kind in {reason.value for reason in Reason}:
+        return f"{REASONS[Reason(kind)]}{f' ({rest})' if rest else ''}"
+    return f"{kind} {rest}".strip()
+
+
+# Verdicts
+
+
+def evidence_of(verdict: Verdict) -> list[str]:
+    """Return what a verdict rests on, one clause for each witness: ``pages in equal places that agree: 17 of 18``."""
+    told, pages = verdict.evidence, verdict.n_aligned
+    lines = [
+        _pages(told, "sm10", pages, 0.3, "pages in equal places that agree"),
+        _pages(told, "teq", pages, 0.3, "with equal titles"),
+        _pages(told, "lsame", pages, 0.7, "in one language"),
+        _pages(told, "tnum", pages, 0.0, "whose titles differ in a number only") if told.get("tnum") else "",
+    ]
+    if "bj50" in told:
+        lines.append(f"text that the middle pair has in common: {percent(_unshrunk(told['bj50'], pages, 0.3))}")
+    if "cknown" in told:
+        lines.append(f"known paths that both have: {percent(min(told['cknown'], 1.0))}")
+    if "vmark" in told:
+        lines.append("their names carry " + ("different versions" if told["vmark"] else "the same version"))
+    if told.get("hreflang"):
+        lines.append("one calls the other its translation")
+    return [line for line in lines if line]
+
+
+def _pages(told: Mapping[str, float], name: str, pages: int, prior: float, what: str) -> str:
+    """Return a share of the compared pages as a count, where each of them says something; otherwise in percent."""
+    if name not in told:
+        return ""
+    agreeing = _unshrunk(told[name], pages, prior) * pages
+    is_count = abs(agreeing - round(agreeing)) < 0.05
+    return f"{what}: {share(round(agreeing), pages) if is_count else percent(agreeing / max(pages, 1))}"
+
+
+def _unshrunk(value: float, pages: int, prior: float) -> float:
+    """Return the share that was shrunk to *prior* as if by one more page (``sites.features``), 0..1."""
+    return min(max((value * (pages + 1) - prior) / pages, 0.0), 1.0) if pages else value
+
+
+def place_of(verdict: Verdict) -> str:
+    """Return where the site of a verdict lies: ``/ here is /docs there``; empty if in the same place."""
+    if verdict.copy_prefix == verdict.keeper_prefix:
+        return f"below /{cleaned(verdict.copy_prefix)}" if verdict.copy_prefix else ""
+    return f"/{cleaned(verdict.copy_prefix)} there is /{cleaned(verdict.keeper_prefix)} here"
+
+
+# Rules
+
+RULE_STATES = {
+    "candidate": "being proved",
+    "acting": "in force",
+    "withdrawn": "withdrawn, for it was wrong",
+    "disabled": "switched off by hand",
+}
+"""What a rule may do."""
+
+_STEPS = {
+    "drop": "without the argument {key}",
+    "set": "with the argument {key}={value}",
+    "replace": "with {value} in place of {key}",
+    "template": "with {value} for {key}",
+    "only": "with the arguments {key} only",
+    "subpath": "without part {key} of the path",
+    "unslash": "without slashes at the end",
+}
+
+_CLASSES = {"digits": "a number", "hex": "a hexadecimal number", "word": "letters only", "mixed": "letters and digits"}
+
+_KEYS = {"depth": "the depth of the path", "ext": "the extension", "args": "the names of the arguments"}
+
+
+def rule(record: Mapping[str, Any]) -> str:
+    """Return what a DUST rule (its JSON form) says, in one line.
+
+    ``on a.example the page is the same without the argument sid, where part 1 of the path is shop``
+    """
+    host = cleaned(str(record["host"]))
+    where = f"on {host}" if host and not host.startswith(".") else f"below {host[1:]}" if host else "on any host"
+    steps = ", ".join(_step(*step) for step in record["transformation"])
+    context = " and ".join(_condition(*condition) for condition in record["context"])
+    return f"{where} the page is the same {steps}" + (f", where {context}" if context else "")
+
+
+def _step(kind: str, key: str, value: str | None = None) -> str:
+    if kind == "drop" and value is not None:
+        key = f"{key}={value}"
+    if kind == "subpath":
+        key = str(int(key) + 1)
+    if kind == "replace" and not value:
+        return f"without {cleaned(key)}"
+    return _STEPS.get(kind, kind).format(key=cleaned(key) or "(nothing)", value=cleaned(value or "") or "(nothing)")
+
+
+def _condition(key: str, test: str, value: str, holds: object) -> str:
+    name = f"argument {key[2:]}" if key.startswith("q:") else _KEYS.get(key, "")
+    if not name:
+        place = int(key[1:])
+        name = f"part {place + 1} of the path" if place >= 0 else ("the last part", "the last part but one")[-1 - place]
+    name, value = cleaned(name), cleaned(value) or "empty"
+    if test == "has":
+        return f"there is {'an' if holds else 'no'} {name}"
+    verbs = ("begins with", "does not begin with") if test == "head" else ("is", "is not")
+    return f"{name} {verbs[not holds]} {_CLASSES.get(value, value) if test == 'class' else value}"

@@ -1,0 +1,107 @@
+"""The map of commands, their help and their errors, as a person meets them."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from scrapy.cmdline import execute
+
+from scrapy_replica import commands
+from scrapy_replica.commands.command import GROUPS
+from scrapy_replica.commands.parser import parser_of
+from scrapy_replica.words import width_of
+
+COMMANDS = {command.name: command for command in commands.load_commands()}
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def replica(capsys, *arguments):
+    """Run the command here; returns (exit code, standard output, standard error)."""
+    with pytest.raises(SystemExit) as end:
+        execute(["scrapy", "replica", *map(str, arguments)])
+    told = capsys.readouterr()
+    return end.value.code or 0, told.out, told.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_the_map_has_every_command_in_its_group(arguments, capsys):
+    code, out, err = replica(capsys, *arguments)
+    assert (code, err) == (0, "")
+    assert max(map(width_of, out.splitlines())) <= 80
+    for title in GROUPS.values():
+        assert f"\n{title}\n" in out
+    for name, command in COMMANDS.items():
+        line = next(line for line in out.splitlines() if line.startswith(f"  {name} "))
+        assert command.help.startswith(line.removeprefix(f"  {name} ").strip())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_what_must_be_given_first_and_an_example_that_is_right(name, capsys):
+    code, out, _ = replica(capsys, name, "--help")
+    assert code == 0
+    assert out.startswith(f"usage: scrapy replica {name} ")
+    assert max(map(width_of, out.splitlines())) <= 80
+    assert "COMMAND" not in out
+    own = [line.split()[3:] for line in COMMANDS[name].examples if line.startswith(f"scrapy replica {name} ")]
+    assert own
+    for example in own:
+        arguments = example[: example.index(">")] if ">" in example else example
+        parser_of(COMMANDS[name]).parse_args(arguments)  # ends the test where one is wrong
+
+
+def test_usage_names_file_and_job_before_options(capsys):
+    assert "usage: scrapy replica model FILE --job DIR [options]\n" in replica(capsys, "model", "--help")[1]
+    assert (
+        "usage: scrapy replica rules disable ID --job DIR [options]\n"
+        in (replica(capsys, "rules", "disable", "--help")[1])
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["explian"], "there is no command 'explian'; did you mean explain?"),
+        (["xyzzy"], "there is no command 'xyzzy'; scrapy replica, alone, tells which there are"),
+        (["model"], "scrapy replica model: the following arguments are required: FILE, --job"),
+        (["rules", "explode"], "invalid choice: 'explode'"),
+        (["hosts", "--job", "x", "y"], "unrecognized arguments: y"),
+        (["--colour", "hosts"], "unknown arguments: --colour; a command comes first"),
+        (["hosts", "--job", "x", "-s", "nonsense"], "Invalid -s value, use -s NAME=VALUE"),
+    ],
+)
+def test_wrong_use_is_one_line(arguments, says, capsys):
+    code, out, err = replica(capsys, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert says in err
+
+
+def test_settings_before_and_after_the_command_count(capsys, tmp_path):
+    code, _, err = replica(capsys, "-s", "REPLICA_MODE=x", "crawl", "http://a.example/", "-s", "REPLICA_NOISE=none")
+    assert code == 2
+    assert "REPLICA_MODE is 'x'" in err
+
+
+class Asleep:
+    """A command in whose middle a person presses Ctrl-C."""
+
+    name = "hosts"
+
+    def run(self, opts, settings):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_is_told_without_a_traceback(monkeypatch, capsys):
+    monkeypatch.setattr("scrapy_replica.commands.hosts.HostsCommand.run", Asleep.run)
+    assert replica(capsys, "hosts", "--job", "x") == (130, "", "interrupted\n")
+
+
+def test_a_reader_that_goes_away_and_a_terminal_without_unicode_are_no_errors(tmp_path):
+    command = f"{sys.executable} -W error -m scrapy replica | true"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

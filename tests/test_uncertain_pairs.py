@@ -1,0 +1,127 @@
+"""Pairs of hosts that the judge is not sure about are kept for a person."""
+
+from __future__ import annotations
+
+import pytest
+from test_hosts_command import replica
+from test_live_replicas import ALL, crawl_sites, held, per_host, site
+
+from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.crawldb.contract import BLOCK, DIFFERENT
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.uncertain_pairs import MAX_PAIRS
+from scrapy_replica.records import Doubt, PagePair, UncertainPair, Verdict
+
+
+def uncertain(job):
+    with reading(job) as reader:
+        return reader.uncertain_pairs()
+
+
+def give(job, kind, what):
+    with ordering(job) as orders:
+        orders.give(kind, what)
+
+
+def pair(copy, keeper="a.example", score=0.4):
+    return UncertainPair(Verdict(copy, keeper, "", "", score, 5, {"sm10": 0.5}), 0.6, Doubt.SCORE)
+
+
+@pytest.fixture
+def store(tmp_path):
+    db = SqliteCrawlDB(tmp_path)
+    yield db
+    db.close()
+
+
+class TestCrawl:
+    @pytest.mark.asyncio
+    async def test_alike_but_for_a_quarter_of_the_words(self, tmp_path):
+        kept, other = site("http://a.example", "w", n=12), site("http://b.example", "w", n=12, edit=0.25)
+        await crawl_sites(kept, other, settings=ALL | {"JOBDIR": tmp_path})
+        assert held(tmp_path) == {}
+        (found,) = uncertain(tmp_path)
+        assert {found.verdict.copy, found.verdict.keeper} == {"a.example", "b.example"}
+        assert found.doubt is Doubt.SCORE
+        assert 0 < found.verdict.score < found.wanted
+        assert found.verdict.evidence["teq"] > 0.9
+        pages = kept | other
+        assert len(found.pages) == 3
+        for urls, titles, texts in found.pages:
+            assert [url.split("/")[2] for url in urls] == [found.verdict.copy, found.verdict.keeper]
+            assert len({url.split("/")[3] for url in urls}) == 1
+            for url, title, text in zip(urls, titles, texts, strict=True):
+                assert title in pages[url]
+                assert text[:100] in pages[url]
+
+    @pytest.mark.asyncio
+    async def test_none_of_a_copy_nor_of_two_works(self, tmp_path):
+        sites = [site("http://a.example", "w"), site("http://b.example", "w"), site("http://c.example", "other")]
+        await crawl_sites(*sites, settings=ALL | {"JOBDIR": tmp_path})
+        assert len(held(tmp_path)) == 1
+        assert uncertain(tmp_path) == []
+
+
+class TestDecidedByHand:
+    @pytest.mark.asyncio
+    async def test_two_sites_are_fetched_both_and_stay_apart(self, tmp_path):
+        settings = ALL | {"JOBDIR": tmp_path}
+        kept, copy = site("http://a.example", "w"), site("http://b.example", "w")
+        first = await crawl_sites(kept, copy, settings=settings)
+        (host,) = held(tmp_path)
+        assert per_host(first)[host] < 15
+        give(tmp_path, DIFFERENT, {"host": "b.example", "other": "a.example"})
+        second = await crawl_sites(kept, copy, settings=settings)
+        assert {*first.urls, *second.urls} >= kept.keys() | copy.keys()
+        assert held(tmp_path) == {}
+        third = await crawl_sites(kept, copy, settings=settings)
+        assert (third.urls, held(tmp_path)) == ([], {})
+
+    @pytest.mark.asyncio
+    async def test_one_site_below_other_paths(self, tmp_path):
+        settings = ALL | {"JOBDIR": tmp_path, "CLOSESPIDER_PAGECOUNT": 5}
+        kept = site("http://a.example/docs", "w", n=30)
+        copy = site("http://b.example", "w", n=30, edit=0.25)
+        await crawl_sites(kept, copy, settings=settings)
+        what = {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
+        give(tmp_path, BLOCK, what)
+        result = await crawl_sites(kept, copy, settings=settings | {"CLOSESPIDER_PAGECOUNT": 0})
+        assert set(per_host(result)) == {"a.example"}
+        assert set(result.unfinished) == set()
+        assert uncertain(tmp_path) == []
+
+    def test_with_a_command(self, store, tmp_path, capsys):
+        store.uncertain_pairs.enter(pair("b.example"))
+        store.commit()
+        assert replica(capsys, "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
+        (order,) = store.orders.open()
+        assert (order.kind, order.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
+        code, _, err = replica(capsys, "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
+        assert (code, err.count("\n")) == (2, 1)
+
+
+class TestTable:
+    def test_the_nearest_to_a_verdict_are_kept(self, store, tmp_path):
+        for number in range(MAX_PAIRS + 50):
+            store.uncertain_pairs.enter(pair(f"{number}.example", score=number / 1000))
+        store.commit()
+        scores = [found.verdict.score for found in uncertain(tmp_path)]
+        assert scores == [number / 1000 for number in range(MAX_PAIRS + 49, 49, -1)]
+
+    def test_two_hosts_are_one_pair_whichever_would_be_kept(self, store, tmp_path):
+        pages = (PagePair(("http://b.example/", "http://a.example/"), ("<b>", None), ("x", "y")),)
+        store.uncertain_pairs.enter(pair("a.example", "b.example"))
+        changed = UncertainPair(pair("b.example", "a.example").verdict, 0.7, Doubt.UNTRIED, pages)
+        store.uncertain_pairs.enter(changed)
+        store.commit()
+        assert uncertain(tmp_path) == [changed]
+
+    def test_what_was_decided_goes(self, store, tmp_path):
+        for copy, keeper in (("b.example", "a.example"), ("c.example", "a.example"), ("d.example", "b.example")):
+            store.uncertain_pairs.enter(pair(copy, keeper))
+        store.uncertain_pairs.decided("a.example", "c.example")
+        store.commit()
+        assert [found.verdict.copy for found in uncertain(tmp_path)] == ["b.example", "d.example"]
+        store.uncertain_pairs.forget("b.example")
+        store.commit()
+        assert uncertain(tmp_path) == []

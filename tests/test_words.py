@@ -1,0 +1,225 @@
+"""What is known in plain words, and crawled text that cannot harm a terminal."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_replica import words
+from scrapy_replica.decision import Action, Outcome, Reason
+from scrapy_replica.records import Verdict
+
+
+@pytest.mark.parametrize(
+    ("crawled", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;another title\x07after", "after"),
+        ("\x1b]8;;http://evil.example\x1b\\link", "link"),
+        ("\x9b31mred", "red"),
+        ("over\rwritten\nline\tand\x08\x00", "over written line and"),
+        ("gnp.\u202eexe\u2066\u2069\u200e\ufeff", "gnp. exe"),
+        ("a\u2028b\ud800c", "a b c"),
+        ("e\u0301" + "\u0301" * 500 + "f", "e\u0301\u0301\u0301f"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("x" * 10_000, "x" * 199 + "…"),
+        ("<b>no markup of ours</b>", "<b>no markup of ours</b>"),
+        ("", ""),
+    ],
+)
+def test_crawled_text_is_one_plain_line(crawled, shown):
+    assert words.cleaned(crawled) == shown
+
+
+@given(st.text(st.characters(codec=None, categories=None)), st.integers(5, 60))
+def test_whatever_was_crawled_fits_and_prints(crawled, width):
+    shown = words.shortened(crawled, width)
+    assert words.width_of(shown) <= width
+    assert "\n" not in shown
+    assert all(c.isprintable() or c in "\u200c\u200d" for c in shown)
+    shown.encode("utf-8")
+
+
+def test_a_url_keeps_both_ends():
+    shown = words.shortened("http://a.example/" + "x/" * 200 + "last.html", 40)
+    assert shown.startswith("http://a.example/x")
+    assert shown.endswith("x/last.html")
+    assert len(shown) == 40
+
+
+def test_counts_and_scores():
+    assert words.counted(1, "link") == "1 link"
+    assert words.counted(0, "link") == "0 links"
+    assert words.counted(1_200, "copy", "copies") == "1,200 copies"
+    assert words.score(0.80541) == "0.81"
+    assert [words.percent(value) for value in (0.0, 0.004, 0.123, 1.0)] == ["0 %", "0.4 %", "12 %", "100 %"]
+
+
+@given(st.lists(st.text("ab é漢", min_size=1, max_size=30)), st.integers(0, 6), st.integers(20, 80))
+def test_lines_fit_and_lose_nothing(parts, indent, width):
+    text = " ".join(parts)
+    lines = words.wrapped(text, indent, indent + 2, width).split("\n")
+    assert " ".join(lines).split() == text.split()
+    for line in lines:
+        assert words.width_of(line) <= width or len(line.split()) == 1
+
+
+def test_a_long_url_stays_whole():
+    url = "http://a.example/" + "x" * 100
+    assert words.wrapped(f"it stands for {url} now", 2).split("\n") == ["  it stands for", "  " + url, "  now"]
+
+
+def test_a_table_fits_whatever_is_in_it():
+    rows = [("漢" * 50, 1_234, 0.51234, "http://a.example/" + "y" * 90), ("b\x1b[2J", 5, 1.0, "")]
+    lines = words.table(["host", "pages", "score", "url"], rows).splitlines()
+    assert max(map(words.width_of, lines)) <= 80
+    assert lines[0].split() == ["host", "pages", "score", "url"]
+    assert lines[2].split() == ["b", "5", "1.00"]
+    assert "1,234   0.51  http://a.ex" in lines[1]
+    assert words.table(["host"], []) == "host\n"
+
+
+VERDICT = Verdict(
+    "docs.a.example",
+    "a.example",
+    "",
+    "docs",
+    0.9,
+    17,
+    {"cknown": 0.883, "sm10": 0.9056, "bj25": 0.76, "bj50": 0.9611, "teq": 0.8, "lsame": 0.9833, "tnum": 0.0},
+)
+
+
+def test_a_verdict_tells_its_witnesses():
+    assert words.evidence_of(VERDICT) == [
+        "pages in equal places that agree: 16 of 17",
+        "with equal titles: 83 %",
+        "in one language: 17 of 17",
+        "text that the middle pair has in common: 100 %",
+        "known paths that both have: 88 %",
+    ]
+    assert words.place_of(VERDICT) == "/ there is /docs here"
+    assert words.evidence_of(Verdict("a.example", "b.example", "", "", 1.0, 0)) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "evidence", "told"),
+    [
+        (
+            Reason.REPLICA_HOST,
+            {"keeper": "a.example", "score": 0.80541},
+            "not fetched: its host is a copy of a.example (score 0.81)",
+        ),
+        (
+            Reason.MANUAL_BLOCK,
+            {"keeper": "a.example", "score": 1.0},
+            "not fetched: its host is a copy of a.example, as a person said",
+        ),
+        (
+            Reason.DUST_RULE,
+            {"rules": [8, 7], "canonical": "http://a.example/", "fetched": True},
+            "not fetched: rule 8 and 7 takes it for the page at http://a.example/, which was fetched or waits",
+        ),
+        (
+            Reason.EXACT_DUPLICATE_LINKS,
+            {"page": "http://a.example/", "repeats": "http://b.example/", "counterpart": "http://b.example/x"},
+            (
+                "not fetched: it was found on http://a.example/, which has the text of http://b.example/; "
+                "there the same link is http://b.example/x"
+            ),
+        ),
+        (
+            Reason.TRAP_BUDGET,
+            {"kind": "calendar"},
+            "not fetched: it is another date of a calendar, and the last dates brought nothing new",
+        ),
+        (
+            Reason.PATH_BUDGET,
+            {"prefix": "a.example/b"},
+            "not fetched: as many new pages as REPLICA_PATH_BUDGET allows were fetched of a.example/b",
+        ),
+    ],
+)
+def test_decisions_are_sentences(reason, evidence, told):
+    assert words.decided(Action.DROP, Action.DROP, reason, evidence) == told
+
+
+def test_decisions_tell_the_mode_the_sample_and_what_comes_back():
+    evidence = {"keeper": "a.example", "score": 0.9}
+    made = Action.DEMOTE, Action.DROP, Reason.REPLICA_HOST, evidence
+    assert words.decided(*made).startswith("waits behind the others, for it is a guess (in drop mode: not fetched): ")
+    sample = words.decided(Action.FETCH, *made[1:], is_sampled=True, outcome="other")
+    assert sample.startswith("fetched as a sample")
+    assert sample.endswith("; wrongly so: it is a page of its own")
+    observed = words.decided(Action.FETCH, *made[1:])
+    assert observed.startswith("fetched, since nothing is saved in observe mode (otherwise: not fetched): its host")
+    for told, words_ in [
+        ({"gone": "http://b.example/"}, "http://b.example/, which stood for it, brought no page"),
+        ({"freed": "b.example"}, "b.example is no longer blocked"),
+        ({"withdrawn": "b.example"}, "samples showed that b.example is no copy after all"),
+        ({"withdrawn": 3, "pairs": 7, "wrong": 1, "for example": ["x is not y"]}, "rule 3 was wrong for 1 pair of 7"),
+        ({"ended": "trap-budget on b.example"}, "leads where nothing new is found (on b.example)"),
+        ({}, "what saved it holds no more"),
+    ]:
+        back = words.decided(Action.FETCH, Action.FETCH, Reason.REPLICA_HOST, told)
+        assert back.startswith("comes back: ")
+        assert words_ in back
+
+
+@given(
+    st.sampled_from(Action),
+    st.sampled_from(Action),
+    st.sampled_from(Reason),
+    st.dictionaries(
+        st.sampled_from(["keeper", "score", "rules", "page", "repeats", "kind", "prefix", "gone", "ended", "host"]),
+        st.text(),
+        max_size=3,
+    ).filter(lambda told: not {"score", "rules"} & told.keys()),
+    st.none() | st.sampled_from([outcome.value for outcome in Outcome]),
+)
+def test_hostile_evidence_breaks_no_line(action, wanted, reason, evidence, outcome):
+    told = words.decided(action, wanted, reason, evidence, outcome=outcome)
+    assert told.isprintable() or "\u200c" in told or "\u200d" in told
+
+
+def test_every_reason_action_and_outcome_has_words():
+    assert words.REASONS.keys() == set(Reason)
+    assert words.ACTIONS.keys() == set(Action)
+    assert words.OUTCOMES.keys() == set(Outcome)
+
+
+def test_causes():
+    assert words.cause("host a.example of b.example") == "a.example is a copy of b.example"
+    assert words.cause("rule 12") == "rule 12"
+    assert words.cause("trap-budget on a.example") == "leads where nothing new is found (on a.example)"
+    assert words.cause("only on a.example") == "only a.example, a copy, links to it"
+
+
+@pytest.mark.parametrize(
+    ("host", "context", "steps", "told"),
+    [
+        ("a.example", [], [["drop", "sid", None]], "on a.example the page is the same without the argument sid"),
+        (
+            ".a.example",
+            [["p0", "=", "shop", True], ["q:id", "has", "", False]],
+            [["drop", "sort", "asc"], ["unslash", "", None]],
+            (
+                "below a.example the page is the same without the argument sort=asc, without slashes at the end, "
+                "where part 1 of the path is shop and there is no argument id"
+            ),
+        ),
+        (
+            "",
+            [["p-1", "class", "digits", True]],
+            [["replace", "index.html", ""]],
+            "on any host the page is the same without index.html, where the last part is a number",
+        ),
+        (
+            "a.example",
+            [],
+            [["template", "/p/{0}", "/q?id={0}"]],
+            "on a.example the page is the same with /q?id={0} for /p/{0}",
+        ),
+    ],
+)
+def test_rules(host, context, steps, told):
+    assert words.rule({"host": host, "context": context, "transformation": steps}) == told
