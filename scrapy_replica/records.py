@@ -138,6 +138,16 @@ class TermWeight(str, Enum):
     """Its share of the page times the logarithm of how rare it is."""
 
 
+class Reach(str, Enum):
+    """How far from its seeds a crawl may go."""
+
+    HOSTS = "hosts"
+    """Not beyond their hosts."""
+    DOMAINS = "domains"
+    """Not beyond the domains that were registered for them."""
+    ANY = "any"
+
+
 class Noise(str, Enum):
     """How noise is removed from a page."""
 
@@ -155,3 +165,13 @@ class Novelty(str, Enum):
     NEAR_DUPLICATE = "near-duplicate"
     UNKNOWN = "unknown"
     """Too little text to tell."""
+
+
+class Capture(NamedTuple):
+    """Where a payload that was fetched is kept, for those that are the same."""
+
+    url: str
+    date: str
+    """``WARC-Date`` of its record."""
+    file: str
+    """Name of the WARC file that the record is in."""

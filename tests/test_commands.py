@@ -104,8 +104,11 @@ class TestRehearse:
 
     def test_table_for_a_person(self, web):
         done = rehearse(web, "--max-pages", 5)
-        lines = dict(line.split() for line in done.stdout.splitlines())
-        assert lines["pages"] == "5"
+        lines = [line.split("  ") for line in done.stdout.splitlines()]
+        told = {line[0]: line[-1].strip() for line in lines}
+        assert (told["pages"], told["new"]) == ("5", "5")
+        assert not {"None", "nan", "0"} & set(told.values())
+        assert max(map(len, done.stdout.splitlines())) <= 80
 
     def test_job_goes_on(self, web, tmp_path):
         job, items = tmp_path / "job", tmp_path / "items.jsonl"
@@ -249,7 +252,7 @@ class TestCrawl:
         assert f"ledger: {job}" in done.stderr
         assert len(items.read_text().splitlines()) >= 20
         told = replica("explain", seeds, "--job", job)
-        assert "state: done" in told.stdout
+        assert "state: fetched" in told.stdout
         assert "ip: 127.0.0.1" in replica("explain", f"127.0.0.1:{server.server_port}", "--job", job).stdout
 
     def test_no_seed_answers(self, server, tmp_path):

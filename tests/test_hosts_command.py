@@ -15,12 +15,14 @@ from scrapy.cmdline import execute
 from scrapy_replica.address import host_of
 from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.crawldb.contract import ALLOW, BLOCK, URGENT, NewUrl, Saved, State
+from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.words import time_of
 
-JUDGED = Verdict("www.a.example", "a.example", "", "", 0.912, 9, {"sm10": 0.8, "alpha_pu": 0.97})
+JUDGED = Verdict("www.a.example", "a.example", "", "", 0.912, 9, {"sm10": 0.93, "alpha_pu": 0.97})
 MOVED = Verdict("b.example", "a.example", "mirror", "docs", 0.87, 12, {"teq": 1.0})
 
 
@@ -61,17 +63,19 @@ class TestHosts:
         code, out, _ = replica(capsys, "hosts", "--job", job)
         assert code == 0
         assert out.splitlines()[0] == "a.example"
-        assert "www.a.example  score 0.912 by judge, / = /, 9 pages compared, 2 URLs not fetched" in out
-        assert "b.example  score 0.870 by hand, /mirror = /docs" in out
-        assert "sm10 0.8, alpha_pu 0.97" in out
+        assert (
+            "  www.a.example\n    score 0.91; 2 URLs not fetched\n    pages in equal places that agree: 9 of 9\n" in out
+        )
+        assert "  b.example\n    blocked by hand; 0 URLs not fetched; /mirror there is /docs here\n" in out
         assert "c.example" not in out
+        assert max(map(len, out.splitlines())) <= 80
 
     def test_json(self, job, capsys):
         _, out, _ = replica(capsys, "hosts", "--job", job, "--json")
         found = json.loads(out)
         assert found["figures"] == {"verdicts": 2, "urls_saved": 2}
         assert [verdict["copy"] for verdict in found["verdicts"]] == ["www.a.example", "b.example"]
-        assert found["verdicts"][0]["evidence"] == {"sm10": 0.8, "alpha_pu": 0.97}
+        assert found["verdicts"][0]["evidence"] == {"sm10": 0.93, "alpha_pu": 0.97}
 
     def test_a_kept_host_that_became_a_copy_heads_no_group(self, job, capsys):
         db = SqliteCrawlDB(job)
@@ -79,11 +83,11 @@ class TestHosts:
         db.close()
         out = replica(capsys, "hosts", "--job", job)[1]
         assert [line for line in out.splitlines() if not line.startswith(" ")] == ["z.example"]
-        assert "  www.a.example of a.example  score" in out
+        assert "  www.a.example of a.example\n    score" in out
 
     def test_no_verdicts(self, tmp_path, capsys):
         SqliteCrawlDB(tmp_path).close()
-        assert replica(capsys, "hosts", "--job", tmp_path)[1] == "no host is known to be a replica of another\n"
+        assert replica(capsys, "hosts", "--job", tmp_path)[1] == "no host is known to be a copy of another\n"
 
     def test_nutch_lines_are_read_as_aliases(self, job, tmp_path, capsys):
         _, out, _ = replica(capsys, "hosts", "--job", job, "--export", "nutch")
@@ -120,27 +124,32 @@ class TestHosts:
 class TestExplain:
     def test_tells_the_verdict_on_a_host(self, job, capsys):
         _, out, _ = replica(capsys, "explain", "www.a.example", "--job", job)
-        for line in ("verdict: replica", "keeper: a.example", "score: 0.912", "since: 2023-11-14T22:13:20+00:00"):
-            assert line in out.splitlines()
-        assert "evidence: sm10 0.8, alpha_pu 0.97" in out
+        since = time_of(1_700_000_000)
+        assert f"a copy of: a.example, since {since} by the judge, score 0.91" in out.splitlines()
+        assert "  pages in equal places that agree: 9 of 9" in out.splitlines()
         found = json.loads(replica(capsys, "explain", "www.a.example", "--job", job, "--json")[1])
-        assert found["evidence"] == {"sm10": 0.8, "alpha_pu": 0.97}
+        assert found["evidence"] == {"sm10": 0.93, "alpha_pu": 0.97}
 
     def test_tells_the_replicas_of_a_host(self, job, capsys):
-        assert "replicas: www.a.example, b.example" in replica(capsys, "explain", "a.example", "--job", job)[1]
+        assert "copies of it: www.a.example, b.example" in replica(capsys, "explain", "a.example", "--job", job)[1]
 
     def test_tells_that_a_verdict_ended(self, job, capsys):
-        assert "verdict: replica, withdrawn since" in replica(capsys, "explain", "c.example", "--job", job)[1]
+        assert "but: withdrawn, for pages that its samples" in replica(capsys, "explain", "c.example", "--job", job)[1]
 
     def test_tells_what_is_fetched_in_the_place_of_a_url(self, job, capsys):
         lines = replica(capsys, "explain", "http://www.a.example/0", "--job", job)[1].splitlines()
-        assert {"state: dropped", f"saved by: {JUDGED.cause}", "in its place: http://a.example/0"} <= {*lines}
-        assert "in its place: None" not in replica(capsys, "explain", "http://www.a.example/1", "--job", job)[1]
+        told = {
+            "state: not fetched",
+            "because: www.a.example is a copy of a.example",
+            "in its place: http://a.example/0 (waiting)",
+        }
+        assert told <= {*lines}
+        assert "in its place:" not in replica(capsys, "explain", "http://www.a.example/2", "--job", job)[1]
 
     def test_tells_the_place_in_the_order(self, job, capsys):
         lines = replica(capsys, "explain", "http://www.a.example:8080/", "--job", job)[1].splitlines()
-        assert {"state: waiting", "priority: 3", "score: 0.5", "demoted: False"} <= {*lines}
-        assert not any(line.startswith("saved by") for line in lines)
+        assert {"state: waiting", "priority: 3", "score: 0.50"} <= {*lines}
+        assert not any(line.startswith("because") for line in lines)
 
     def test_tells_what_is_urgent_in_proper_json(self, job, capsys):
         db = SqliteCrawlDB(job)
@@ -151,9 +160,33 @@ class TestExplain:
 
     def test_two_services_on_one_name_are_two_hosts(self, job, capsys):
         lines = replica(capsys, "explain", "www.a.example:8080", "--job", job)[1].splitlines()
-        assert lines == ["host: www.a.example:8080", "urls waiting: 1", "decisions: none, nothing spoke against it"]
+        assert lines == ["host: www.a.example:8080", "URLs: 1 waiting", "decisions: none, nothing spoke against it"]
         lines = replica(capsys, "explain", "WWW.a.example", "--job", job)[1].splitlines()
-        assert {"urls waiting: 1", "urls dropped: 2", "  1 URLs: drop (replica-host)"} <= {*lines}
+        assert {"URLs: 1 waiting, 2 not fetched", "  not fetched, for host is a copy of another: 1 URL"} <= {*lines}
+
+    def test_follows_what_is_fetched_in_the_place_of_what_is_not(self, job, capsys):
+        db = SqliteCrawlDB(job)
+        url_id = enter(db, "http://mirror.example/0", "mirror.example", 30, is_dropped=True)
+        db.saved.save([Saved(url_id, "rule 7", 1)])
+        db.close()
+        lines = replica(capsys, "explain", "mirror.example/0", "--job", job)[1].splitlines()
+        assert [line for line in lines if line.startswith("in its place")] == [
+            "in its place: http://www.a.example/1 (not fetched)",
+        ]
+        db = SqliteCrawlDB(job)
+        db.saved.save([Saved(db.urls.find([1])[1].id, JUDGED.cause, 10)])
+        db.close()
+        lines = replica(capsys, "explain", "http://mirror.example/0", "--job", job)[1].splitlines()
+        assert "in its place: http://a.example/0 (waiting)" in lines
+
+    def test_a_title_steers_no_terminal(self, job, capsys):
+        db = SqliteCrawlDB(job)
+        url_id = enter(db, "http://d.example/", "d.example", 31)
+        db.pages.enter(Fetched(url_id, 1_700_000_000.0, 200, title="\x1b[2J" + "<b>\u202e" + "x" * 10_000))
+        db.close()
+        out = replica(capsys, "explain", "http://d.example/", "--job", job)[1]
+        assert "title: <b>\n  xxx" in out
+        assert all(line.isprintable() for line in out.splitlines())
 
     def test_nothing_is_known(self, job, capsys):
         for what in ("http://nowhere.example/", "nowhere.example"):
@@ -197,6 +230,9 @@ class TestOpenJob:
         assert replica(capsys, "explain", "d.example", "--job", job)[0] == 0
 
     def test_takes_orders(self, live, job, capsys):
+        enter(live, "http://b.example:8080/", "b.example:8080", 40)
+        enter(live, "http://[::1]:8080/", "[::1]:8080", 41)
+        live.commit()
         assert replica(capsys, "block", "b.example:8080", "--as", "A.example", "--job", job)[0] == 0
         assert replica(capsys, "allow", "[::1]:8080", "--job", job)[0] == 0
         told = [(order.kind, order.what) for order in live.orders.open()]
@@ -276,6 +312,11 @@ class TestWrongArguments:
             (["block", "a.example", "--as", "A.example"], "cannot be a copy of itself"),
             (["allow", ""], "is no host name"),
             (["allow", "a.example:http"], "is no host name"),
+            (["allow", "ww.a.example"], "the job knows no host ww.a.example; did you mean www.a.example or a."),
+            (["block", "example", "--as", "a.example"], "knows no host example; did you mean a.example or"),
+            (["block", "www.a.example", "--as", "xyzzy.org"], "the job knows no host xyzzy.org\n"),
+            (["explain", "http://[bad"], "'http://[bad' is no URL (Invalid IPv6 URL)"),
+            (["explain", "//"], "is no URL"),
         ],
     )
     def test_one_line_and_exit_code_2(self, job, arguments, says, capsys):
@@ -312,9 +353,10 @@ class TestRunningCrawl:
         )
         try:
             wait_until(lambda: waiting(tmp_path) > 300, process)
-            replica(capsys, "block", "b.example", "--as", "a.example", "--job", tmp_path)
+            told = replica(capsys, "block", "b.example", "--as", "a.example", "--job", tmp_path)
+            assert told == (0, "done: b.example is blocked as a copy of a.example\n", "")
             wait_until(lambda: waiting(tmp_path) == 0, process, seconds=10)
-            assert "b.example  score 1.000 by hand" in replica(capsys, "hosts", "--job", tmp_path)[1]
+            assert "  b.example\n    blocked by hand" in replica(capsys, "hosts", "--job", tmp_path)[1]
             replica(capsys, "allow", "b.example", "--job", tmp_path)
             wait_until(lambda: waiting(tmp_path) > 200, process, seconds=10)
             assert replica(capsys, "hosts", "--job", tmp_path)[1].startswith("no host is known")

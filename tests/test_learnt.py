@@ -13,7 +13,8 @@ from scrapy.cmdline import execute
 from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
-from scrapy_replica.commands.explain import explain_score, explain_url, in_words
+from scrapy_replica.commands.explain import explain_score, explain_url
+from scrapy_replica.commands.explain_text import in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawl.links.recipe import made_again
@@ -111,9 +112,11 @@ class TestExplained:
         waiting = next(url for url, states in reversed(result.states.items()) if states == ["waiting"])
         execute_replica("explain", waiting, "--job", job)
         lines = capsys.readouterr().out.splitlines()
-        assert "score parts: value x weight" in lines
+        assert "what the score is made of: value x weight" in lines
         assert any(line.startswith("  relevance of the page that links to it") for line in lines)
-        assert any(line.startswith("distance of that page: ") and "as estimated" in line for line in lines)
+        assert any(
+            line.startswith("distance of that page from the topic: ") and "as estimated" in line for line in lines
+        )
 
     async def test_a_fetched_page_tells_its_distance(self, jobs):
         job, result = await jobs("link-aware")
@@ -317,8 +320,8 @@ class TestSettings:
         [
             ("REPLICA_HMM_ALPHA", "1.5", "REPLICA_HMM_ALPHA is 1.5: it must be at most 1"),
             ("REPLICA_HMM_DISTANCE", "0", "REPLICA_HMM_DISTANCE is 0: it must be at least 1"),
-            ("REPLICA_HMM_DISTANCE", "far", "REPLICA_HMM_DISTANCE is 'far': it takes int"),
-            ("REPLICA_HMM_TERMS", "idf", "REPLICA_HMM_TERMS is 'idf': it takes one of ``tf``, ``tf-idf``"),
+            ("REPLICA_HMM_DISTANCE", "far", "REPLICA_HMM_DISTANCE is 'far': it takes a whole number"),
+            ("REPLICA_HMM_TERMS", "idf", "REPLICA_HMM_TERMS is 'idf': it takes one of tf, tf-idf"),
         ],
     )
     async def test_wrong_ones_are_refused(self, setting, value, says, topic):

@@ -465,8 +465,8 @@ class TestCommands:
 
     async def test_list(self, job):
         told = replica("rules", "list", "--job", job)
-        assert "a.example: drop zorder" in told.stdout
-        assert "acting, learnt by combined" in told.stdout
+        assert "on a.example the page is the same without the argument zorder" in told.stdout
+        assert "in force; learnt in this crawl; " in told.stdout
         found = json.loads(replica("rules", "list", "--job", job, "--json").stdout)
         assert found["figures"]["in_force"] == 1
         assert found["figures"]["urls_saved"] > N
@@ -481,10 +481,10 @@ class TestCommands:
 
     async def test_disable(self, job):
         assert replica("rules", "disable", 1, "--job", job).returncode == 0
-        assert "acting until the crawl goes on" in replica("rules", "list", "--job", job).stdout
+        assert "in force until the crawl goes on" in replica("rules", "list", "--job", job).stdout
         await run(sort_orders, {"JOBDIR": str(job)})
         assert rules(job)[0][2] == "disabled"
-        assert "rule 1 is disabled already" in replica("rules", "disable", 1, "--job", job).stderr
+        assert "rule 1 acts no more: it is switched off by hand" in replica("rules", "disable", 1, "--job", job).stderr
         done = replica("rules", "disable", 99, "--job", job)
         assert done.returncode == 2
         assert "there is no rule 99" in done.stderr

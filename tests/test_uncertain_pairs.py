@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from test_live_replicas import ALL, crawl_sites, held, site
+from test_hosts_command import replica
+from test_live_replicas import ALL, crawl_sites, held, per_host, site
 
-from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.crawldb.contract import BLOCK, DIFFERENT
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import MAX_PAIRS
 from scrapy_replica.records import Doubt, PagePair, UncertainPair, Verdict
@@ -14,6 +16,11 @@ from scrapy_replica.records import Doubt, PagePair, UncertainPair, Verdict
 def uncertain(job):
     with reading(job) as reader:
         return reader.uncertain_pairs()
+
+
+def give(job, kind, what):
+    with ordering(job) as orders:
+        orders.give(kind, what)
 
 
 def pair(copy, keeper="a.example", score=0.4):
@@ -53,6 +60,44 @@ class TestCrawl:
         await crawl_sites(*sites, settings=ALL | {"JOBDIR": tmp_path})
         assert len(held(tmp_path)) == 1
         assert uncertain(tmp_path) == []
+
+
+class TestDecidedByHand:
+    @pytest.mark.asyncio
+    async def test_two_sites_are_fetched_both_and_stay_apart(self, tmp_path):
+        settings = ALL | {"JOBDIR": tmp_path}
+        kept, copy = site("http://a.example", "w"), site("http://b.example", "w")
+        first = await crawl_sites(kept, copy, settings=settings)
+        (host,) = held(tmp_path)
+        assert per_host(first)[host] < 15
+        give(tmp_path, DIFFERENT, {"host": "b.example", "other": "a.example"})
+        second = await crawl_sites(kept, copy, settings=settings)
+        assert {*first.urls, *second.urls} >= kept.keys() | copy.keys()
+        assert held(tmp_path) == {}
+        third = await crawl_sites(kept, copy, settings=settings)
+        assert (third.urls, held(tmp_path)) == ([], {})
+
+    @pytest.mark.asyncio
+    async def test_one_site_below_other_paths(self, tmp_path):
+        settings = ALL | {"JOBDIR": tmp_path, "CLOSESPIDER_PAGECOUNT": 5}
+        kept = site("http://a.example/docs", "w", n=30)
+        copy = site("http://b.example", "w", n=30, edit=0.25)
+        await crawl_sites(kept, copy, settings=settings)
+        what = {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
+        give(tmp_path, BLOCK, what)
+        result = await crawl_sites(kept, copy, settings=settings | {"CLOSESPIDER_PAGECOUNT": 0})
+        assert set(per_host(result)) == {"a.example"}
+        assert set(result.unfinished) == set()
+        assert uncertain(tmp_path) == []
+
+    def test_with_a_command(self, store, tmp_path, capsys):
+        store.uncertain_pairs.enter(pair("b.example"))
+        store.commit()
+        assert replica(capsys, "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
+        (order,) = store.orders.open()
+        assert (order.kind, order.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
+        code, _, err = replica(capsys, "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
+        assert (code, err.count("\n")) == (2, 1)
 
 
 class TestTable:

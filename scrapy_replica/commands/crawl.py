@@ -33,11 +33,15 @@ class CrawlCommand(Command):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("seeds", metavar="SEEDS", help="URLs, or a file with one URL a line")
         add_crawl_arguments(parser)
+        parser.add_argument("--warc", metavar="DIR", help="keep what is fetched as WARC files in DIR; see REPLICA_WARC")
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
         settings.setdict(POLITE, "command")
         settings.set("REPLICA_PRIVATE_ADDRESSES", False, "command")
+        settings.set("REPLICA_SCOPE", "any" if opts.domains else "domains", "command")
+        if opts.warc:
+            settings.set("REPLICA_WARC", opts.warc, "cmdline")
         apply_arguments(opts, settings)
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         run = Run(opts, settings)

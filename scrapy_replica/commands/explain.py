@@ -4,47 +4,35 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from scrapy.utils.request import RequestFingerprinter
 
-from scrapy_replica.address import redacted
+from scrapy_replica.address import host_of, redacted
 from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.explain_text import in_words, scope_in_words
 from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.order import near
+from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.crawl.links.recipe import made_again
-from scrapy_replica.crawldb.contract import URGENT
+from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
+from scrapy_replica.crawl.scope import kept_scope
+from scrapy_replica.crawldb.contract import URGENT, State
+from scrapy_replica.urls.scope import Outside
+from scrapy_replica.words import decided, evidence_of, place_of, rule
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.reader import DecisionView, PageView, Reader, VerdictView
+    from scrapy_replica.crawldb.reader import DecisionView, PageView, Reader, UrlView, VerdictView
 
 
-PARTS = {
-    "relevance": "relevance of the page that links to it",
-    "words": "relevance of its own words",
-    "link_words": "what links with its words led to",
-    "nearness": "nearness of that page to the topic",
-    "bias": "what every link begins with",
-    "parent": "relevance of the best page that links to it",
-    "mean_parent": "mean relevance of the pages that do",
-    "in_links": "logarithm of their number",
-    "directory": "what its directory led to",
-    "host": "what its host led to",
-    "anchor": "what links with its text led to",
-    "children": "what links of that page led to",
-    "neighbours": "what links beside it led to",
-    "words_x_parent": "its words times that page",
-    "directory_x_parent": "its directory times that page",
-    "children_x_parent": "the links of that page times that page",
-    "is_new": "how little its directory was tried",
-    "hub": "what pages with the words of that page led to",
-}
-"""Parts of scores in words."""
+MOST_HOPS = 5
+"""Pages that stand for one another that are followed."""
 
 
 class ExplainCommand(Command):
@@ -65,25 +53,58 @@ class ExplainCommand(Command):
         parser.add_argument("--json", action="store_true", help="print what is known as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        what = opts.what.strip()
         with reading(opts.job) as job:
-            if "://" in opts.what:
-                known = explain_url(job, opts.what)
-                known = known and known | explain_score(job, known)
-            else:
-                known = explain_host(job, opts.what)
+            known = explain_host(job, what) if "/" not in what else explain_any(job, what)
+            known = known or (explain_any(job, f"{what}/") if "/" not in what else None)
+            outside = explain_scope(job, what) if known is None else None
+            hint = near(what.lower(), job.host_names()) if known is None and "/" not in what else ""
+        if outside is not None:
+            sys.stdout.write(redacted(json.dumps(outside, indent=2) + "\n" if opts.json else scope_in_words(outside)))
+            return 0
         if known is None:
-            sys.stderr.write(f"{redacted(opts.what)}: nothing is known; no page of the crawl links there\n")
+            sys.stderr.write(f"nothing is known of {redacted(what)}: no page of the crawl links there{hint}\n")
             return 1
         sys.stdout.write(redacted(json.dumps(known, indent=2) + "\n" if opts.json else in_words(known)))
         return 0
 
 
+def explain_any(job: Reader, what: str) -> dict[str, Any] | None:
+    """Return what *job* knows of a URL, or of one of a host and path; ``None`` if nothing.
+
+    :raises ValueError: it is no URL.
+    """
+    asked = [what] if "://" in what else [f"https://{what}", f"http://{what}"]
+    for url in map(_url_of, asked):
+        known = explain_url(job, url)
+        if known is not None:
+            told = {"asked for": what} if known["url"] != url else {}
+            if job.meta(RELEVANCE) is None:
+                known.pop("relevance", None)  # without a topic it says nothing
+            return told | known | explain_score(job, known)
+    return None
+
+
+def _url_of(text: str) -> str:
+    """Return *text* as Scrapy writes the URLs of requests, without fragment.
+
+    :raises ValueError: it is none.
+    """
+    try:
+        url = Request(text).url.partition("#")[0]
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no URL ({error})") from None
+    if not host_of(url) and not url.startswith("file:"):
+        raise ValueError(f"{text!r} is no URL: it names no host")
+    return url
+
+
 def explain_url(job: Reader, url: str) -> dict[str, Any] | None:
-    """Return what *job* knows of *url*; ``None`` if nothing."""
-    found = job.url(Request(url).url.partition("#")[0])
+    """Return what *job* knows of *url*, or of another way to write it; ``None`` if nothing."""
+    found = _find(job, url)
     if found is None:
         return None
-    known: dict[str, Any] = {
+    told: dict[str, Any] = {
         "url": found.url,
         "state": found.state.value,
         "depth": found.depth,
@@ -93,10 +114,63 @@ def explain_url(job: Reader, url: str) -> dict[str, Any] | None:
         "found on": found.parent,
     }
     if found.page is not None:
-        known |= _fetched(found.page)
+        told |= _fetched(found.page)
     if found.saved_by:
-        known |= {"saved by": list(found.saved_by), "in its place": list(found.stand_ins) or None}
-    return known | {"decisions": [_decision(decision) for decision in found.decisions]}
+        told |= {"saved by": list(found.saved_by), "rules": _rules(job, found.saved_by)}
+    if instead := list(_instead(job, found)):
+        told |= {"in its place": instead}
+    return told | {"decisions": [_decision(decision) for decision in found.decisions]}
+
+
+def _find(job: Reader, url: str) -> UrlView | None:
+    return job.url(url, UrlFingerprints(RequestFingerprinter()).of_url(url))
+
+
+def _rules(job: Reader, causes: Sequence[str]) -> dict[str, str]:
+    """Return what the rules among *causes* say."""
+    ids = [cause.removeprefix("rule ") for cause in causes if cause.startswith("rule ")]
+    rows = {rule_id: job.rule(int(rule_id)) for rule_id in ids}
+    return {f"rule {rule_id}": rule(row.rule) for rule_id, row in rows.items() if row is not None}
+
+
+def _instead(job: Reader, found: UrlView) -> Iterator[dict[str, Any]]:
+    """Yield what is asked for in the place of a URL that is not fetched, and in the place of that."""
+    seen = {found.url}
+    while others := [url for url in _stand_ins(found) if url not in seen]:
+        for url in others:
+            seen.add(url)
+            other = _find(job, url)
+            state = {"state": other.state.value} if other is not None else {}
+            yield {
+                "url": url,
+                **state,
+                **(_fetched(other.page) if other is not None and other.page is not None else {}),
+            }
+        if other is None or len(seen) > MOST_HOPS:
+            return
+        found = other
+
+
+def _stand_ins(found: UrlView) -> Sequence[str]:
+    if found.stand_ins or found.state is not State.DROPPED or not found.decisions:
+        return found.stand_ins
+    told = found.decisions[-1].evidence
+    return [url for what in ("url", "canonical") if isinstance(url := told.get(what), str)][:1]
+
+
+def explain_scope(job: Reader, what: str) -> dict[str, Any] | None:
+    """Return why *what*, a URL or host that *job* knows nothing of, does not belong to the crawl; ``None`` if it does.
+
+    Links out of scope are counted, and not kept.
+    """
+    if (scope := kept_scope(job)) is None:
+        return None
+    url = _url_of(what if "://" in what else f"http://{what}")
+    outside = scope.outside(url, host_of(url))
+    if outside is None or ("/" not in what and outside is not Outside.OTHER_HOST):
+        return None
+    told = {"url": what, "state": "out of scope", "why": outside.value}
+    return told | ({"hosts of the seeds": sorted(scope.hosts)} if outside is Outside.OTHER_HOST else {})
 
 
 def _fetched(page: PageView) -> dict[str, Any]:
@@ -107,10 +181,26 @@ def _fetched(page: PageView) -> dict[str, Any]:
         "words": page.words,
         "relevance": page.relevance,
         "novelty": page.novelty.value if page.novelty is not None else None,
-        "fetched at": _time(page.fetched_at),
+        "fetched at": page.fetched_at,
         "repeats": page.twin,
     }
     return {name: value for name, value in known.items() if value is not None}
+
+
+def _decision(made: DecisionView) -> dict[str, Any]:
+    words = decided(
+        made.action, made.wanted, made.reason, made.evidence, is_sampled=made.is_sampled, outcome=made.outcome
+    )
+    return {
+        "at": made.at,
+        "action": made.action.value,
+        "wanted": made.wanted.value,
+        "reason": made.reason.value,
+        "evidence": dict(made.evidence),
+        "is_sampled": made.is_sampled,
+        "outcome": made.outcome,
+        "in words": words,
+    }
 
 
 def explain_score(job: Reader, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,14 +227,16 @@ def explain_host(job: Reader, host: str) -> dict[str, Any] | None:
     if found is None:
         return None
     known: dict[str, Any] = {"host": found.host, "ip": found.ip}
-    known |= {f"urls {state.value}": count for state, count in found.urls.items()}
-    known |= {f"pages {novelty.value}": count for novelty, count in found.pages.items()}
+    known |= {"urls": {state.value: count for state, count in found.urls.items()}}
+    known |= {"pages": {novelty.value: count for novelty, count in found.pages.items()}}
     if found.verdict is not None:
         known |= _verdict(found.verdict)
     if found.copies:
         known["replicas"] = list(found.copies)
-    decisions = found.decisions.items()
-    known["decisions"] = [f"{count} URLs: {action.value} ({reason.value})" for (action, reason), count in decisions]
+    known["decisions"] = [
+        {"action": action.value, "reason": reason.value, "urls": count}
+        for (action, reason), count in found.decisions.items()
+    ]
     return known
 
 
@@ -154,64 +246,11 @@ def _verdict(view: VerdictView) -> dict[str, Any]:
         "verdict": "replica" if view.ended is None else f"replica, {view.ended} since",
         "keeper": verdict.keeper,
         "score": round(verdict.score, 4),
-        "since": _time(view.at),
+        "since": view.at,
         "by": "hand" if view.is_manual else "judge",
         "aligned pages": verdict.n_aligned,
-        "place": f"/{verdict.copy_prefix} = /{verdict.keeper_prefix}",
+        "place": place_of(verdict),
+        "ended": view.ended,
         "evidence": dict(verdict.evidence),
+        "evidence in words": evidence_of(verdict),
     }
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
-
-
-def _decision(made: DecisionView) -> str:
-    evidence = ", ".join(f"{key} {value}" for key, value in made.evidence.items())
-    text = f"{_time(made.at)} {made.action.value} because of {made.reason.value} ({evidence})"
-    if made.action is not made.wanted:
-        text += f"; the evidence asked for {made.wanted.value}"
-    if made.is_sampled:
-        text += "; fetched as a sample"
-    if made.outcome:
-        text += f"; it turned out {made.outcome}"
-    return text
-
-
-def _links(distance: Mapping[str, Any]) -> str:
-    """Return a distance in words."""
-    far, estimated, known = distance["far"], distance["estimated"], distance["known"]
-    now = "no way known yet" if known >= far else f"{known} as known by now"
-    if estimated is None:
-        return f"not estimated so early, {now}"
-    return f"{estimated}{'' if estimated < far else ' or more'} links as estimated, {now}"
-
-
-def _score(parts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what a score is made of as lines, the largest shares first."""
-    lines = ["score parts: value x weight"]
-    for part in sorted(parts, key=lambda part: -abs(part["share"])):
-        name = PARTS.get(part["name"], part["name"])
-        lines.append(f"  {name:<46} {part['value']:7.3f} x {part['weight']:6.3f} = {part['share']:7.3f}")
-    return lines
-
-
-def _words(value: object) -> object:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {number:.3g}" for name, number in value.items()) or None
-    return ", ".join(value) if isinstance(value, list) else value
-
-
-def in_words(known: dict[str, Any]) -> str:
-    """Return *known* as lines for a person."""
-    lines = []
-    for key, value in known.items():
-        if key == "score parts":
-            lines += _score(value)
-        elif key.startswith("distance"):
-            lines.append(f"{key}: {_links(value)}")
-        elif key != "decisions" and value is not None:
-            lines.append(f"{key}: {_words(value)}")
-    decisions = known["decisions"]
-    lines.append("decisions:" if decisions else "decisions: none, nothing spoke against it")
-    return "\n".join([*lines, *(f"  {decision}" for decision in decisions)]) + "\n"

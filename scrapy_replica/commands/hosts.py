@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import without_port
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import ordering, reading
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK
+from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.order import known_host, order
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT
+from scrapy_replica.words import counted, evidence_of, place_of, score, wrapped
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from scrapy.settings import Settings
 
@@ -70,9 +73,10 @@ class BlockCommand(Command):
         mirror, keeper = host_name(opts.mirror), host_name(opts.keeper)
         if mirror == keeper:
             raise ValueError(f"{mirror} cannot be a copy of itself")
-        with ordering(opts.job) as job:
-            job.give(BLOCK, {"host": mirror, "keeper": keeper})
-        return 0
+        known_host(opts.job, mirror)
+        known_host(opts.job, keeper)
+        told = f"{mirror} is blocked as a copy of {keeper}"
+        return order(opts.job, BLOCK, {"host": mirror, "keeper": keeper}, told)
 
 
 class AllowCommand(Command):
@@ -85,13 +89,19 @@ class AllowCommand(Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
+        parser.add_argument("--beside", metavar="OTHER", help="say only that HOST and OTHER are two sites")
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        host = host_name(opts.host)
-        with ordering(opts.job) as job:
-            job.give(ALLOW, {"host": host})
-        return 0
+        host = known_host(opts.job, host_name(opts.host))
+        if opts.beside is None:
+            told = f"{host} is never taken for a copy, and what was not fetched of it for that comes back"
+            return order(opts.job, ALLOW, {"host": host}, told)
+        other = known_host(opts.job, host_name(opts.beside))
+        if host == other:
+            raise ValueError(f"{host} is one site with itself")
+        told = f"{host} and {other} are two sites, and what was not fetched of one for the other comes back"
+        return order(opts.job, DIFFERENT, {"host": host, "other": other}, told)
 
 
 def host_name(text: str) -> str:
@@ -120,6 +130,8 @@ def verdicts_of(job: Reader) -> list[dict[str, Any]]:
             "pages": pages,
             "saved": saved,
             "evidence": dict(verdict.evidence),
+            "evidence in words": evidence_of(verdict),
+            "place": place_of(verdict),
         }
         for verdict, _, is_manual, _, saved, pages in job.verdicts()
     ]
@@ -128,7 +140,7 @@ def verdicts_of(job: Reader) -> list[dict[str, Any]]:
 def as_text(verdicts: list[dict[str, Any]]) -> str:
     """Return the groups, a block for each kept host."""
     if not verdicts:
-        return "no host is known to be a replica of another\n"
+        return "no host is known to be a copy of another\n"
     lines = []
     keeper_of = {verdict["copy"]: verdict["keeper"] for verdict in verdicts}
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -140,16 +152,19 @@ def as_text(verdicts: list[dict[str, Any]]) -> str:
     for kept, copies in groups.items():
         lines.append(kept)
         for verdict in copies:
-            place = f"/{verdict['copy_prefix']} = /{verdict['keeper_prefix']}"
             of_whom = f" of {verdict['keeper']}" if verdict["keeper"] != kept else ""
-            lines.append(
-                f"  {verdict['copy']}{of_whom}  score {verdict['score']:.3f} by {verdict['by']}, {place}, "
-                f"{verdict['aligned_pages']} pages compared, {verdict['saved']} URLs not fetched"
-            )
-            evidence = ", ".join(f"{name} {value:.3g}" for name, value in verdict["evidence"].items())
-            if evidence:
-                lines.append(f"    {evidence}")
+            lines.append(f"  {verdict['copy']}{of_whom}")
+            lines.append(wrapped("; ".join(_told(verdict)), 4))
+            if witnesses := "; ".join(verdict["evidence in words"]):
+                lines.append(wrapped(witnesses, 4))
     return "\n".join(lines) + "\n"
+
+
+def _told(verdict: dict[str, Any]) -> Iterator[str]:
+    yield "blocked by hand" if verdict["by"] == "hand" else f"score {score(verdict['score'])}"
+    yield f"{counted(verdict['saved'], 'URL')} not fetched"
+    if verdict["place"]:
+        yield verdict["place"]
 
 
 def aliases(verdicts: list[dict[str, Any]]) -> dict[str, str]:

@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.commands.job import is_running, ordering, reading
+from scrapy_replica.commands.order import order
 from scrapy_replica.crawldb.contract import ACTING, DISABLE_RULE, DISABLED, RULE, WITHDRAWN
 from scrapy_replica.urls.interchange import dumps, loads
 from scrapy_replica.urls.rule import Rule
+from scrapy_replica.words import RULE_STATES, cleaned, counted, wrapped
+from scrapy_replica.words import rule as in_words
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Mapping
 
     from scrapy.settings import Settings
 
+    from scrapy_replica.crawldb.contract import RuleRow
     from scrapy_replica.crawldb.reader import RuleView
 
 MOST_ORDERS = 1_000
@@ -71,19 +77,30 @@ def list_rules(opts: argparse.Namespace) -> None:
         figures = {"rules": len(views), "in_force": in_force, "urls_saved": saved}
         sys.stdout.write(json.dumps({"figures": figures, "rules": rules}) + "\n")
         return
-    lines = [f"{rule['id']:>4}  {rule['text']}\n      {rule['in words']}" for rule in rules]
+    lines = [line for rule in rules for line in _lines(rule)]
     sys.stdout.write("\n".join(lines or ["no rule was proposed so far"]) + "\n")
 
 
-def _described(view: RuleView, *, is_ending: bool) -> dict[str, object]:
+def _described(view: RuleView, *, is_ending: bool) -> dict[str, Any]:
     row, saved = view
-    rule = Rule.from_dict(row.rule)
-    origin = "given by hand" if row.is_manual else f"learnt by {rule.learnt_from}"
-    example = f", e.g. {rule.examples[0][0]} is {rule.examples[0][1]}" if rule.examples else ""
-    state = f"{row.state} until the crawl goes on" if is_ending else row.state
-    words = f"{state}, {origin}, {row.right} pairs right, {row.wrong} wrong, {saved} URLs saved{example}"
+    state = RULE_STATES[row.state] + (" until the crawl goes on" if is_ending else "")
+    pairs = f"{counted(row.right, 'pair')} right, {row.wrong or 'none'} wrong"
+    told = f"{state}; {_origin(row)}; {pairs}; {counted(saved, 'URL')} not fetched"
     record = {"state": row.state, "right": row.right, "wrong": row.wrong, "saved": saved, "manual": row.is_manual}
-    return {"id": row.id, "text": str(rule), "in words": words, **record, "rule": row.rule}
+    return {"id": row.id, "text": in_words(row.rule), "in words": told, **record, "rule": row.rule}
+
+
+def _lines(rule: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{rule['id']:>4}  {wrapped(rule['text'], 6).lstrip()}"
+    yield wrapped(rule["in words"], 6)
+    for url, image in rule["rule"]["examples"][:1]:
+        yield wrapped(f"for example {redacted(cleaned(url, 2_000))} is {redacted(cleaned(image, 2_000))}", 6, 8)
+
+
+def _origin(row: RuleRow) -> str:
+    if row.is_manual:
+        return "given by hand"
+    return "a guess from other sites" if str(row.rule["learntFrom"]).startswith("prior") else "learnt in this crawl"
 
 
 def export_rules(opts: argparse.Namespace) -> None:
@@ -107,7 +124,9 @@ def import_rules(opts: argparse.Namespace) -> None:
     with ordering(opts.job) as orders:
         for rule in new:
             orders.give(RULE, {"rule": rule.to_dict()})
-    sys.stderr.write(f"{len(new)} rules put in force, {len(rules) - len(new)} were known\n")
+    when = "within a second" if is_running(opts.job) else "when the crawl is next run"
+    known_ones = counted(len(rules) - len(new), "rule")
+    sys.stdout.write(f"{counted(len(new), 'rule')} put in force {when}; known already: {known_ones}\n")
 
 
 def disable_rule(opts: argparse.Namespace) -> None:
@@ -117,6 +136,5 @@ def disable_rule(opts: argparse.Namespace) -> None:
     if opts.id not in states:
         raise ValueError(f"there is no rule {opts.id}; see scrapy replica rules list --job {opts.job}")
     if states[opts.id] in {WITHDRAWN, DISABLED}:
-        raise ValueError(f"rule {opts.id} is {states[opts.id]} already")
-    with ordering(opts.job) as orders:
-        orders.give(DISABLE_RULE, {"id": opts.id})
+        raise ValueError(f"rule {opts.id} acts no more: it is {RULE_STATES[states[opts.id]]}")
+    order(opts.job, DISABLE_RULE, {"id": opts.id}, f"rule {opts.id} is switched off, and what it saved comes back")

@@ -11,9 +11,13 @@ from scrapy.exceptions import UsageError
 from scrapy.utils.conf import feed_process_params_from_cli
 
 from scrapy_replica.commands import INTERRUPTED
+from scrapy_replica.commands.job import is_begun
 from scrapy_replica.components.meter import PageMeter
+from scrapy_replica.components.outputs import refusal
 from scrapy_replica.components.spider import TopicSpider, read_seeds
 from scrapy_replica.config import Config
+from scrapy_replica.records import Reach
+from scrapy_replica.urls.scope import Scope
 
 if sys.platform != "win32":
     import resource
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
     from scrapy.statscollectors import StatsCollector
+
+SCOPE = ("scope", "include", "exclude", "languages", "host_pages", "sitemaps")
+"""Arguments that are settings of the same name."""
 
 
 def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,10 +41,26 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strategy", help="order of the crawl, e.g. best-first, breadth-first, depth-first, random")
     parser.add_argument("--mode", help="observe, demote or drop; see REPLICA_MODE")
-    parser.add_argument("--domains", default="", help="stay in these domains, separated by commas")
+    scope = parser.add_argument_group("scope")
+    scope.add_argument(
+        "--scope", choices=[reach.value for reach in Reach], help="stay on the seeds' hosts or domains, or go anywhere"
+    )
+    scope.add_argument("--domains", default="", help="stay in these domains, separated by commas")
+    for name, verb in (("include", "fetch only"), ("exclude", "do not fetch")):
+        scope.add_argument(
+            f"--{name}", action="append", metavar="PATTERN", help=f"{verb} what matches, e.g. '*/docs/*'; repeatable"
+        )
+    scope.add_argument("--languages", metavar="A,B", help="follow no links of pages in others, e.g. en,de")
+    scope.add_argument("--depth", type=int, metavar="N", help="stay within N links of the seeds (DEPTH_LIMIT)")
+    scope.add_argument("--host-pages", type=int, metavar="N", help="fetch at most N pages of one host")
+    scope.add_argument("--sitemaps", action="store_true", default=None, help="begin with the seeds' sitemaps as well")
     parser.add_argument("--job", metavar="DIR", help="keep the crawl here; the same command goes on where it was")
     parser.add_argument("--max-pages", type=int, default=0, metavar="N", help="stop after N pages (status 200)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the items to FILE (.jsonl, .csv, ...)")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("-o", "--output", metavar="FILE", help="add the items to FILE (.jsonl, .csv, ...)")
+    output.add_argument(
+        "-O", "--overwrite-output", metavar="FILE", help="write the items to FILE in place of what it holds"
+    )
 
 
 def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
@@ -45,28 +68,38 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
 
     :raises ValueError: an argument or a setting is wrong.
     """
-    for name in ("topic", "background", "topic_model", "strategy", "mode"):
-        if getattr(opts, name):
+    for name in ("topic", "background", "topic_model", "strategy", "mode", *SCOPE):
+        if getattr(opts, name) is not None:
             settings.set(f"REPLICA_{name.upper()}", getattr(opts, name), "cmdline")
+    if opts.depth is not None:
+        settings.set("DEPTH_LIMIT", opts.depth, "cmdline")
     if opts.job:
         settings.set("JOBDIR", opts.job, "cmdline")
-    if opts.output:
-        settings.set("FEEDS", feeds(opts.output, settings), "cmdline")
+    if opts.output or opts.overwrite_output:
+        settings.set("FEEDS", feeds(opts, settings), "cmdline")
     if opts.max_pages < 0:
         raise ValueError(f"--max-pages is {opts.max_pages}: it must be at least 0")
+    if opts.depth is not None and opts.depth < 1:
+        raise ValueError(f"--depth is {opts.depth}: it must be at least 1")
     read_seeds(opts.seeds)
-    Config.from_settings(settings)
+    Scope(Config.from_settings(settings))
 
 
-def feeds(output: str, settings: Settings) -> dict[str, Any]:
-    """Return the setting ``FEEDS`` that writes to *output*, a file as ``scrapy crawl -o`` takes it.
+def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
+    """Return the setting ``FEEDS`` that writes where ``-o`` or ``-O`` says, as ``scrapy crawl`` takes them.
 
-    :raises ValueError: its format is unknown.
+    :raises ValueError: the format is unknown, or items that are there would be lost or spoilt.
     """
+    output, overwrite = ([name] if name else [] for name in (opts.output, opts.overwrite_output))
+    option = "--output" if output else "--overwrite-output"
     try:
-        return feed_process_params_from_cli(settings, [output])
+        found = feed_process_params_from_cli(settings, output, overwrite_output=overwrite)
     except UsageError as error:
-        raise ValueError(f"--output: {error}") from None
+        raise ValueError(f"{option}: {error}") from None
+    for uri, options in found.items():
+        if (why := refusal(uri, options, is_resumed=bool(opts.job) and is_begun(opts.job))) is not None:
+            raise ValueError(f"{option}: {why}")
+    return found
 
 
 class Run:
@@ -89,7 +122,7 @@ class Run:
         self.exit_code = self._exit_code()
 
     def _exit_code(self) -> int:
-        by_reason = {"shutdown": INTERRUPTED, "no_topic": 2}
+        by_reason = {"shutdown": INTERRUPTED, "no_topic": 2, "crawl_database": 1, "output": 1}
         reason = self.stats.get("finish_reason")
         if reason in by_reason:
             return by_reason[reason]
@@ -107,7 +140,7 @@ class Run:
         decisions = {
             key.removeprefix("replica/").replace("/", "."): count
             for key, count in sorted(self.stats.items())
-            if key.startswith("replica/decision/")
+            if key.startswith(("replica/decision/", "replica/scope/"))
         }
         return {
             "wall_s": round(self.meter.seconds, 3),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import is_running, reading
-from scrapy_replica.commands.run import INTERRUPTED, say
+from scrapy_replica.commands.run import say
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.crawl.links.relevance import KEY
 
@@ -37,14 +37,14 @@ class StatusCommand(Command):
     """Reads the crawl database of a finished or running crawl."""
 
     name = "status"
-    help = "tell how a crawl goes: pages, speed, harvest, what was saved and lost, hosts"
+    help = "tell how a crawl goes: pages, speed, what was saved and lost, hosts"
+    examples = ("scrapy replica status job", "scrapy replica status job --watch")
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR)")
         parser.add_argument("--hosts", type=int, default=10, metavar="N", help="tell of the N most fetched hosts (10)")
         parser.add_argument("--watch", action="store_true", help="go on while the crawl runs; Ctrl-C ends it")
         parser.add_argument("--json", action="store_true", help="print it as JSON; with --watch an object a line")
-        parser.epilog = "Example: scrapy replica status job --watch"
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         if opts.hosts < 0:
@@ -85,8 +85,6 @@ def watch(opts: argparse.Namespace) -> int:
                 say("no crawl has the job open")
                 return 0
             time.sleep(max(LOOK_SECONDS, REST * (time.monotonic() - begun)))
-    except KeyboardInterrupt:
-        return INTERRUPTED
     finally:
         if screen is not None:
             screen.close()

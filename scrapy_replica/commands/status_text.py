@@ -147,7 +147,8 @@ def _lost(status: Status) -> str:
         told += f" No sample tells of {untested:,} of them."
     if rates:
         lost, most = (sum(rate[end] * status.saved[reason] for reason, rate in rates.items()) for end in (0, 2))
-        told += f" Lost by the others: about {counted(round(lost), 'page')}, {most:,.0f} at most."
+        of_whom = "the others" if untested else "them"
+        told += f" By their samples about {round(lost):,} of {of_whom} are pages that were lost, {most:,.0f} at most."
     return wrapped(told) + "\n"
 
 
@@ -181,8 +182,8 @@ def _verdict(view: VerdictView) -> str:
 
 
 def _rule(view: RuleView) -> str:
-    head, tail = f"  rule {view.row.id}: ", f", {counted(view.saved, 'URL')} saved"
-    return head + shortened(rule(view.row.rule), COLUMNS - len(head) - len(tail)) + tail
+    told = f"rule {view.row.id}: {rule(view.row.rule)}, {counted(view.saved, 'URL')} saved"
+    return wrapped(shortened(told, 3 * COLUMNS), 2, 4)
 
 
 def _by_hand(acts: Sequence[Order]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+logger = logging.getLogger(__name__)
+
 LOOK_SECONDS = 1.0
-"""Time between two looks at one section, at least."""
+"""Time after which the next look is tried where one failed."""
 SHARE = 0.01
 """Share of one processor that all looks together may take."""
 SOON_SECONDS = 0.6
@@ -23,8 +26,8 @@ class Job(Protocol):
     """The job that is shown."""
 
     @property
-    def sections(self) -> Collection[str]:
-        """Names of what is shown of it."""
+    def sections(self) -> Mapping[str, float]:
+        """Names of what is shown of it, and the least seconds between two looks at it."""
 
     def trace(self) -> object:
         """Return something that is another thing whenever the job has changed."""
@@ -32,8 +35,8 @@ class Job(Protocol):
     def look(self, sections: Collection[str]) -> Mapping[str, tuple[Any, float]]:
         """Return what there is to show of each of *sections*, and the seconds of processor time that it took."""
 
-    def act(self, kind: str, what: Mapping[str, Any]) -> str:
-        """Give an order, and return what was ordered in a sentence.
+    def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
+        """Give an order; return its id and the command that does the same.
 
         :raises ValueError: the order makes no sense: one line that says why.
         """
@@ -69,7 +72,8 @@ class Feed:
         self._listeners: set[Listener] = set()
         self._shown: dict[str, str] = {}
         self._due = dict.fromkeys(job.sections, 0.0)
-        self._trace: object = None
+        self._traces: dict[str, object] = {}
+        """Section -> trace of the job when it was looked at."""
         self._wake = asyncio.Event()
 
     @contextmanager
@@ -92,7 +96,7 @@ class Feed:
         """Look at everything when an order that was just given has been obeyed, and at once at the order."""
         self._due = dict.fromkeys(self._due, time.monotonic() + SOON_SECONDS)
         self._due["acts"] = 0.0
-        self._trace = None
+        self._traces.clear()
         self._wake.set()
 
     async def run(self) -> None:
@@ -101,8 +105,12 @@ class Feed:
             if not self._listeners:
                 self._wake.clear()
                 await self._wake.wait()
-            await self._look()
             self._wake.clear()
+            try:
+                await self._look()
+            except Exception:
+                logger.exception("The job cannot be looked at; the next look is in %s s", LOOK_SECONDS)
+                self._due = dict.fromkeys(self._due, time.monotonic() + LOOK_SECONDS)
             pause = min(self._due.values()) - time.monotonic()
             try:
                 await asyncio.wait_for(self._wake.wait(), max(pause, 0.05))
@@ -112,14 +120,15 @@ class Feed:
     async def _look(self) -> None:
         now, trace = time.monotonic(), self._job.trace()
         due = [section for section, at in self._due.items() if at <= now]
-        if trace == self._trace and self._shown:
-            self._due |= dict.fromkeys(due, now + LOOK_SECONDS)
+        self._due |= {section: now + self._job.sections[section] for section in due}
+        stale = [section for section in due if self._traces.get(section) != trace]
+        if not stale:
             return
-        found = await asyncio.to_thread(self._job.look, due)
-        for section, (state, seconds) in found.items():
-            self._due[section] = time.monotonic() + max(LOOK_SECONDS, seconds * len(self._due) / SHARE)
-            self._show(section, json.dumps(state))
-        self._trace = trace
+        for section, (state, seconds) in (await asyncio.to_thread(self._job.look, stale)).items():
+            self._due[section] = time.monotonic() + max(self._job.sections[section], seconds * len(self._due) / SHARE)
+            self._traces[section] = trace
+            if state is not None:
+                self._show(section, json.dumps(state))
 
     def _show(self, section: str, text: str) -> None:
         if self._shown.get(section) != text:

@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
+    from scrapy_replica.crawldb.revisits import Revisits
+    from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
-    from scrapy_replica.records import Form, UncertainPair, Verdict
+    from scrapy_replica.records import Capture, Form, UncertainPair, Verdict
 
 URGENT = float("inf")
 """Score of a URL that is asked for to decide something: before every score that a strategy gives, and never changed."""
@@ -149,14 +151,15 @@ class Sample(NamedTuple):
 
 
 BLOCK, ALLOW, DIFFERENT = "block", "allow", "different"
-"""Kinds of orders, with what they say: ``{"host", "keeper"}``: block it as a copy of that one; ``{"host"}``: allow it
-for good; ``{"host", "other"}``: they are two sites."""
+"""Kinds of orders, with what they say: ``{"host", "keeper"}``: block it as a copy of that one (what lies below
+``"copy_prefix"`` there lies below ``"keeper_prefix"`` here, where they are given); ``{"host"}``: allow it for good;
+``{"host", "other"}``: they are two sites."""
 RULE, DISABLE_RULE = "rule", "disable-rule"
 """``{"rule"}``: put it, in its JSON form, in force; ``{"id"}``: switch the rule of that id off for good."""
 MARK = "mark"
 """``{"url", "is_relevant"}``: the page at that URL is on the topic, or is not."""
 SEEDS, EXCLUDE = "seeds", "exclude"
-"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits."""
+"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits, or with ``"lift"`` do so again."""
 PAUSE, RESUME = "pause", "resume"
 """``{"host"}``: fetch nothing of it for now; go on with it."""
 
@@ -218,6 +221,9 @@ class Ledger(Protocol):
     def knows(self, url_id: int, reason: Reason) -> bool:
         """Tell whether a decision for *reason* was written about a URL."""
 
+    def last(self, url_id: int) -> tuple[str, str] | None:
+        """Return action and reason of the last decision that was written about a URL."""
+
 
 class SampleStore(Protocol):
     """Samples of what was to be dropped, and what they showed."""
@@ -239,6 +245,9 @@ class SampleStore(Protocol):
 
     def reconsider(self, url_id: int) -> list[Sample]:
         """Make other pages of the samples of a URL that were the same; return them."""
+
+    def retire(self, mark: str) -> None:
+        """Put *mark* before the cause of what is settled of verdicts and rules: they are tested anew."""
 
     def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
         """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""
@@ -352,6 +361,32 @@ class BlockStore(Protocol):
         """Keep the *state* of *host* in place of an earlier one."""
 
 
+class SeedStore(Protocol):
+    """What the seeds say: which hosts the scope is made of, and when pages changed."""
+
+    def enter(self, host: str) -> None:
+        """Keep *host* as one of the seeds'."""
+
+    def hosts(self) -> list[str]:
+        """Return the hosts of the seeds."""
+
+    def set_dates(self, dates: Mapping[int, float]) -> None:
+        """Keep when URLs last changed, as their site says (id -> seconds since the epoch)."""
+
+    def date_of(self, url_id: int) -> float | None:
+        """Return when the URL of that id last changed, as its site says; ``None`` if it does not."""
+
+
+class CaptureStore(Protocol):
+    """Which payloads are kept in WARC files, and where."""
+
+    def find(self, digest: bytes) -> Capture | None:
+        """Return where the payload with that SHA-1 is kept."""
+
+    def enter(self, digest: bytes, capture: Capture) -> None:
+        """Write down where a payload is kept, in place of what was known of it."""
+
+
 class UrlStore(Protocol):
     """URLs, each in one state, and the order in which those that wait are taken."""
 
@@ -400,6 +435,15 @@ class UrlStore(Protocol):
     def release(self, slot: str) -> None:
         """Let the slot take part again."""
 
+    def pause(self, host: str) -> int | None:
+        """Give out nothing of *host* until it is resumed; return how many of its URLs wait, ``None`` if it is unknown.
+
+        Only this run knows of it.
+        """
+
+    def resume(self, host: str) -> bool:
+        """Let a *host* that pauses take part again; ``False`` if it does not pause."""
+
     def rescore(self, scores: Mapping[int, float]) -> int:
         """Give the waiting URLs of *scores* (key -> score) other scores, higher or lower; return how many wait.
 
@@ -408,6 +452,9 @@ class UrlStore(Protocol):
 
     def set_scores(self, scores: Mapping[int, float]) -> None:
         """Give waiting URLs other scores (id -> score), as :meth:`rescore` does."""
+
+    def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
+        """Let URLs that are done wait again, triples of id, score and payload; return how many were done."""
 
     def finish(self, url_ids: Collection[int]) -> None:
         """Acknowledge leases: these URLs are done; one that waits again goes on waiting."""
@@ -473,6 +520,9 @@ class CrawlDB(Protocol):
     def pages(self) -> Pages: ...
 
     @property
+    def revisits(self) -> Revisits: ...
+
+    @property
     def visits(self) -> Visits: ...
 
     @property
@@ -498,6 +548,15 @@ class CrawlDB(Protocol):
 
     @property
     def blocks(self) -> BlockStore: ...
+
+    @property
+    def seeds(self) -> SeedStore: ...
+
+    @property
+    def captures(self) -> CaptureStore: ...
+
+    @property
+    def texts(self) -> Texts: ...
 
     def page(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from scrapy_replica.warc.records import import_fastwarc
+
 from .archive_index import (
     Index,
     exact_form,
-    import_fastwarc,
     load_index,
     merge,
     requested_form,
@@ -49,7 +50,8 @@ class Record:
 class Archive:
     """The captures of WARC files, plain or compressed record by record.
 
-    ``response`` records of http and https count, and ``resource`` records as pages with status 200. A URL is found in
+    ``response`` records of http and https count, ``resource`` records as pages with status 200, and ``revisit`` records
+    of payloads that are in these files. A URL is found in
     the spelling of the archive and in the one that Scrapy requests (``w3lib.url.safe_url_string``); fragments do not
     count. Of several captures of a URL the first with status 200 is given, else the first.
 
@@ -92,7 +94,7 @@ class Archive:
             offsets = np.unique(self._index.offsets[self._index.files == number])
             with path.open("rb") as file:
                 for offset in offsets.tolist():
-                    record = _read_record(file, offset)
+                    record = self._record(file, offset)
                     if record is not None:
                         yield record
 
@@ -115,24 +117,50 @@ class Archive:
 
     def _read(self, entry: int) -> Record | None:
         with self.paths[self._index.files[entry]].open("rb") as file:
-            return _read_record(file, int(self._index.offsets[entry]))
+            return self._record(file, int(self._index.offsets[entry]))
+
+    def _record(self, file: BinaryIO, offset: int) -> Record | None:
+        archived = _archived(file, offset)
+        if archived is None:
+            return None
+        url, response = target_url(archived), _response(archived, archived.reader.read())
+        if url is None or response is None:
+            return None
+        if _kind(archived) == "revisit":
+            body = self._payload(archived)
+            if body is None:
+                return None
+            response = response._replace(body=body)
+        date = archived.record_date if archived.headers.get("WARC-Date") else None
+        return Record(url, *response, ip=archived.headers.get("WARC-IP-Address"), date=date)
+
+    def _payload(self, revisit: Any) -> bytes | None:
+        """The payload that a revisit record stands for, None where it is not in these files."""
+        headers = revisit.headers
+        for entry in self._entries(exact_form(headers.get("WARC-Refers-To-Target-URI") or "")):
+            with self.paths[self._index.files[entry]].open("rb") as file:
+                original = _archived(file, int(self._index.offsets[entry]))
+                if original is None or _kind(original) == "revisit":
+                    continue
+                digests = [record.headers.get("WARC-Payload-Digest") for record in (revisit, original)]
+                is_dated = original.headers.get("WARC-Date") == headers.get("WARC-Refers-To-Date")
+                if digests[0] == digests[1] if all(digests) else is_dated:
+                    response = _response(original, original.reader.read())
+                    return response.body if response is not None else None
+        return None
 
 
-def _read_record(file: BinaryIO, offset: int) -> Record | None:
+def _archived(file: BinaryIO, offset: int) -> Any:
     file.seek(offset)
-    archived = next(iter(import_fastwarc().ArchiveIterator(file, parse_http=False, buffer_size=_BUFFER_BYTES)), None)
-    if archived is None:
-        return None
-    url, block = target_url(archived), archived.reader.read()
-    response = _response(archived, block)
-    if url is None or response is None:
-        return None
-    date = archived.record_date if archived.headers.get("WARC-Date") else None
-    return Record(url, *response, ip=archived.headers.get("WARC-IP-Address"), date=date)
+    return next(iter(import_fastwarc().ArchiveIterator(file, parse_http=False, buffer_size=_BUFFER_BYTES)), None)
+
+
+def _kind(archived: Any) -> str:
+    return (archived.headers.get("WARC-Type") or "").lower()
 
 
 def _response(archived: Any, block: bytes) -> HttpResponse | None:
-    if (archived.headers.get("WARC-Type") or "").lower() == "resource":
+    if _kind(archived) == "resource":
         kind = (archived.headers.get("Content-Type") or "application/octet-stream").encode()
         return HttpResponse(200, [(b"Content-Type", kind)], block)
     return parse_response(block)

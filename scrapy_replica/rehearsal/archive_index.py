@@ -22,6 +22,9 @@ import mmh3
 import numpy as np
 from w3lib.url import safe_url_string
 
+from scrapy_replica.address import without_user
+from scrapy_replica.warc.records import import_fastwarc
+
 from .http_block import status_of
 
 if TYPE_CHECKING:
@@ -29,15 +32,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 """Version of the cache file's layout and of :func:`url_key`."""
+
+SAME_PAYLOAD = "/revisit/identical-payload-digest"
+"""End of the profile, in WARC 1.0 and 1.1, of a revisit record that has the payload of another one."""
 
 _NO_PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?]*")
 
 
 def exact_form(url: str) -> str:
-    """*url* without its fragment, the path never empty."""
-    url = url.partition("#")[0]
+    """*url* without user and fragment, the path never empty."""
+    url = without_user(url.partition("#")[0])
     return url + "/" if _NO_PATH.fullmatch(url) else url
 
 
@@ -115,15 +121,6 @@ def _warned(index: Index, path: Path) -> Index:
     return index
 
 
-def import_fastwarc() -> Any:
-    """The module ``fastwarc.warc``; ModuleNotFoundError says which extra brings it."""
-    try:
-        import fastwarc.warc  # noqa: PLC0415  (an extra)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("reading WARC files needs: pip install 'scrapy-replica[warc]'") from error
-    return fastwarc.warc
-
-
 class _Builder:
     """The arrays of an index while they grow, in machine words rather than Python objects."""
 
@@ -176,11 +173,16 @@ def target_url(record: Any) -> str | None:
 
 
 def record_status(record: Any, head: bytes) -> int | None:
-    """HTTP status of a response record with the first bytes *head*; a resource record is a page without a header."""
+    """HTTP status of a capture with the first bytes *head*; a resource record is a page without a header."""
     kind = (record.headers.get("WARC-Type") or "").lower()
-    if kind == "response":
+    if kind == "response" or (kind == "revisit" and is_same_payload(record)):
         return status_of(head)
     return 200 if kind == "resource" else None
+
+
+def is_same_payload(record: Any) -> bool:
+    """Whether a revisit record says that its payload is that of another record."""
+    return (record.headers.get("WARC-Profile") or "").endswith(SAME_PAYLOAD)
 
 
 def build_index(path: Path) -> Index:

@@ -11,7 +11,7 @@ from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
-from scrapy_replica.crawldb.contract import ALLOW, CrawlDB
+from scrapy_replica.crawldb.contract import ALLOW, DIFFERENT, CrawlDB
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import joined, normal_path, relative
@@ -20,6 +20,7 @@ from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.judge import Judge
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved
+from scrapy_replica.words import evidence_of, score
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +105,8 @@ class Replicas:
         for order in db.orders.done(ALLOW):
             # What the order ended holds no more, and later verdicts stand.
             self._detector.never_judge(order.what["host"])
+        for order in db.orders.done(DIFFERENT):
+            self._detector.keep_apart(order.what["host"], order.what["other"])
 
     def forget(self, host: str) -> None:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
@@ -286,7 +289,8 @@ class Replicas:
         expires_at = None if is_manual else now + self._config.verdict_days * DAY_SECONDS
         self._db.verdicts.enter(verdict, now, expires_at)
         self._db.uncertain_pairs.forget(verdict.copy)
-        logger.info("%s is a replica of %s (score %.3f)", verdict.copy, verdict.keeper, verdict.score)
+        why = "a person says so" if is_manual else "; ".join([f"score {score(verdict.score)}", *evidence_of(verdict)])
+        logger.info("%s is a copy of %s (%s)", verdict.copy, verdict.keeper, why)
 
     def expire(self) -> list[Verdict]:
         """End verdicts by age, and return them."""
@@ -295,21 +299,33 @@ class Replicas:
     def allow(self, host: str) -> list[Verdict]:
         """Never judge *host* again, as a person wants it; return the verdicts that ended."""
         touched = self._detector.allow(host)
+        self._db.uncertain_pairs.forget(host)
         for verdict in touched:
             self._db.verdicts.end(verdict.copy, "allowed")
             self._detector.by_hand.discard(verdict.copy)
             self._forget_copy(verdict.copy)
         return touched
 
-    def block(self, copy: str, keeper: str) -> list[Verdict]:
-        """Block *copy* in favour of *keeper*, as a person wants it; return the verdicts that ended."""
+    def part(self, a: str, b: str) -> list[Verdict]:
+        """Take two hosts for two sites, as a person wants it; return the verdicts that ended."""
+        self._detector.keep_apart(a, b)
+        self._db.uncertain_pairs.decided(a, b)
+        if self._detector.canonical(a) != self._detector.canonical(b):
+            return []
+        return [self._end(host, "allowed") for host in (a, b) if host in self._detector.verdicts]
+
+    def block(self, copy: str, keeper: str, copy_prefix: str = "", keeper_prefix: str = "") -> list[Verdict]:
+        """Block *copy* in favour of *keeper*, as a person wants it; return the verdicts that ended.
+
+        What lies below *copy_prefix* there lies below *keeper_prefix* here, both without outer slashes.
+        """
         freed = []
         if self._detector.canonical(keeper) == copy:
             # The person knows better which of the two to keep.
             freed.append(self._end(keeper, "allowed"))
         if copy in self._detector.verdicts:
             freed.append(self._end(copy, "allowed"))  # what that one saved is decided once more, under this order
-        verdict = Verdict(copy, keeper, "", "", 1.0, 0)
+        verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, 1.0, 0)
         self._enact(verdict, is_manual=True)
         self._keep(verdict, is_manual=True)
         return freed

@@ -57,10 +57,6 @@ class RuleTable:
         """Yield the rules in force."""
         yield from self._rows(f"state = '{ACTING}'")
 
-    def acting_since(self, at: float) -> Iterator[RuleRow]:
-        """Yield the rules in force that were proposed after *at* (seconds since the epoch)."""
-        yield from self._rows(f"state = '{ACTING}' AND at > ?", at)
-
     def withdrawn(self) -> Iterator[RuleRow]:
         """Yield the rules that were found wrong."""
         yield from self._rows(f"state = '{WITHDRAWN}'")
@@ -69,7 +65,7 @@ class RuleTable:
         """Return the rule of that id."""
         return next(self._rows("id = ?", rule_id), None)
 
-    def _rows(self, condition: str, *values: str | float) -> Iterator[RuleRow]:
+    def _rows(self, condition: str, *values: str | int) -> Iterator[RuleRow]:
         rows = self._read(
             "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images, proofs FROM rules"
             f" WHERE {condition} ORDER BY id",

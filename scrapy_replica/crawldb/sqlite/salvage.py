@@ -26,7 +26,7 @@ from scrapy_replica.crawldb.sqlite.urls import WAITING_META
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
 
-LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks"})
+LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks", "captures"})
 """What the crawl makes anew: half of a model or of a checkpoint is none."""
 
 BATCH = 1_000
@@ -248,7 +248,8 @@ def _number_hosts(connection: Connection) -> None:
     connection.write("DELETE FROM hosts")
     rows = [(number, name, slot, ips[number]) for (name, slot), number in numbers.items()]
     connection.write_many("INSERT INTO hosts VALUES (?, ?, ?, ?)", rows)
-    connection.write("UPDATE pages SET host = (SELECT host FROM urls WHERE id = pages.url)")
+    for table in ("pages", "revisits"):
+        connection.write(f"UPDATE {table} SET host = (SELECT host FROM urls WHERE id = {table}.url)")
 
 
 def _fetch_again(connection: Connection) -> int:

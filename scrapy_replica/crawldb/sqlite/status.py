@@ -8,7 +8,7 @@ from functools import reduce
 from sqlite3 import Cursor
 from typing import Any
 
-from scrapy_replica.crawldb.contract import RuleRow, State
+from scrapy_replica.crawldb.contract import ACTING, RuleRow, State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SPIDER
@@ -65,7 +65,9 @@ class StatusReader:
         end = now if now is not None else last or 0.0
         begin = max(end - SPEED_SECONDS, first if first is not None else end)
         waiting, demoted = self._waiting()
-        rules = list(RuleTable(self._connection).acting_since(end - HOUR))
+        new = f"SELECT id FROM rules WHERE state = '{ACTING}' AND at > ? ORDER BY id DESC"
+        new_rules = [rule for (rule,) in self._read(new, end - HOUR)]
+        rules = RuleTable(self._connection)
         dropped = dict(self._read(f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED} GROUP BY host"))
         return Status(
             (self._connection.meta(SPIDER) or b"").decode(),
@@ -84,8 +86,8 @@ class StatusReader:
             self._verdicts("at > ? ORDER BY id DESC LIMIT ?", (end - HOUR, SHOWN)),
             self._count("SELECT COUNT(*) FROM verdicts WHERE at > ?", end - HOUR),
             dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
-            [self._view(rule) for rule in rules[: -SHOWN - 1 : -1]],
-            len(rules),
+            [self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
+            len(new_rules),
         )
 
     def _waiting(self) -> tuple[dict[int, int], int]:

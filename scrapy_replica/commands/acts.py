@@ -1,0 +1,155 @@
+"""What a person may tell a crawl from the control page: the same orders that commands give."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from scrapy_replica.commands.hosts import host_name
+from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.commands.judge import check_page
+from scrapy_replica.commands.order import known_host
+from scrapy_replica.crawldb.contract import (
+    ALLOW,
+    BLOCK,
+    DIFFERENT,
+    DISABLE_RULE,
+    EXCLUDE,
+    MARK,
+    PAUSE,
+    RESUME,
+    SEEDS,
+    Order,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+What = dict[str, Any]
+
+
+def act(job: str, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
+    """Give the crawl of *job* an order; return the order's id and the command that does the same.
+
+    :raises ValueError: there is no such order, it makes no sense, or it cannot be written: one line that says why.
+    """
+    if kind not in CHECKS:
+        raise ValueError(f"there is no order {kind!r}")
+    checked = CHECKS[kind](what)
+    for host in (checked.get(name) for name in ("host", "keeper", "other")):
+        if host is not None:
+            known_host(job, host)
+    if kind == MARK:
+        with reading(job) as reader:
+            check_page(reader, checked["url"])
+    with ordering(job) as orders:
+        return orders.give(kind, checked), command_line(kind, checked, job)
+
+
+def command_of(order: Order, job: str) -> str:
+    """Return the command that gives *order*; empty where there is none."""
+    return command_line(order.kind, order.what, job)
+
+
+def command_line(kind: str, what: Mapping[str, Any], job: str) -> str:
+    """Return the command that gives an order of that *kind*, as a line for a shell; empty where there is none."""
+    if kind not in COMMANDS:
+        return ""
+    try:
+        return shlex.join(["scrapy", "replica", *COMMANDS[kind](what, job)])
+    except (KeyError, TypeError):
+        return ""  # somebody else wrote it
+
+
+# What an order says, checked
+
+
+def _host(what: Mapping[str, Any]) -> What:
+    return {"host": host_name(_text(what, "host"))}
+
+
+def _block(what: Mapping[str, Any]) -> What:
+    checked = _host(what) | {"keeper": host_name(_text(what, "keeper"))}
+    if checked["host"] == checked["keeper"]:
+        raise ValueError(f"{checked['host']} cannot be a copy of itself")
+    prefixes = {name: _text(what, name).strip("/") for name in ("copy_prefix", "keeper_prefix") if what.get(name)}
+    return checked | prefixes
+
+
+def _different(what: Mapping[str, Any]) -> What:
+    checked = _host(what) | {"other": host_name(_text(what, "other"))}
+    if checked["host"] == checked["other"]:
+        raise ValueError(f"{checked['host']} is one site with itself")
+    return checked
+
+
+def _rule(what: Mapping[str, Any]) -> What:
+    if not isinstance(what.get("id"), int):
+        raise ValueError("a rule is named by its number")
+    return {"id": what["id"]}
+
+
+def _seeds(what: Mapping[str, Any]) -> What:
+    urls = what.get("urls")
+    if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
+        raise ValueError("name at least one URL")
+    wrong = next((url for url in urls if not url.startswith(("http://", "https://"))), None)
+    if wrong is not None:
+        raise ValueError(f"{wrong!r} is no URL of the web: give it with http:// or https://")
+    return {"urls": urls}
+
+
+def _exclude(what: Mapping[str, Any]) -> What:
+    return {"pattern": _text(what, "pattern")}
+
+
+def _mark(what: Mapping[str, Any]) -> What:
+    return {"url": _text(what, "url"), "is_relevant": what.get("is_relevant") is True}
+
+
+def _text(what: Mapping[str, Any], name: str) -> str:
+    text = what.get(name)
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"the {name} is missing")
+    return text.strip()
+
+
+CHECKS: dict[str, Callable[[Mapping[str, Any]], What]] = {
+    BLOCK: _block,
+    ALLOW: _host,
+    DIFFERENT: _different,
+    DISABLE_RULE: _rule,
+    SEEDS: _seeds,
+    EXCLUDE: _exclude,
+    PAUSE: _host,
+    RESUME: _host,
+    MARK: _mark,
+}
+"""Kind of order -> what returns what it says, or raises ``ValueError`` in words."""
+
+
+def _place(host: str, prefix: str | None) -> str:
+    return f"{host}/{prefix}" if prefix else host
+
+
+def _block_command(what: Mapping[str, Any], job: str) -> list[str]:
+    copy, keeper = _place(what["host"], what.get("copy_prefix")), _place(what["keeper"], what.get("keeper_prefix"))
+    return ["block", copy, "--as", keeper, "--job", job]
+
+
+def _exclude_command(what: Mapping[str, Any], job: str) -> list[str]:
+    return ["exclude", what["pattern"], *["--lift"] * bool(what.get("lift")), "--job", job]
+
+
+COMMANDS: dict[str, Callable[[Mapping[str, Any], str], list[str]]] = {
+    BLOCK: _block_command,
+    ALLOW: lambda what, job: ["allow", what["host"], "--job", job],
+    DIFFERENT: lambda what, job: ["allow", what["host"], "--beside", what["other"], "--job", job],
+    DISABLE_RULE: lambda what, job: ["rules", "disable", str(what["id"]), "--job", job],
+    SEEDS: lambda what, job: ["add", *what["urls"], "--job", job],
+    EXCLUDE: _exclude_command,
+    PAUSE: lambda what, job: ["pause", what["host"], "--job", job],
+    RESUME: lambda what, job: ["resume", what["host"], "--job", job],
+    MARK: lambda what, job: ["judge", job, "--yes" if what["is_relevant"] else "--no", what["url"]],
+}
+"""Kind of order -> arguments of the command that gives it to a job."""

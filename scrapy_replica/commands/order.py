@@ -1,0 +1,72 @@
+"""Giving an order to a crawl, and telling what became of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from scrapy_replica.commands.job import is_running, ordering, reading
+from scrapy_replica.crawldb.contract import Order
+
+ANSWERED_SECONDS = 2.0
+"""A running crawl has answered by then; it looks for orders between two pages."""
+
+LOOK_SECONDS = 0.1
+LAST = 100
+"""Orders given last among which the answer is looked for."""
+
+NEAR, CLOSE = 3, 0.7
+
+
+def order(job: str, kind: str, what: Mapping[str, Any], told: str) -> int:
+    """Give the crawl in the folder *job* an order, print what became of it, and return the exit code.
+
+    *told* says what is so once it was carried out: ``b.example is blocked as a copy of a.example``.
+
+    :raises ValueError: the job cannot be written, or the crawl answered that it cannot be done.
+    """
+    with ordering(job) as orders:
+        order_id = orders.give(kind, what)
+    if not is_running(job):
+        sys.stdout.write(f"ordered, for no crawl has the job open; when it is next run: {told}\n")
+        return 0
+    answer = _answer(job, order_id)
+    if answer is None or answer.is_open:
+        sys.stdout.write(f"ordered; when the crawl is through with the page it is at: {told}\n")
+    elif not answer.is_done:
+        raise ValueError(str(answer.answer))
+    else:
+        sys.stdout.write(f"done: {told}{f'; {answer.answer}' if answer.answer else ''}\n")
+    return 0
+
+
+def _answer(job: str, order_id: int) -> Order | None:
+    end = time.monotonic() + ANSWERED_SECONDS
+    while True:
+        with reading(job) as reader:
+            found = next((act for act in reader.acts(LAST) if act.id == order_id), None)
+        if found is None or not found.is_open or time.monotonic() > end:
+            return found
+        time.sleep(LOOK_SECONDS)
+
+
+def known_host(job: str, host: str) -> str:
+    """Return *host* if the job in the folder *job* knows it.
+
+    :raises ValueError: it does not, with names that are like it.
+    """
+    with reading(job) as reader:
+        names = reader.host_names()
+    if host not in names:
+        raise ValueError(f"the job knows no host {host}{near(host, names)}")
+    return host
+
+
+def near(host: str, names: list[str]) -> str:
+    """Return ``; did you mean a.example or b.example?`` where *names* has some like *host*, otherwise nothing."""
+    within = [name for name in names if host.strip(".") and f".{host}" in f".{name}"][:NEAR]
+    found = within or get_close_matches(host, names, NEAR, CLOSE)
+    return f"; did you mean {' or '.join(found)}?" if found else ""

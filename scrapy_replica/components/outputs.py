@@ -1,0 +1,143 @@
+"""Where items go: written before their pages are done, and added to when a job goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy.extensions.feedexport import FeedExporter
+from w3lib.url import file_uri_to_path
+
+from scrapy_replica.crawldb.contract import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+LINES = frozenset({"jsonl", "jsonlines", "jl"})
+ADDED_TO = LINES | {"csv"}
+"""Formats in which more items can be written behind those of another run."""
+
+REPLACED = frozenset({"s3", "gs"})
+"""Stores that have no way to add to a file."""
+
+
+class OutputError(StoreError):
+    """What the crawl brought cannot be written: one line that names the place and says what to do."""
+
+
+def refusal(uri: str, options: Mapping[str, Any], *, is_resumed: bool) -> str | None:
+    """Return why the feed *uri* would lose or spoil the items of an earlier run; ``None`` if it would not.
+
+    *is_resumed*: the job goes on, and does not bring those items again.
+    """
+    if "%(" in uri:  # each run has a name of its own
+        return None
+    if urlsplit(uri).scheme in REPLACED:
+        lost = "each run of a job replaces what the one before wrote: put %(time)s into its name"
+        return f"{uri}: {lost}" if is_resumed else None
+    path = _file(uri)
+    if path is None or not path.is_file() or not path.stat().st_size:
+        return None
+    if options.get("overwrite"):
+        kept = (
+            "it holds items that the job brought before and would not bring again: add to it (-o), or take another file"
+        )
+        return f"{uri}: {kept}" if is_resumed else None
+    if options["format"] in ADDED_TO:
+        return None
+    return f"{uri}: nothing can be added to a {options['format']} file: take another file, or one that ends in .jsonl"
+
+
+def _file(uri: str) -> Path | None:
+    """Return the file of this machine that *uri* names; ``None`` if it is elsewhere."""
+    scheme = urlsplit(uri).scheme
+    if len(scheme) > 1:  # one letter is a drive
+        return Path(file_uri_to_path(uri)) if scheme == "file" else None
+    return Path(uri)
+
+
+class Feeds:
+    """The files that Scrapy exports items to.
+
+    Invariant: an item is out of the process before its page is done. Items stay in memory until a buffer is full; a
+    process that is killed would lose them.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._exporter = crawler.get_extension(FeedExporter)
+
+    def flush(self) -> None:
+        """Hand the items so far to the system, which keeps them if the process is killed.
+
+        :raises OutputError: they cannot be written.
+        """
+        for slot in self._exporter.slots if self._exporter is not None else ():
+            if slot.file is None or slot.file.closed:
+                continue
+            try:
+                slot.file.flush()
+            except OSError as error:
+                raise OutputError(
+                    f"the feed {slot.uri} cannot be written to ({error.strerror}): free some space; "
+                    "the same command goes on with a job"
+                ) from None
+
+    def resume(self) -> None:
+        """Prepare files that hold items of an earlier run: what a kill cut off goes, no second header comes."""
+        for uri, options in self._exporter.feeds.items() if self._exporter is not None else ():
+            path = _file(uri)
+            if (why := refusal(uri, options, is_resumed=True)) is not None:
+                logger.warning("The feed %s", why)
+            elif (
+                path is not None
+                and path.is_file()
+                and options["format"] in ADDED_TO
+                and "postprocessing" not in options
+            ):
+                _mend(path, options["format"])
+                if options["format"] == "csv" and path.stat().st_size:
+                    _go_on_with_columns(path, options)
+
+
+def _mend(path: Path, format_: str) -> None:
+    """Take away what a kill left of the last item of *path*; its page was not done and comes again."""
+    read = end = 0
+    is_quoted, line = False, b""
+    with path.open("rb+") as file:
+        for line in file:
+            read += len(line)
+            is_quoted ^= format_ == "csv" and line.count(b'"') % 2 == 1
+            if line.endswith(b"\n") and not is_quoted:
+                end = read
+        if end == read:
+            return
+        if format_ in LINES and _is_json(line):
+            file.write(b"\n")
+            return
+        logger.warning("%s: its last item was cut off and is taken away; its page is fetched again", path)
+        file.truncate(end)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _go_on_with_columns(path: Path, options: dict[str, Any]) -> None:
+    """Have rows written under the header that *path* has."""
+    kwargs = options["item_export_kwargs"]
+    with path.open(encoding=options["encoding"] or "utf-8", newline="") as file:
+        header = next(csv.reader(file, delimiter=kwargs.get("delimiter", ",")))
+    options["fields"] = options["fields"] or header
+    options["item_export_kwargs"] = {**kwargs, "include_headers_line": False}

@@ -1,0 +1,195 @@
+"""What the control page shows of a job, in words: plain JSON of bounded size, made from the reader's records.
+
+The page shows every text as text, so nothing is escaped here; what comes from crawled pages is cleaned and cut.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy_replica.address import has_secret, redacted
+from scrapy_replica.crawldb.contract import ACTING, PAUSE, RESUME, State
+from scrapy_replica.records import Doubt
+from scrapy_replica.report import sections
+from scrapy_replica.report.figures import figures as figures_of
+from scrapy_replica.words import cleaned, counted, evidence_of, percent, place_of, rule, score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from scrapy_replica.crawldb.contract import Order
+    from scrapy_replica.crawldb.reader import Reader, RuleView, VerdictView
+    from scrapy_replica.crawldb.status import HostStatus
+    from scrapy_replica.records import PagePair, UncertainPair
+
+MAX_HOSTS, MAX_PAIRS, MAX_COPIES, MAX_RULES, MAX_ACTS = 30, 50, 200, 100, 50
+"""Rows that are shown of each."""
+MAX_ORDERS = 1000
+"""Orders looked at to tell which hosts pause."""
+MAX_CHARACTERS = 700
+"""Characters shown of the text of a page."""
+
+OWN = {"summary", "rules"}
+"""Sections of the report that the page has in its own way."""
+
+DOUBTS = {
+    Doubt.SCORE: "the judge is not sure enough yet",
+    Doubt.UNSHARED: "much of what is known of either host is not known on the other",
+    Doubt.UNTRIED: "the host that would be kept was asked for too few pages of the other one yet",
+    Doubt.CONFLICT: "this would join hosts that were found to be two sites",
+}
+"""What keeps two hosts from a verdict."""
+
+
+def figures(job: Reader, *, is_running: bool) -> dict[str, Any]:
+    """Return the figures of the crawl, and its hosts with most fetches."""
+    status = job.status(time.time() if is_running else None, MAX_HOSTS)
+    total, urls = status.total, status.urls
+    tested, left = status.all_tested.rate, status.seconds_left
+    saved, paused = sum(status.saved.values()), _paused(job)
+    return {
+        "figures": [
+            {"name": "pages", "value": f"{total.pages:,}", "note": f"of {total.fetches:,} fetches"},
+            {"name": "new", "value": f"{total.novel:,}", "note": _share_of(total.novel, total.pages)},
+            {"name": "duplicates fetched", "value": f"{total.duplicates:,}", "note": ""},
+            {"name": "fetches saved", "value": f"{saved:,}", "note": _wrong(tested)},
+            {
+                "name": "waiting",
+                "value": f"{urls.get(State.WAITING, 0):,}",
+                "note": f"{status.demoted:,} behind the others",
+            },
+            {
+                "name": "a second",
+                "value": f"{status.per_second:.1f}",
+                "note": f"{_lasting(left)} left" if left and is_running else "",
+            },
+            {"name": "errors", "value": f"{total.errors:,}", "note": _share_of(total.errors, total.fetches)},
+        ],
+        "hosts": [_host(host, paused) for host in status.hosts],
+        "n_hosts": status.n_hosts,
+    }
+
+
+def _share_of(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else ""
+
+
+def _wrong(tested: tuple[float, float, float] | None) -> str:
+    return f"{percent(tested[0])} wrongly, {percent(tested[2])} at most" if tested is not None else "not tested yet"
+
+
+def _lasting(seconds: float) -> str:
+    for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _paused(job: Reader) -> set[str]:
+    """Return the hosts that a person let pause, as far as the last orders tell."""
+    paused: set[str] = set()
+    for order in reversed(job.acts(MAX_ORDERS)):
+        if order.is_done and order.kind == PAUSE:
+            paused.add(str(order.what.get("host")))
+        elif order.is_done and order.kind == RESUME:
+            paused.discard(str(order.what.get("host")))
+    return paused
+
+
+def _host(host: HostStatus, paused: set[str]) -> dict[str, Any]:
+    told = [f"{host.traffic.fetches:,} fetched", f"{host.waiting:,} waiting", f"{host.dropped:,} not fetched"]
+    return {"host": _name(host.host), "told": ", ".join(told), "is_paused": host.host in paused}
+
+
+def report(job: Reader, *, is_running: bool) -> dict[str, Any]:
+    """Return the sections of the report as ``report.js`` takes them, and their titles."""
+    made = sections.update(figures_of(job, time.time() if is_running else None))
+    titles = {name: title for name, title, _ in sections.SECTIONS if name not in OWN}
+    return {"titles": titles, "update": made | {"sections": {name: made["sections"][name] for name in titles}}}
+
+
+def pairs(job: Reader) -> list[dict[str, Any]]:
+    """Return the pairs of hosts to decide, nearest to a verdict first."""
+    return [_pair(pair) for pair in job.uncertain_pairs()[:MAX_PAIRS]]
+
+
+def _pair(pair: UncertainPair) -> dict[str, Any]:
+    verdict = pair.verdict
+    return {
+        "copy": _name(verdict.copy),
+        "keeper": _name(verdict.keeper),
+        "copy_prefix": verdict.copy_prefix,
+        "keeper_prefix": verdict.keeper_prefix,
+        "place": place_of(verdict),
+        "why": DOUBTS[pair.doubt],
+        "scores": f"{score(verdict.score)} for one site, {score(1 - verdict.score)} against it",
+        "wanted": score(pair.wanted),
+        "evidence": evidence_of(verdict),
+        "pages": [_pages(pages) for pages in pair.pages],
+    }
+
+
+def _pages(pages: PagePair) -> list[dict[str, Any]]:
+    return [
+        {
+            "url": redacted(cleaned(url, 2_000)),
+            "is_link": url.startswith(("http://", "https://")) and not has_secret(url),
+            "title": cleaned(title or ""),
+            "text": redacted(cleaned(text, MAX_CHARACTERS)),
+        }
+        for url, title, text in zip(*pages, strict=True)
+    ]
+
+
+def copies(job: Reader) -> list[dict[str, Any]]:
+    """Return the verdicts that hold, last reached first."""
+    return [_copy(view) for view in reversed(job.verdicts()[-MAX_COPIES:])]
+
+
+def _copy(view: VerdictView) -> dict[str, Any]:
+    verdict = view.verdict
+    by = "by hand" if view.is_manual else f"score {score(verdict.score)}"
+    return {
+        "copy": _name(verdict.copy),
+        "keeper": _name(verdict.keeper),
+        "told": ", ".join(filter(None, [by, place_of(verdict)])),
+        "evidence": [] if view.is_manual else evidence_of(verdict),
+        "saved": f"{view.saved:,}",
+    }
+
+
+def rules(job: Reader) -> list[dict[str, Any]]:
+    """Return the rules in force, last proposed first."""
+    in_force = [view for view in job.rules() if view.row.state == ACTING]
+    return [_rule(view) for view in reversed(in_force[-MAX_RULES:])]
+
+
+def _rule(view: RuleView) -> dict[str, Any]:
+    row, saved = view
+    origin = "given by hand" if row.is_manual else f"right for {counted(row.right, 'pair')}, wrong for {row.wrong}"
+    return {"id": row.id, "rule": rule(row.rule), "told": origin, "saved": f"{saved:,}"}
+
+
+def acts(job: Reader, command_of: Callable[[Order], str]) -> list[dict[str, Any]]:
+    """Return what was told the crawl by hand, last told first, each with the command that does the same."""
+    return [
+        {
+            "id": order.id,
+            "at": order.at,
+            "kind": order.kind,
+            "what": _cleaned(order.what),
+            "command": command_of(order),
+            "answer": cleaned(order.answer or ("done" if order.is_done else "")),
+            "is_open": order.is_open,
+        }
+        for order in job.acts(MAX_ACTS)
+    ]
+
+
+def _cleaned(what: Mapping[str, Any]) -> dict[str, str]:
+    return {key: redacted(cleaned(str(value))) for key, value in what.items()}
+
+
+def _name(host: str) -> str:
+    return cleaned(host, 300)

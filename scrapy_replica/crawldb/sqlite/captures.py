@@ -1,0 +1,22 @@
+"""The table of payloads that are kept in WARC files."""
+
+from __future__ import annotations
+
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.records import Capture
+
+
+class CaptureTable:
+    """One row for each payload, by its SHA-1."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def find(self, digest: bytes) -> Capture | None:
+        """Return where the payload with that SHA-1 is kept."""
+        row = self._read("SELECT url, date, file FROM captures WHERE digest = ?", (digest,)).fetchone()
+        return Capture(*row) if row else None
+
+    def enter(self, digest: bytes, capture: Capture) -> None:
+        """Write down where a payload is kept, in place of what was known of it."""
+        self._write("INSERT OR REPLACE INTO captures VALUES (?, ?, ?, ?)", (digest, *capture))

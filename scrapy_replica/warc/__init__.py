@@ -1,0 +1,1 @@
+"""What a crawl fetched, kept as WARC files."""

@@ -1,0 +1,146 @@
+"""The WARC files of one job in a folder: compressed record by record, rotated, never half written for good."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import os
+import re
+import time
+import zlib
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from scrapy_replica.warc import records
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from io import FileIO
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+OPEN = ".open"
+"""Suffix of a file that is being written."""
+
+LEVEL = 6
+"""Of compression: 9 takes a quarter more time for files smaller by 0.3 %."""
+
+GZIP = zlib.MAX_WBITS | 16
+
+_CHUNK_BYTES = 1 << 20
+
+
+class WarcFolder:
+    """Writes WARC files that no other process, and no other run of the job, writes to.
+
+    Invariant: a file ends with a whole record, but for what a kill cut off, which the next run of the job takes away.
+    One thread at a time may use it.
+
+    :param prefix: what file names begin with; *job* tells one job's files from another's, below the same name.
+    :param size: bytes after which the next file begins.
+    :param about: what the first record of each file says.
+    :raises OSError: the folder cannot be made or written to.
+    """
+
+    def __init__(self, folder: Path, prefix: str, job: str, size: int, about: Mapping[str, object]) -> None:
+        self._folder, self._size, self._about = folder, size, about
+        self._stem = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', prefix)[:40]}-{job}"
+        self._file: FileIO | None = None
+        self._end = self._serial = 0
+        self._path = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in sorted(folder.glob(f"{self._stem}-*{OPEN}")):
+            finish(left, end_of_last_record(left))
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(13, "Permission denied", str(folder))
+
+    def has(self, name: str) -> bool:
+        """Tell whether the file of that name is there, written or being written."""
+        return (self._folder / name).exists() or (self._folder / (name + OPEN)).exists()
+
+    def write(self, batch: Sequence[bytes]) -> str:
+        """Append the records of *batch*; return the name of their file. By then they are on the disk.
+
+        :raises OSError: they are not, and nothing of them is left in the file.
+        """
+        data = b"".join(gzip.compress(record, LEVEL, mtime=0) for record in batch)
+        if self._file is None or self._end >= self._size:
+            self.close()
+            self._open()
+        self._append(data)
+        return self._path.name.removesuffix(OPEN)
+
+    def close(self) -> None:
+        """Give the file that is being written its name for good."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            finish(self._path, self._end)
+
+    def _open(self) -> None:
+        name = self._next_name()
+        self._path, self._end = self._folder / (name + OPEN), 0
+        self._file = self._path.open("xb", buffering=0)
+        _sync_folder(self._folder)
+        self._append(gzip.compress(records.info(name, self._about), LEVEL, mtime=0))
+
+    def _next_name(self) -> str:
+        while True:
+            self._serial += 1
+            name = f"{self._stem}-{time.strftime('%Y%m%d%H%M%S', time.gmtime())}-{self._serial:05}.warc.gz"
+            if not self.has(name):  # a run of the job may have been killed within this second
+                return name
+
+    def _append(self, data: bytes) -> None:
+        assert self._file is not None
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(self._end)
+            raise
+        self._end += len(data)
+
+
+def finish(path: Path, end: int | None) -> None:
+    """Give a file its name for good, without what comes after *end*; one that holds no record is deleted."""
+    if end == 0:
+        path.unlink()
+        return
+    if end is None:
+        logger.warning("%s is damaged in the middle: left as it is; what comes before can be read", path)
+    elif end < path.stat().st_size:
+        os.truncate(path, end)
+    path.rename(path.with_name(path.name.removesuffix(OPEN)))
+    _sync_folder(path.parent)
+
+
+def end_of_last_record(path: Path) -> int | None:
+    """Return the bytes up to the end of the last whole gzip member of *path*; ``None`` for a file that is damaged."""
+    end, made = 0, 0
+    member = zlib.decompressobj(GZIP)
+    with path.open("rb") as file, suppress(zlib.error):
+        while data := file.read(_CHUNK_BYTES):
+            while data or made == _CHUNK_BYTES:
+                made = len(member.decompress(data, _CHUNK_BYTES))
+                data = member.unconsumed_tail
+                if member.eof:
+                    data, made = member.unused_data, 0
+                    end = file.tell() - len(data)
+                    member = zlib.decompressobj(GZIP)
+        return end
+    return None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names of the files in *folder* on the disk, where a system can."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

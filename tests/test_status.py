@@ -1,0 +1,356 @@
+"""``scrapy replica status``: what it says of a job is what the crawl did, and it disturbs no crawl."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from argparse import Namespace
+
+import pytest
+from scrapy.cmdline import execute
+from web import crawl, page
+
+from scrapy_replica import Addon, TopicSpider
+from scrapy_replica.commands import status as command
+from scrapy_replica.commands.job import is_running
+from scrapy_replica.commands.status_text import lasting
+from scrapy_replica.crawldb.contract import NewUrl, Sample, Saved
+from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.decision import Action, Decision, Outcome, Reason
+from scrapy_replica.records import Verdict
+
+VERDICT = Verdict("b.example", "a.example", "", "", 0.9, 9)
+NOW = 1_700_010_000.0
+
+
+def enter(db, url, host, **fields):
+    return db.urls.discover([NewUrl(url, host, hash(url) >> 2, **fields)])[0][0]
+
+
+def fill(db, host="a.example", at=NOW - 1_000.0):
+    """Ten fetches ten seconds apart: seven pages, one of them a duplicate, three that failed; five URLs wait."""
+    for n in range(10):
+        url_id = enter(db, f"http://{host}/{n}", host, priority=1)
+        status = {7: 404, 8: 500, 9: None}.get(n, 200)
+        novelty = None if status != 200 else "exact-duplicate" if n == 6 else "novel"
+        relevance = 0.9 if n < 2 else 0.1
+        fetched = Fetched(url_id, at + 10 * n, status, relevance=relevance if novelty else None, novelty=novelty)
+        db.pages.enter(fetched)
+        assert db.urls.take().id == url_id
+        db.urls.finish([url_id])
+    for n in range(5):
+        enter(db, f"http://{host}/waits/{n}", host, is_demoted=n < 2)
+
+
+def save(db, n, reason=Reason.REPLICA_HOST, cause=VERDICT.cause):
+    """Drop *n* URLs, the first of which were to be dropped before; return their ids."""
+    ids = []
+    for number in range(n):
+        url_id = enter(db, f"http://b.example/{reason.value}/{number}", "b.example", is_dropped=True)
+        db.ledger.record(url_id, Decision(Action.DROP, Action.DROP, reason), NOW)
+        db.saved.save([Saved(url_id, cause, 10_000 + url_id)])
+        ids.append(url_id)
+    return ids
+
+
+@pytest.fixture
+def job(tmp_path):
+    db = SqliteCrawlDB(tmp_path, "news")
+    fill(db)
+    db.verdicts.enter(VERDICT, NOW - 1_200.0, NOW * 2)
+    db.verdicts.enter(Verdict("c.example", "a.example", "", "", 0.8, 5), NOW - 90_000.0, NOW * 2)
+    db.verdicts.end("c.example", "withdrawn")
+    save(db, 4)
+    sample = enter(db, "http://b.example/sample", "b.example")
+    db.ledger.record(sample, Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, is_sampled=True), NOW)
+    db.samples.enter([Sample(sample, VERDICT.cause, Reason.REPLICA_HOST, 5, "", 3.0)])
+    db.samples.settle(sample, Outcome.OTHER)
+    db.samples.enter([Sample(1, VERDICT.cause, Reason.REPLICA_HOST, 6, "", 1.0)])
+    db.samples.settle(1, Outcome.SAME)
+    db.close()
+    return tmp_path
+
+
+def replica(capsys, *arguments):
+    """Run the command here; returns (exit code, standard output, standard error)."""
+    with pytest.raises(SystemExit) as end:
+        execute(["scrapy", "replica", *map(str, arguments)])
+    told = capsys.readouterr()
+    return end.value.code or 0, told.out, told.err
+
+
+def status(capsys, job, *arguments):
+    code, out, err = replica(capsys, "status", job, "--json", *arguments)
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def figures(capsys, job):
+    return status(capsys, job)["figures"]
+
+
+class TestFigures:
+    def test_urls_and_fetches(self, job, capsys):
+        found = figures(capsys, job)
+        assert found["urls.waiting"] == 6
+        assert (found["urls.done"], found["urls.dropped"], found["urls.demoted"]) == (10, 4, 2)
+        assert (found["fetches"], found["pages"], found["failed"], found["refused"]) == (10, 7, 1, 2)
+        assert (found["novel"], found["exact_duplicates"], found["relevant"]) == (6, 1, 2)
+        assert found["harvest"] == pytest.approx(6 / 7, abs=1e-4)  # without a topic: what is new
+
+    def test_speed_is_that_of_the_end_of_the_crawl(self, job, capsys):
+        db = SqliteCrawlDB(job, "news")
+        db.pages.enter(Fetched(enter(db, "http://old.example/", "old.example"), 1_000.0, 200, novelty="novel"))
+        db.close()
+        found = figures(capsys, job)
+        assert (found["fetches"], found["recent.fetches"], found["recent.seconds"]) == (11, 10, 600)
+        assert found["per_second"] == pytest.approx(10 / 600, abs=1e-4)
+        assert found["seconds_left"] == pytest.approx(found["urls.waiting"] * 60, rel=1e-3)
+
+    def test_what_was_saved_and_what_was_lost(self, job, capsys):
+        found = figures(capsys, job)
+        assert found["saved.replica-host"] == found["saved"] == 4
+        assert (found["samples.replica-host"], found["false_drops.replica-host"]) == (2, 1)
+        assert found["false_drop_rate.replica-host"] == 0.75  # the one stands for three URLs
+        assert found["false_drop_rate_low"] < 0.75 < found["false_drop_rate_high"]
+        assert found["decision.replica-host.drop"] == 4
+
+    def test_what_came_back_is_not_saved(self, job, capsys):
+        db = SqliteCrawlDB(job, "news")
+        db.saved.restore_of(VERDICT.cause, 3)
+        db.close()
+        found = figures(capsys, job)
+        assert (found["saved"], found["decision.replica-host.drop"]) == (1, 4)
+
+    def test_verdicts_of_the_last_hour_of_a_crawl_that_ended(self, job, capsys):
+        told = status(capsys, job)
+        assert [verdict["copy"] for verdict in told["verdicts"]] == ["b.example"]
+        assert (told["figures"]["verdicts.holding"], told["figures"]["verdicts.withdrawn"]) == (1, 1)
+
+    def test_rules_of_the_last_hour_that_act(self, job, capsys):
+        rule = {"host": "a.example", "transformation": [["drop", "sid"]], "context": []}
+        db = SqliteCrawlDB(job, "news")
+        for at in (NOW - 90_000.0, NOW - 1_500.0, NOW - 1_400.0):
+            db.rules.update(db.rules.enter({**rule, "at": at}, at), "acting", 9, 0, 0)
+        db.rules.enter(rule, NOW)
+        db.close()
+        told = status(capsys, job)
+        assert [row["id"] for row in told["rules"]] == [3, 2]
+        assert (told["figures"]["rules.acting"], told["figures"]["rules.candidate"]) == (3, 1)
+        assert "rule 3: on a.example the page is the same without" in replica(capsys, "status", job)[1]
+
+    def test_hosts_with_most_fetches_first(self, job, capsys):
+        db = SqliteCrawlDB(job, "news")
+        db.pages.enter(Fetched(enter(db, "http://a.example/s", "a.example", slot="mine"), NOW, 200, novelty="novel"))
+        db.pages.enter(Fetched(enter(db, "http://b.example/1", "b.example"), NOW, 200, novelty="novel"))
+        db.close()
+        told = status(capsys, job)
+        hosts = {row["host"]: row for row in told["by_host"]}
+        assert list(hosts) == ["a.example", "b.example"]
+        assert (hosts["a.example"]["fetches"], hosts["a.example"]["waiting"]) == (11, 6)  # of two download slots
+        assert (hosts["b.example"]["fetches"], hosts["b.example"]["dropped"]) == (1, 4)
+        told = status(capsys, job, "--hosts", 1)
+        assert (len(told["by_host"]), told["figures"]["hosts"]) == (1, 2)
+
+    @pytest.mark.asyncio
+    async def test_they_are_those_of_the_crawl(self, tmp_path, capsys):
+        pages = {f"http://a.example/{n}": page([f"/{2 * n + 1}", f"/{2 * n + 2}"], seed=n // 2) for n in range(20)}
+        settings = {"ADDONS": {Addon: 500}, "JOBDIR": str(tmp_path), "REPLICA_MODE": "drop"}
+        result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/0")
+        told = json.loads(command.look(Namespace(job=str(tmp_path), hosts=5, json=True), runs=False))
+        found, stats = told["figures"], result.stats
+        assert found["pages"] == stats["replica/page/observed"] > 10
+        assert found["exact_duplicates"] == stats["replica/page/exact-duplicate"] > 0
+        assert found["refused"] == stats.get("replica/page/other", 0)
+        decided = {name: n for name, n in stats.items() if name.startswith("replica/decision/")}
+        told_decided = {f"replica/{n.replace('.', '/')}": found[n] for n in found if n.startswith("decision.")}
+        assert decided == told_decided != {}
+
+
+class TestText:
+    def test_is_for_a_terminal(self, job, capsys):
+        out = replica(capsys, "status", job)[1]
+        assert max(map(len, out.splitlines())) <= 80
+        assert "no crawl has the job open; spider news" in out
+        assert "  new                            6    86 %" in out
+        assert "host is a copy of another      0      4       2  75 % (" in out
+        assert "Saved: 4 fetches. By their samples about 3 of them are pages that were lost, 4 at most." in " ".join(
+            out.split()
+        )
+        assert "b.example is a.example, score 0.90, 4 URLs saved" in out
+
+    def test_crawled_names_steer_no_terminal(self, tmp_path, capsys):
+        hosts = ["\x1b[2J\x9bhidden.example", "a" * 10_000 + ".example", "\u202eright.example", "日本語" * 30]
+        db = SqliteCrawlDB(tmp_path)
+        for host in hosts:
+            fill(db, host)
+            db.verdicts.enter(Verdict(host, "a.example" * 90, "", "", 0.9, 9), NOW - 950.0, NOW * 2)
+        db.close()
+        code, out, _ = replica(capsys, "status", tmp_path)
+        assert code == 0
+        assert all(character.isprintable() for line in out.splitlines() for character in line)
+        assert max(map(len, out.splitlines())) <= 80
+
+    @pytest.mark.parametrize(
+        ("seconds", "told"),
+        [
+            (0.2, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (3_725, "1 h 2 min"),
+            (90_000, "1 day 1 h"),
+            (1e9, "11,574 days 1 h"),
+        ],
+    )
+    def test_times(self, seconds, told):
+        assert lasting(seconds) == told
+
+
+class TestJob:
+    def test_nothing_was_fetched_yet(self, tmp_path, capsys):
+        db = SqliteCrawlDB(tmp_path)
+        enter(db, "http://a.example/", "a.example")
+        db.commit()
+        assert (
+            replica(capsys, "status", tmp_path)[1]
+            == "the crawl has just begun: nothing was fetched yet, 1 URL waiting\n"
+        )
+        db.close()
+        assert figures(capsys, tmp_path)["urls.waiting"] == 1
+
+    def test_that_runs_is_read_as_last_committed(self, job, capsys):
+        db = SqliteCrawlDB(job, "news")
+        before = figures(capsys, job)["urls.waiting"]
+        enter(db, "http://d.example/", "d.example")
+        assert figures(capsys, job)["urls.waiting"] == before
+        db.commit()
+        assert figures(capsys, job)["urls.waiting"] == before + 1
+        assert "the crawl runs; spider news" in replica(capsys, "status", job)[1]
+        db.close()
+        assert not is_running(str(job))
+
+    def test_looking_whether_it_runs_keeps_no_crawl_out(self, job):
+        end = time.monotonic() + 0.3
+        looks = threading.Thread(
+            target=lambda: [is_running(str(job)) for _ in iter(lambda: time.monotonic() < end, False)]
+        )
+        looks.start()
+        while time.monotonic() < end:
+            SqliteCrawlDB(job, "news").close()
+        looks.join()
+
+    def test_that_is_none(self, tmp_path, capsys):
+        code, out, err = replica(capsys, "status", tmp_path)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert str(tmp_path / FILE_NAME) in err
+        (tmp_path / FILE_NAME).write_text("something else, and long enough to be told from a database")
+        code, _, err = replica(capsys, "status", tmp_path)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "is not a crawl database" in err
+
+    def test_of_another_version(self, job, capsys):
+        file = sqlite3.connect(job / FILE_NAME)
+        file.execute("UPDATE meta SET value = ? WHERE key = 'version'", (b"1",))
+        file.commit()
+        file.close()
+        code, _, err = replica(capsys, "status", job)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "has version 1" in err
+
+    def test_that_another_program_locked(self, job, capsys, monkeypatch):
+        connect = sqlite3.connect
+        monkeypatch.setattr(sqlite3, "connect", lambda *args, **kwargs: connect(*args, **{**kwargs, "timeout": 0}))
+        file = connect(job / FILE_NAME, isolation_level=None)
+        file.execute("PRAGMA locking_mode = EXCLUSIVE")
+        file.execute("BEGIN EXCLUSIVE")
+        code, _, err = replica(capsys, "status", job)
+        file.close()
+        assert (code, err.count("\n")) == (2, 1)
+        assert "locked" in err
+
+    @pytest.mark.parametrize("arguments", [("--hosts", "-1"), ("--hosts", "many")])
+    def test_wrong_arguments(self, job, capsys, arguments):
+        code, out, err = replica(capsys, "status", job, *arguments)
+        assert (code, out) == (2, "")
+        assert "--hosts" in err
+
+
+class TestWatch:
+    @pytest.fixture(autouse=True)
+    def haste(self, monkeypatch):
+        monkeypatch.setattr(command, "LOOK_SECONDS", 0.02)
+        monkeypatch.setattr(command, "REST", 0)
+
+    def test_follows_a_crawl_to_its_end(self, job, capsys, monkeypatch):
+        db = SqliteCrawlDB(job, "news")
+        looks = []
+
+        def look(opts, *, runs):
+            looks.append(runs)
+            if runs:
+                enter(db, f"http://d.example/{len(looks)}", "d.example")
+                db.commit()
+            if len(looks) == 3:
+                db.close()
+            return look_once(opts, runs=runs)
+
+        look_once = command.look
+        monkeypatch.setattr(command, "look", look)
+        code, out, err = replica(capsys, "status", job, "--watch", "--json")
+        assert err == "no crawl has the job open\n"
+        assert code == 0
+        waiting = [json.loads(line)["figures"]["urls.waiting"] for line in out.splitlines()]
+        assert waiting == [7, 8, 9, 9]
+        assert looks == [True, True, True, False]
+
+    def test_ctrl_c(self, job, capsys, monkeypatch):
+        def interrupted(seconds):
+            raise KeyboardInterrupt
+
+        db = SqliteCrawlDB(job, "news")
+        monkeypatch.setattr(command.time, "sleep", interrupted)
+        assert replica(capsys, "status", job, "--watch")[0] == 130
+        db.close()
+
+    def test_a_terminal_shows_as_many_lines_as_it_has(self, capsys, monkeypatch):
+        monkeypatch.setenv("LINES", "5")
+        screen = command.Screen()
+        screen.show("\n".join("abcdefgh"), is_last=False)
+        screen.close()
+        out = capsys.readouterr().out
+        assert out.count("\n") == 4
+        assert out.endswith("\x1b[J\x1b[?7h")
+
+
+def test_only_indexes_are_read(job, capsys, monkeypatch):
+    """However wide the rows are: of a million URLs the tables are half a gigabyte and more."""
+    statements = {}
+    read = Connection.read
+
+    def noted(self, sql, values=()):
+        statements[sql] = values
+        return read(self, sql, values)
+
+    monkeypatch.setattr(Connection, "read", noted)
+    replica(capsys, "status", job)
+    file = sqlite3.connect(job / FILE_NAME)
+    plans = {
+        sql: [step for *_, step in file.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+        for sql, values in statements.items()
+        if sql.startswith("SELECT")
+    }
+    file.close()
+    assert len(plans) > 15
+    big = ("urls", "pages", "decisions", "saved")
+    scans = {
+        step for steps in plans.values() for step in steps if step.startswith(tuple(f"SCAN {table}" for table in big))
+    }
+    assert scans != set()
+    # what is being fetched at the moment is little
+    assert [step for step in scans if "COVERING INDEX" not in step and "INDEX leased" not in step] == []
+    sorts = [sql for sql, steps in plans.items() for step in steps if "TEMP B-TREE FOR GROUP BY" in step]
+    assert all("FROM rules" in sql or "FROM verdicts" in sql or "FROM samples" in sql for sql in sorts)
