@@ -23,6 +23,7 @@ from web import HTML, REPLICA, crawl, job_states, page, redirect
 from scrapy_replica import TopicSpider
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.handler import rehearsal_settings
+from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.components.warc import exchange_of
 from scrapy_replica.rehearsal.archive import Archive
 from scrapy_replica.warc import records
@@ -303,14 +304,11 @@ class TestHostile:
 
 class TestWrongSettings:
     @pytest.mark.parametrize("name", ["file", "file/below"])
-    def test_what_is_no_folder(self, tmp_path, name):
+    @pytest.mark.asyncio
+    async def test_what_is_no_folder(self, tmp_path, name):
         (tmp_path / "file").write_text("")
-        command = [sys.executable, "-m", "scrapy", "replica", "crawl", f"{SITE}/", "--warc", str(tmp_path / name)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 2
-        assert done.stderr.count("\n") == 1
-        assert "REPLICA_WARC: " in done.stderr
-        assert name in done.stderr
+        with pytest.raises(RefusedError, match=f"REPLICA_WARC: .*{name}"):
+            await crawl(TopicSpider, PAGES, Settings(tmp_path / name), seeds=f"{SITE}/")
 
 
 def test_a_killed_crawl_loses_no_record_and_no_item(tmp_path):

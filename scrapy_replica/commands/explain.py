@@ -11,14 +11,16 @@ from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.explain_text import in_words
+from scrapy_replica.commands.explain_text import in_words, scope_in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.order import near
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.crawl.links.recipe import made_again, relevance_model
 from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
+from scrapy_replica.crawl.scope import kept_scope
 from scrapy_replica.crawldb.contract import URGENT, State
 from scrapy_replica.focus.asking import shares
+from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words import decided, evidence_of, place_of, rule
 
 if TYPE_CHECKING:
@@ -59,7 +61,11 @@ class ExplainCommand(Command):
         with reading(opts.job) as job:
             known = explain_host(job, what) if "/" not in what else explain_any(job, what)
             known = known or (explain_any(job, f"{what}/") if "/" not in what else None)
+            outside = explain_scope(job, what) if known is None else None
             hint = near(what.lower(), job.host_names()) if known is None and "/" not in what else ""
+        if outside is not None:
+            sys.stdout.write(redacted(json.dumps(outside, indent=2) + "\n" if opts.json else scope_in_words(outside)))
+            return 0
         if known is None:
             sys.stderr.write(f"nothing is known of {redacted(what)}: no page of the crawl links there{hint}\n")
             return 1
@@ -154,6 +160,21 @@ def _stand_ins(found: UrlView) -> Sequence[str]:
         return found.stand_ins
     told = found.decisions[-1].evidence
     return [url for what in ("url", "canonical") if isinstance(url := told.get(what), str)][:1]
+
+
+def explain_scope(job: Reader, what: str) -> dict[str, Any] | None:
+    """Return why *what*, a URL or host that *job* knows nothing of, does not belong to the crawl; ``None`` if it does.
+
+    Links out of scope are counted, and not kept.
+    """
+    if (scope := kept_scope(job)) is None:
+        return None
+    url = _url_of(what if "://" in what else f"http://{what}")
+    outside = scope.outside(url, host_of(url))
+    if outside is None or ("/" not in what and outside is not Outside.OTHER_HOST):
+        return None
+    told = {"url": what, "state": "out of scope", "why": outside.value}
+    return told | ({"hosts of the seeds": sorted(scope.hosts)} if outside is Outside.OTHER_HOST else {})
 
 
 def _fetched(page: PageView) -> dict[str, Any]:

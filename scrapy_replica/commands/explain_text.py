@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
-from scrapy_replica.words import ACTIONS, REASONS, cause, cleaned, counted, score, time_of, wrapped
+from scrapy_replica.words import ACTIONS, OUTSIDE, REASONS, cause, cleaned, counted, score, time_of, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,6 +61,19 @@ ENDED = {
 def in_words(known: Mapping[str, Any]) -> str:
     """Return *known* as lines for a person."""
     lines = _host_lines(known) if "host" in known else _url_lines(known)
+    return "\n".join(lines) + "\n"
+
+
+SEEDS = 5
+"""Hosts of seeds that are told."""
+
+
+def scope_in_words(known: Mapping[str, Any]) -> str:
+    """Return why a URL does not belong to the crawl, as lines for a person."""
+    lines = [_line("url", known["url"]), _line("state", f"out of scope: {OUTSIDE[known['why']]}")]
+    if hosts := known.get("hosts of the seeds"):
+        more = f" and {len(hosts) - SEEDS:,} more" if len(hosts) > SEEDS else ""
+        lines.append(_line("hosts of the seeds", ", ".join(hosts[:SEEDS]) + more))
     return "\n".join(lines) + "\n"
 
 

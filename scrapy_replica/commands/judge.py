@@ -13,7 +13,7 @@ from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.components.fingerprinter import UrlFingerprints
-from scrapy_replica.crawl.links.questions import asked_about, check_topic, has_text
+from scrapy_replica.crawl.links.questions import asked_about, check_page, check_topic
 from scrapy_replica.crawldb.contract import MARK
 from scrapy_replica.words import counted, score, shortened, wrapped
 
@@ -40,7 +40,7 @@ class JudgeCommand(Command):
     group = "steer"
     examples = (
         "scrapy replica judge job",
-        "scrapy replica judge job --yes https://example.org/a --no https://example.org/b",
+        "scrapy replica judge job --yes https://example.org/a --no https://example.org/",
         "scrapy replica judge job --json",
     )
 
@@ -134,8 +134,7 @@ def _known(job: Reader, given: str) -> str:
     found = job.url(given, key)
     if found is None:
         raise ValueError(f"nothing is known of {redacted(given)}: no page of the crawl links there; nothing was marked")
-    if not has_text(job, found.url):
-        raise ValueError(f"the text of {redacted(given)} is not there, or is kept no more; nothing was marked")
+    check_page(job, found.url)
     return found.url
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from scrapy_replica.address import redacted
 from scrapy_replica.crawl.links.recipe import MODEL, relevance_model
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.contract import MARK
@@ -62,9 +63,11 @@ def check_topic(job: Reader) -> None:
         raise ValueError("that crawl has no topic to learn; begin one with --topic, examples of what you want")
 
 
-def has_text(job: Reader, url: str) -> bool:
-    """Tell whether the text of the page at *url*, as the crawl writes it, is kept: a mark of it can be learnt from."""
-    return bool(job.texts.terms_at(url) or job.visits.terms_of(url))
+def check_page(job: Reader, url: str) -> None:
+    """Raise ``ValueError`` where the crawl cannot learn from a mark of the page at *url*, as the crawl writes it."""
+    check_topic(job)
+    if not (job.texts.terms_at(url) or job.visits.terms_of(url)):
+        raise ValueError(f"{redacted(url)}: the crawl has no text of that page, or keeps it no more; nothing is marked")
 
 
 def _open_marks(job: Reader) -> set[str]:
