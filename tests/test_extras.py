@@ -66,6 +66,7 @@ def test_a_crawl(bare, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
+        (["crawl", "http://a.example/", "--warc", "warc"], "warc"),
         (["rehearse", "file", "--seeds", "http://a.example/"], "warc"),
         (["eval", "visits", "file", "--topic", "x"], "eval"),
         (["eval", "text", "file"], "eval"),
@@ -77,3 +78,9 @@ def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert f"pip install 'scrapy-replica[{extra}]'" in done.stderr
+
+
+def test_a_file_that_is_not_there_is_named_first(bare):
+    """Who installs an extra to hear of a wrong name has been sent on an errand."""
+    done = bare("replica", "eval", "text", "nowhere.parquet")
+    assert (done.returncode, done.stderr) == (2, "scrapy replica eval: there is no nowhere.parquet\n")

@@ -12,18 +12,22 @@ from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
+from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Doubt, Form, Link, UncertainPair, Verdict
 
 SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders", "uncertain_pairs"}
 """Partial indexes that hold little by what they are, and a table of 200 rows at most: a scan of one is a look-up."""
 
+BOUNDED = ("SCAN texts", "SCAN marks")
+"""Tables of at most 1,000 rows."""
 ONCE = {
     "SELECT COUNT(*) FROM sqlite_master",
     "SELECT id, name, slot FROM hosts",
     "SELECT simhash FROM pages WHERE simhash IS NOT NULL",
     "SELECT url, relevance, body FROM visits ORDER BY id",
     "SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id",
+    "SELECT url, relevance, body FROM visits WHERE url = ? AND relevance IS NOT NULL ORDER BY id DESC LIMIT 1",
     "DELETE FROM visits",
     "SELECT work FROM work ORDER BY id",
     "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
@@ -111,8 +115,8 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks"
-    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks = tables = [
+    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts"
+    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts = tables = [
         Calls(getattr(db, name)) for name in names.split()
     ]
     with db.page():
@@ -142,6 +146,7 @@ def use(db, folder):
     forms.hosts()
     blocks.enter("a", b"x")
     blocks.state("a")
+    use_texts(texts)
     db.commit()
     given = orders.give("allow", {"host": "a"}, 1.0)
     assert [order.id for order in orders.open()] == [given]
@@ -149,6 +154,20 @@ def use(db, folder):
     assert len(list(orders.done("allow"))) == len(orders.last(9)) == 1
     db.commit()
     return {f"{type(table._wrapped).__name__}.{name}" for table in tables for name in uncalled(table)}
+
+
+def use_texts(texts):
+    for url_id in (1, 2):
+        texts.enter(Text(url_id, 0.5, "text", {"x": url_id}))
+    texts.set_worths([(1, 0.25), (2, 0.75)])
+    assert [(one.url_id, one.worth) for one in texts.kept()] == [(1, 0.25), (2, 0.75)]
+    texts.drop([2])
+    assert texts.after(0, 9) == [Text(1, 0.25, "text", {"x": 1})]
+    texts.mark(1, {"x": 3}, is_relevant=True)
+    assert [mark.is_relevant for mark in texts.marks()] == [True]
+    assert texts.terms(1) == {"x": 3}
+    assert texts.terms_at("http://a/0") is not None
+    assert [question.excerpt for question in texts.questions()] == ["text"]
 
 
 def use_urls(urls, saved):
@@ -187,6 +206,7 @@ def use_pages(pages, visits, ledger, samples):
     for url_id in (1, 2):
         pages.enter(Fetched(url_id, 1.0, 200, signature=b"s", simhash=5, words=9, novelty="novel", twin=1))
     pages.set_mark(1, b"mark", "{}")
+    pages.judge(1, 0.5)
     pages.set_content(1, 1, 1, "[]", b"")
     assert pages.leads(1) == b""
     pages.of_host("a")
@@ -207,6 +227,8 @@ def use_pages(pages, visits, ledger, samples):
     assert [number for number, _ in visits.after(0, 5)] == [number for number, _ in visits.pages()] == [visits.newest]
     assert visits.terms([1]) == [{"x": 1}]
     visits.judge([(1, 0.25)])
+    assert visits.terms_of("http://a/1") == {"x": 1}
+    assert (visits.is_saving, visits.saved_until) == (False, 0)
     assert not visits._wrapped.is_due
     for state in (b"one", b"two"):
         visits.begin("known", iter([state]))
@@ -229,7 +251,7 @@ def plan(sqlite, sql, values):
 
 def is_scan(step):
     words = step.split()
-    if words[0] != "SCAN" or step.startswith(("SCAN CONSTANT", "SCAN (", "SCAN SUBQUERY")):
+    if words[0] != "SCAN" or step.startswith(("SCAN CONSTANT", "SCAN (", "SCAN SUBQUERY", *BOUNDED)):
         return False
     return words[-1] not in SMALL
 

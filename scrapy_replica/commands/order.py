@@ -39,7 +39,7 @@ def order(job: str, kind: str, what: Mapping[str, Any], told: str) -> int:
     elif not answer.is_done:
         raise ValueError(str(answer.answer))
     else:
-        sys.stdout.write(f"done: {told}\n")
+        sys.stdout.write(f"done: {told}{f'; {answer.answer}' if answer.answer else ''}\n")
     return 0
 
 

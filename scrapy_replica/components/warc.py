@@ -80,6 +80,8 @@ class Keeper:
         }
         self._folder = WarcFolder(folder, spider, self._job(), size, about)
         self._batch, self._lock = _Batch(), asyncio.Lock()
+        self._pending: dict[bytes, Capture] = {}
+        """What is being written, by the SHA-1 of its payload."""
         self.error: OutputError | None = None
         """Why nothing can be kept any more."""
 
@@ -104,21 +106,25 @@ class Keeper:
         :raises OutputError: they cannot be written.
         """
         exchange = exchange_of(request, response)
-        original = self._original(exchange)
+        is_told_by_payload = bool(exchange.body) and exchange.truncated is None
+        original = self._original(exchange.digest) if is_told_by_payload else None
         record_id, record = records.response(exchange, original)
         batch = self._batch
         batch.records += (record, records.request(exchange, record_id))
         flight.record = record_id, exchange.date
-        file = await self._written(batch)
-        if original is None and exchange.body and not exchange.truncated:
-            self._store.captures.enter(exchange.digest, Capture(exchange.url, exchange.date, file))
         self._counts["warc/responses" if original is None else "warc/revisits"] += 1
+        if original is not None or not is_told_by_payload:
+            await self._written(batch)
+            return
+        self._pending[exchange.digest] = Capture(exchange.url, exchange.date, "")
+        file = await self._written(batch)
+        self._store.captures.enter(exchange.digest, self._pending.pop(exchange.digest)._replace(file=file))
 
-    def _original(self, exchange: records.Exchange) -> Capture | None:
-        """Return where the same payload is kept; what is in none of the folder's files is kept once more."""
-        if not exchange.body or exchange.truncated:
-            return None
-        original = self._store.captures.find(exchange.digest)
+    def _original(self, digest: bytes) -> Capture | None:
+        """Return where a payload is kept; what is in none of the folder's files is kept once more."""
+        if digest in self._pending:  # where it is not written, nothing after it is
+            return self._pending[digest]
+        original = self._store.captures.find(digest)
         return original if original is not None and self._folder.has(original.file) else None
 
     def note(self, flight: Flight, response: Response, observation: Observation | None, *, has_topic: bool) -> None:

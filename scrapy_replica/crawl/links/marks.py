@@ -1,0 +1,58 @@
+"""What a person said of pages: on the topic, or not."""
+
+from __future__ import annotations
+
+from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.texts import Mark
+
+MOST = 1_000
+"""Pages that can be marked; a person marks some dozens."""
+
+GIVEN, LEARNT = "marks given", "marks learnt"
+
+
+class Marks:
+    """Marks by URL, kept in the crawl database. The last word on a page counts."""
+
+    def __init__(self, db: CrawlDB) -> None:
+        self._db = db
+        self._of_url = {mark.url: mark for mark in db.texts.marks()}
+        self._given, self._begun = int(db.meta(GIVEN) or 0), int(db.meta(LEARNT) or 0)
+
+    def give(self, url_id: int, url: str, *, is_relevant: bool) -> None:
+        """Take a mark.
+
+        :raises ValueError: nothing could be learnt from it.
+        """
+        terms = self._db.texts.terms(url_id) or self._db.visits.terms_of(url)
+        if not terms:
+            raise ValueError("the crawl has no text of that page, or keeps it no more")
+        if url not in self._of_url and len(self._of_url) >= MOST:
+            raise ValueError(f"{MOST:,} pages are marked, and no more are learnt from")
+        self._db.texts.mark(url_id, terms, is_relevant=is_relevant)
+        self._db.pages.judge(url_id, float(is_relevant))
+        self._of_url[url] = Mark(url, is_relevant, terms)
+        self._given += 1
+        self._db.set_meta(GIVEN, str(self._given).encode())
+
+    def relevance(self, url: str) -> float | None:
+        """Return what was said of the page at *url*, 0 or 1; ``None`` if nothing."""
+        mark = self._of_url.get(url)
+        return None if mark is None else float(mark.is_relevant)
+
+    def of(self, *, is_relevant: bool) -> list[Mark]:
+        """Return the marks that say yes, or those that say no."""
+        return [mark for mark in self._of_url.values() if mark.is_relevant is is_relevant]
+
+    @property
+    def are_new(self) -> bool:
+        """Some were given since they were learnt from last."""
+        return self._given > self._begun
+
+    def begin(self) -> None:
+        """Take note that all marks so far are being learnt from."""
+        self._begun = self._given
+
+    def end(self) -> None:
+        """Take note that those have been learnt from which there were at :meth:`begin`."""
+        self._db.set_meta(LEARNT, str(self._begun).encode())

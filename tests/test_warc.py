@@ -1,0 +1,332 @@
+"""What a crawl keeps as WARC files: complete, readable by others, whole after a kill and on a full disk, no secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+import logging
+import resource
+import subprocess
+import sys
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from fastwarc.warc import ArchiveIterator
+from scrapy import FormRequest, Request, Spider
+from scrapy.http import HtmlResponse
+from warcio.archiveiterator import ArchiveIterator as WarcioIterator
+from warcio.checker import Checker
+from web import HTML, REPLICA, crawl, job_states, page, redirect
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.components.borders import Borders
+from scrapy_replica.components.handler import rehearsal_settings
+from scrapy_replica.components.refused import RefusedError
+from scrapy_replica.components.warc import exchange_of
+from scrapy_replica.rehearsal.archive import Archive
+from scrapy_replica.warc import records
+from scrapy_replica.warc.folder import OPEN, WarcFolder
+
+SITE = "http://a.example"
+SQUASHED = gzip.compress(page(["/"], seed="squashed").encode(), mtime=0)
+PAGES = {
+    f"{SITE}/": page(["/1", "/2", "/copy", "/moved", "/gone", "/squashed"], seed=0),
+    f"{SITE}/1": page(["/3"], seed=1),
+    f"{SITE}/2": page(["/copy"], seed=2),
+    f"{SITE}/3": page(seed=3),
+    f"{SITE}/copy": page(["/3"], seed=1),
+    f"{SITE}/moved": redirect("/2", 301),
+    f"{SITE}/gone": (410, HTML, "gone"),
+    f"{SITE}/squashed": (200, {**HTML, "Content-Encoding": "gzip", "Transfer-Encoding": "chunked"}, SQUASHED),
+    f"{SITE}/robots.txt": (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /private\n"),
+}
+
+
+def warcs(folder):
+    return sorted(folder.glob("*.warc.gz"))
+
+
+def read(folder):
+    """(type, URL, header lines, block) of every record, in the order of the files."""
+    found = []
+    for path in warcs(folder):
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, parse_http=False):
+                headers = dict(record.headers)
+                found.append((headers["WARC-Type"], headers.get("WARC-Target-URI"), headers, record.reader.read()))
+    return found
+
+
+def by_url(folder, kind):
+    return {url: (headers, block) for found, url, headers, block in read(folder) if found == kind}
+
+
+def captured(folder):
+    return {url for kind, url, *_ in read(folder) if kind in {"response", "revisit"}}
+
+
+class Settings(dict):
+    def __init__(self, folder, **more):
+        super().__init__({**REPLICA, "REPLICA_WARC": folder, "ROBOTSTXT_OBEY": True, **more})
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("warc")
+    result = asyncio.run(crawl(TopicSpider, PAGES, Settings(folder), seeds=f"{SITE}/"))
+    assert result.stats["replica/warc/responses"] + result.stats["replica/warc/revisits"] == len(PAGES)
+    return folder
+
+
+class TestWhatIsKept:
+    def test_everything_that_was_fetched(self, kept):
+        assert captured(kept) == {*PAGES}
+        assert by_url(kept, "request").keys() == PAGES.keys()
+        kinds = [kind for kind, *_ in read(kept)]
+        assert kinds.count("warcinfo") == 1
+        assert not list(kept.glob(f"*{OPEN}"))
+
+    def test_others_can_read_it(self, kept, capsys):
+        assert Checker(type("", (), {"inputs": list(map(str, warcs(kept))), "verbose": True})).process_all() in {
+            None,
+            0,
+        }
+        assert "fail" not in capsys.readouterr().out
+        with warcs(kept)[0].open("rb") as file:
+            urls = {record.rec_headers.get_header("WARC-Target-URI") for record in WarcioIterator(file)}
+        assert urls >= {*PAGES}
+
+    def test_payload_is_as_it_came(self, kept):
+        headers, block = by_url(kept, "response")[f"{SITE}/squashed"]
+        head, _, body = block.partition(b"\r\n\r\n")
+        assert body == SQUASHED
+        assert b"Content-Encoding: gzip" in head
+        assert b"chunked" not in head, "the body has no chunks any more"
+        assert headers["WARC-IP-Address"] == "192.0.2.1"
+        assert headers["WARC-Payload-Digest"].startswith("sha1:")
+
+    def test_a_copy_refers_to_its_original(self, kept):
+        (url, (headers, block)), *others = by_url(kept, "revisit").items()
+        assert not others
+        assert {url, headers["WARC-Refers-To-Target-URI"]} == {f"{SITE}/1", f"{SITE}/copy"}
+        original = by_url(kept, "response")[headers["WARC-Refers-To-Target-URI"]][0]
+        assert headers["WARC-Refers-To-Date"] == original["WARC-Date"]
+        assert headers["WARC-Payload-Digest"] == original["WARC-Payload-Digest"]
+        assert headers["WARC-Profile"] == records.IDENTICAL_PAYLOAD
+        assert block.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert block.endswith(b"\r\n\r\n")
+
+    def test_what_is_known_of_pages(self, kept):
+        known = {url: block.decode() for url, (_, block) in by_url(kept, "metadata").items()}
+        assert f"via: {SITE}/\r\ndepth: 1\r\ndecision: fetch\r\n" in known[f"{SITE}/1"]
+        assert "novelty: exact-duplicate" in known[f"{SITE}/copy"] + known[f"{SITE}/1"]
+        assert "relevance" not in known[f"{SITE}/1"], "there is no topic"
+        assert "depth: 1" in known[f"{SITE}/gone"]
+
+    @pytest.mark.asyncio
+    async def test_a_rehearsal_brings_the_same_pages(self, kept):
+        async def items(settings):
+            result = await crawl(TopicSpider, PAGES, {**REPLICA, **settings}, seeds=f"{SITE}/")
+            return sorted((item["url"], item["title"], item["novelty"]) for item in result.items)
+
+        live = await items({"ROBOTSTXT_OBEY": True})
+        assert len(live) >= 6
+        assert await items(rehearsal_settings(warcs(kept))) == live
+
+
+class TestFiles:
+    @pytest.mark.asyncio
+    async def test_the_next_file_begins_when_one_is_full(self, tmp_path):
+        await crawl(TopicSpider, PAGES, Settings(tmp_path, REPLICA_WARC_SIZE=1), seeds=f"{SITE}/")
+        assert len(warcs(tmp_path)) > 2
+        assert [kind for kind, *_ in read(tmp_path)].count("warcinfo") == len(warcs(tmp_path))
+        assert captured(tmp_path) == {*PAGES}
+
+    @pytest.mark.asyncio
+    async def test_copies_of_what_was_taken_away_are_kept_whole(self, tmp_path):
+        job = {"JOBDIR": tmp_path / "job", "ROBOTSTXT_OBEY": False}
+        await crawl(TopicSpider, {f"{SITE}/1": PAGES[f"{SITE}/1"]}, Settings(tmp_path, **job), seeds=f"{SITE}/1")
+        for path in warcs(tmp_path):
+            path.unlink()
+        await crawl(TopicSpider, PAGES, Settings(tmp_path, **job), seeds=f"{SITE}/copy")
+        assert f"{SITE}/copy" in by_url(tmp_path, "response")
+        await crawl(TopicSpider, {f"{SITE}/x": PAGES[f"{SITE}/1"]}, Settings(tmp_path, **job), seeds=f"{SITE}/x")
+        assert f"{SITE}/x" in by_url(tmp_path, "revisit")
+
+    def test_what_a_kill_cut_off_is_taken_away(self, tmp_path):
+        killed = WarcFolder(tmp_path, "a b/c", "job1", 10**9, {})
+        killed.write([b"WARC/1.1 one", b"two" * 10**6])
+        killed._file.close()
+        (left,) = tmp_path.glob(f"*{OPEN}")
+        whole = left.read_bytes()
+        left.write_bytes(whole + gzip.compress(b"three" * 1000)[:-3])
+        other = tmp_path / left.name.replace("job1", "job2")
+        other.write_bytes(b"of another job, which runs")
+        WarcFolder(tmp_path, "a b/c", "job1", 10**9, {})
+        assert [path.read_bytes() for path in warcs(tmp_path)] == [whole]
+        assert other.exists()
+
+    def test_a_damaged_file_is_left_as_it_is(self, tmp_path, caplog):
+        killed = WarcFolder(tmp_path, "a", "job", 10**9, {})
+        killed.write([b"one"])
+        killed._file.close()
+        (left,) = tmp_path.glob(f"*{OPEN}")
+        damaged = left.read_bytes() + bytes(20) + gzip.compress(b"two")
+        left.write_bytes(damaged)
+        WarcFolder(tmp_path, "a", "job", 10**9, {})
+        assert warcs(tmp_path)[0].read_bytes() == damaged
+        assert "damaged" in caplog.text
+
+    def test_runs_within_one_second_have_files_of_their_own(self, tmp_path):
+        for number in range(3):
+            folder = WarcFolder(tmp_path, "a", "job", 10**9, {})
+            folder.write([b"%d" % number])
+            folder.close()
+        assert len(warcs(tmp_path)) == 3
+
+    def test_half_a_batch_on_a_full_disk(self, tmp_path):
+        folder = WarcFolder(tmp_path, "a", "job", 10**9, {})
+        folder.write([b"one"])
+        (path,) = tmp_path.glob(f"*{OPEN}")
+        whole = path.read_bytes()
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 10, limits[1]))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                folder.write([b"two", b"three"])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        folder.close()
+        assert warcs(tmp_path)[0].read_bytes() == whole
+
+
+class TestFullDisk:
+    @pytest.mark.asyncio
+    async def test_what_was_not_kept_is_fetched_again(self, tmp_path, monkeypatch, caplog):
+        write, calls = WarcFolder.write, []
+
+        def fails(self, batch):
+            calls.append(batch)
+            if len(calls) == 4:
+                raise OSError(28, "No space left on device")
+            return write(self, batch)
+
+        monkeypatch.setattr(WarcFolder, "write", fails)
+        job, folder = tmp_path / "job", tmp_path / "warc"
+        settings = Settings(folder, JOBDIR=job, CONCURRENT_REQUESTS_PER_DOMAIN=1)
+        first = await crawl(TopicSpider, PAGES, settings, seeds=f"{SITE}/")
+        assert first.stats["finish_reason"] == "output"
+        errors = [line.message for line in caplog.records if line.levelno >= logging.ERROR]
+        assert len(errors) == 1
+        assert f"REPLICA_WARC: {folder} cannot be written to (No space left on device): free some space" in errors[0]
+        done = {url for url, states in job_states(job).items() if "done" in states}
+        assert done <= captured(folder)
+        assert len(first.urls) < len(PAGES) - 1, "nothing was fetched any more that could not be kept"
+        second = await crawl(TopicSpider, PAGES, settings, seeds=f"{SITE}/")
+        assert second.stats["finish_reason"] == "finished"
+        assert captured(folder) == {*PAGES}
+        assert not second.unfinished
+
+
+class TestSecrets:
+    @pytest.mark.asyncio
+    async def test_credentials_stay_out(self, tmp_path):
+        class Login(Spider):
+            name = "login"
+            http_user, http_pass, http_auth_domain = "hugo", "sesame1", None
+
+            async def start(self):
+                headers = {"X-Api-Key": "sesame2", "X-Auth-Token": "sesame3", "Referer": f"{SITE}/from"}
+                yield Request("http://hugo:sesame4@a.example/page", headers=headers, cookies={"id": "sesame5"})
+                yield FormRequest(f"{SITE}/login", formdata={"kennwort": "sesame6"})
+
+            def parse(self, response):
+                pass
+
+        answer = (200, {**HTML, "Set-Cookie": "id=sesame7", "X-CSRF-Token": "sesame8", "ETag": '"x"'}, page(seed=1))
+        await crawl(Login, lambda request: answer, Settings(tmp_path, ROBOTSTXT_OBEY=False))
+        everything = b"".join(gzip.decompress(path.read_bytes()) for path in warcs(tmp_path))
+        assert b"sesame" not in everything
+        assert b"hugo" not in everything
+        assert b'Etag: "x"' in everything
+        assert b"Referer: http://a.example/from" in everything
+        headers, block = by_url(tmp_path, "request")[f"{SITE}/login"]
+        assert block.startswith(b"POST /login HTTP/1.1\r\nHost: a.example\r\n")
+        assert headers["WARC-Truncated"] == "unspecified"
+        assert Archive(warcs(tmp_path)).get("http://hugo:sesame4@a.example/page") is not None
+
+
+class TestWhatIsNotFetched:
+    @pytest.mark.asyncio
+    async def test_what_comes_from_the_cache(self, tmp_path):
+        cached = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache"), "ROBOTSTXT_OBEY": False}
+        for folder in ("first", "second"):
+            await crawl(TopicSpider, PAGES, Settings(tmp_path / folder, **cached), seeds=f"{SITE}/3")
+        assert captured(tmp_path / "first") == {f"{SITE}/3"}
+        assert captured(tmp_path / "second") == set()
+
+    @pytest.mark.asyncio
+    async def test_what_the_border_refuses(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(Borders, "is_refused_answer", lambda self, url, ip: url.endswith("/1"))
+        settings = Settings(tmp_path, REPLICA_PRIVATE_ADDRESSES=False)
+        await crawl(TopicSpider, PAGES, settings, seeds=f"{SITE}/")
+        assert f"{SITE}/2" in captured(tmp_path)
+        assert f"{SITE}/1" not in captured(tmp_path)
+
+
+class TestHostile:
+    def block(self, url, **response):
+        request = Request(url, meta={"verbatim_url": True})
+        answer = HtmlResponse(url, request=request, ip_address=ip_address("192.0.2.1"), **response)
+        exchange = exchange_of(request, answer)
+        data = records.response(exchange)[1] + records.request(exchange, "<urn:uuid:x>")
+        with io.BytesIO(data) as file:
+            return [(dict(r.headers), r.reader.read()) for r in ArchiveIterator(file, parse_http=False)]
+
+    def test_lines_that_a_site_smuggles_in(self):
+        (headers, block), (_, asked) = self.block(
+            "http://a.example/x?\r\nWARC-Type: warcinfo\r\n\r\ny",
+            headers={"X": b"a\r\n\r\n<p>body</p>", "Location": "/caf\xe9".encode("latin-1")},
+            body=b"body",
+        )
+        assert headers["WARC-Type"] == "response"
+        head, _, body = block.partition(b"\r\n\r\n")
+        assert body == b"body"
+        assert b"Location: /caf\xe9" in head
+        assert asked.count(b"\r\n\r\n") == 1
+
+    def test_what_breaks_off_says_so(self):
+        (headers, _), _ = self.block("http://a.example/", body=b"bo", flags=["dataloss"])
+        assert headers["WARC-Truncated"] == "disconnect"
+
+
+class TestWrongSettings:
+    @pytest.mark.parametrize("name", ["file", "file/below"])
+    @pytest.mark.asyncio
+    async def test_what_is_no_folder(self, tmp_path, name):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(RefusedError, match=f"REPLICA_WARC: .*{name}"):
+            await crawl(TopicSpider, PAGES, Settings(tmp_path / name), seeds=f"{SITE}/")
+
+
+def test_a_killed_crawl_loses_no_record_and_no_item(tmp_path):
+    command = [sys.executable, str(Path(__file__).parent / "warc_kill_target.py"), str(tmp_path)]
+    killed = subprocess.run([*command, "60"], capture_output=True, text=True, timeout=60)
+    assert killed.returncode == -9, killed.stderr
+    assert list((tmp_path / "warc").glob(f"*{OPEN}"))
+    done = {url for url, states in job_states(tmp_path / "job").items() if "done" in states}
+    whole = (tmp_path / "items.csv").read_text().rpartition("\n")[0]
+    assert len(done) > 15
+    assert done <= {line.split(",")[0] for line in whole.splitlines()}
+    with (tmp_path / "items.csv").open("a") as file:
+        file.write('http://a.example/half,"of a')
+    finished = subprocess.run([*command, "0"], capture_output=True, text=True, timeout=60)
+    assert finished.returncode == 0, finished.stderr
+    everything = {f"http://h{n % 7}.example/{n}" for n in range(100)}
+    assert captured(tmp_path / "warc") == everything
+    assert not list((tmp_path / "warc").glob(f"*{OPEN}"))
+    header, *rows = (tmp_path / "items.csv").read_text().splitlines()
+    assert header == "url,title,language,relevance,novelty"
+    assert {row.split(",")[0] for row in rows} == everything
