@@ -16,8 +16,8 @@ from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.acts import act, command_of
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import has_begun, is_running, reading, trace
-from scrapy_replica.commands.judge import asked_about
 from scrapy_replica.commands.run import say
+from scrapy_replica.crawl.links.questions import asked_about
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.words import cleaned, score
 
