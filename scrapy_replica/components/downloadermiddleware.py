@@ -102,18 +102,16 @@ class ConditionMiddleware:
             extension.stop(error)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        self._asked(request)
-        if response.status == NOT_MODIFIED:
+        if self._asked(request) and response.status == NOT_MODIFIED:
             request.meta["dont_cache"] = True
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy hands it over
         self._asked(request)
 
-    def _asked(self, request: Request) -> None:
+    def _asked(self, request: Request) -> bool:
         extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is not None:
-            extension.returns.asked(request)
+        return extension is not None and extension.returns.asked(request)
 
 
 class BorderMiddleware:

@@ -39,11 +39,13 @@ class Returns:
             request.headers[DATE] = condition.last_modified
         flight.is_conditional = bool(condition)
 
-    def asked(self, request: Request) -> None:
-        """Take the conditions off *request*: what is tried again, or redirected, is another request."""
-        if self._flights.of(request).is_conditional:
+    def asked(self, request: Request) -> bool:
+        """Take the conditions off *request*, whose copies are other requests; tell whether there were any."""
+        is_conditional = self._flights.of(request).is_conditional
+        if is_conditional:
             request.headers.pop(ETAG, None)
             request.headers.pop(DATE, None)
+        return is_conditional
 
     def is_unchanged(self, response: Response) -> bool:
         """Tell whether the page is the one that was sent before, byte for byte."""

@@ -274,9 +274,11 @@ class ReplicaScheduler(BaseScheduler):
         is_lost = flight.payload is not None and flight.payload.startswith(LIVE)
         if is_lost or flight.has_conditions or request.method != "GET" or request.body:
             return
-        url_id = flight.url_id if flight.key is not None else self._asked_before(request)
+        answer, url_id = flight.answer or _answer_of(flight), flight.url_id
+        if flight.key is None:  # it was tried again, and the first time counted
+            url_id = self._asked_before(request) if answer.content is not None else None
         if url_id is not None:
-            self._crawl.visited(url_id, flight.answer or _answer_of(flight), flight.payload)
+            self._crawl.visited(url_id, answer, flight.payload)
 
     def _asked_before(self, request: Request) -> int | None:
         """Return the id of the URL that *request*, which goes past the filter of duplicates, asked for once more.

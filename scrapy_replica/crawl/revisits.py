@@ -235,10 +235,8 @@ class Revisits:
         return True
 
     def _not_modified(self, before: History, answer: Answer) -> None:
-        promised, told = before.etag, answer.validators.etag
-        is_of_another = promised is not None and told is not None and not is_same_etag(promised, told)
-        if not answer.is_conditional or is_of_another:
-            self._missed(before, answer)
+        if not answer.is_conditional:
+            self._missed(before, answer)  # nobody asked
             self._doubt(before)
             return
         now = self.now()
@@ -248,8 +246,16 @@ class Revisits:
                 visits=before.visits + 1, believed=before.believed + 1, unchanged_s=unchanged, checked_at=now
             )
         )
-        self._counts["revisit/not_modified"] += 1
-        self._counts["revisit/bytes_saved"] += before.size
+        self._count_believed(before, 1)
+        promised, told = before.etag, answer.validators.etag
+        if promised is not None and told is not None and not is_same_etag(promised, told):
+            self._doubt(before)  # it is about something else
+        elif self._store.revisits.promises_of(host := self._host_of(before)).broken:
+            self._take_back_later(host)  # it was asked before the host broke its promise
+
+    def _count_believed(self, history: History, n: int) -> None:
+        self._counts["revisit/not_modified"] += n
+        self._counts["revisit/bytes_saved"] += n * history.size
 
     def _seen(self, before: History, answer: Answer, *, has_led: bool) -> None:
         now, is_first = self.now(), before.content is None
@@ -285,7 +291,7 @@ class Revisits:
         if promised.promise(answer.validators):
             self._doubt(before)
         else:
-            host = self._store.urls.row(before.url).host
+            host = self._host_of(before)
             promises = self._store.revisits.promises_of(host)
             self._store.revisits.set_promises(host, promises._replace(kept=promises.kept + 1))
 
@@ -297,24 +303,31 @@ class Revisits:
         if before.visits:
             self._counts["revisit/gone" if is_gone else "revisit/failed"] += 1
 
+    def _host_of(self, history: History) -> str:
+        return self._store.urls.row(history.url).host
+
     # Hosts that break their promises
 
     def _doubt(self, history: History) -> None:
-        host = self._store.urls.row(history.url).host
+        host = self._host_of(history)
         promises = self._store.revisits.promises_of(host)
         self._store.revisits.set_promises(host, promises._replace(broken=promises.broken + 1))
-        if promises.broken:
-            return
-        self._counts["revisit/hosts_doubted"] += 1
-        logger.info("%s says of pages that changed that they did not: it is asked for them without a condition", host)
-        self._pass.doubted.append(host)
-        self._keep()
+        if not promises.broken:
+            self._counts["revisit/hosts_doubted"] += 1
+            logger.info("%s says of pages that changed that they did not: it is asked without a condition", host)
+        self._take_back_later(host)
+
+    def _take_back_later(self, host: str) -> None:
+        if self.is_on and host not in self._pass.doubted:
+            self._pass.doubted.append(host)
+            self._keep()
 
     def _take_back(self, host: str) -> None:
         """Ask again for some of what *host* answered by 304, as if it had not been asked."""
         believed = self._store.revisits.believed_of(host, SLICE)
         for history in believed:
             self._store.revisits.enter(_unbelieved(history))
+            self._count_believed(history, -(history.checked_at >= self._pass.began_at))
         self._counts["revisit/taken_back"] += self._store.urls.renew(
             [(history.url, 1.0, history.payload) for history in believed]
         )

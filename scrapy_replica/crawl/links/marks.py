@@ -45,10 +45,11 @@ class Marks:
 
     def terms(self) -> tuple[list[Terms], list[Terms]]:
         """Return the terms of the pages that are on the topic by their marks, and of those that are not."""
-        marks = self._db.texts.marks()
-        return [mark.terms for mark in marks if mark.is_relevant], [
-            mark.terms for mark in marks if not mark.is_relevant
-        ]
+        yes: list[Terms] = []
+        no: list[Terms] = []
+        for mark in self._db.texts.marks():
+            (yes if mark.is_relevant else no).append(mark.terms)
+        return yes, no
 
     @property
     def are_new(self) -> bool:
