@@ -153,6 +153,16 @@ class Config:
         low=0,
         high=1,
     )
+    revisit: bool = _setting(
+        False,
+        "Ask for the pages of the job in the JOBDIR again, those that may have changed: :doc:`revisiting`.",
+    )
+    revisit_chance: float = _setting(
+        0.1,
+        "A page is asked for again when the chance that it changed since it was seen is above this; with 0 all are.",
+        low=0,
+        high=1,
+    )
     host_budget: int = _setting(0, "Most novel pages to fetch of one host; 0 sets no limit.", low=0)
     path_budget: int = _setting(0, "Most novel pages to fetch below one path prefix; 0 sets no limit.", low=0)
     trap_credit: int = _setting(

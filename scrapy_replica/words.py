@@ -164,8 +164,8 @@ REASONS = {
     Reason.PATH_BUDGET: "limit of pages below its path",
     Reason.TRAP_BUDGET: "leads to nothing new",
     Reason.HOST_PAGES: "enough pages of its host",
-    Reason.OUT_OF_SCOPE: "out of scope",
-    Reason.EXCLUDED: "excluded by hand",
+    Reason.OUT_OF_SCOPE: "place out of scope",
+    Reason.EXCLUDED: "pattern excluded by hand",
 }
 """Why, in a few words, as the heading of a table."""
 

@@ -304,7 +304,7 @@ class TestWhatIsSaved:
 
 @pytest.mark.asyncio
 class TestResume:
-    PAGES = {
+    PAGES = {  # noqa: RUF012
         TOP: page([f"/{n}" for n in range(30)]),
         **{f"{TOP}{n}": page(["http://b.example/"], seed=n) for n in range(30)},
     }
@@ -348,7 +348,7 @@ class TestExplain:
         ("what", "says"),
         [
             ("http://b.example/", "none of the seeds' hosts or domains"),
-            ("b.example", "none of the seeds' hosts or domains"),
+            ("c.example", "none of the seeds' hosts or domains"),
             (f"{TOP}cal/1", "a pattern of REPLICA_EXCLUDE matches it"),
             ("http://b.example/q", f"{TOP}leaves redirects to it"),
         ],

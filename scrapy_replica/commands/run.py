@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import signal
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import feed_process_params_from_cli
 
+from scrapy_replica.address import host_of, site_of
 from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.job import is_begun
 from scrapy_replica.components.meter import PageMeter
@@ -18,18 +21,24 @@ from scrapy_replica.components.spider import TopicSpider, read_seeds
 from scrapy_replica.config import Config
 from scrapy_replica.records import Reach
 from scrapy_replica.urls.scope import Scope
+from scrapy_replica.words import cleaned
 
 if sys.platform != "win32":
     import resource
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from scrapy.settings import Settings
     from scrapy.statscollectors import StatsCollector
 
 SCOPE = ("scope", "include", "exclude", "languages", "host_pages", "sitemaps")
 """Arguments that are settings of the same name."""
+
+
+SHOWN = 3
+"""Places that are told where the crawl stays."""
 
 
 def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,6 +121,8 @@ class Run:
         process = AsyncCrawlerProcess(settings)
         self.crawler = process.create_crawler(TopicSpider)
         self.meter = PageMeter(self.crawler, opts.max_pages)
+        if border := border_of(Config.from_settings(settings), opts.seeds):
+            self.crawler.signals.connect(border, signals.spider_opened)
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
@@ -150,6 +161,16 @@ class Run:
             **rate,
             **decisions,
         }
+
+
+def border_of(config: Config, seeds: str) -> Callable[[], None] | None:
+    """Return what says, when the crawl begins, where it stays; ``None`` where it may go anywhere."""
+    if config.scope is Reach.ANY or not config.enabled:
+        return None
+    near = site_of if config.scope is Reach.DOMAINS else str
+    places = sorted({near(host_of(url)) for url in read_seeds(seeds)})
+    more = f" and {len(places) - SHOWN:,} more" if len(places) > SHOWN else ""
+    return partial(say, f"staying on {cleaned(', '.join(places[:SHOWN]))}{more} (--scope any goes anywhere)")
 
 
 def memory_figures() -> dict[str, float]:

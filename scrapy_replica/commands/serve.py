@@ -11,13 +11,15 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.address import redacted
 from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.acts import act, command_of
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import has_begun, is_running, reading, trace
 from scrapy_replica.commands.run import say
+from scrapy_replica.crawl.links.questions import asked_about
 from scrapy_replica.crawldb.contract import StoreError
-from scrapy_replica.words import cleaned
+from scrapy_replica.words import cleaned, score
 
 if TYPE_CHECKING:
     import argparse
@@ -31,8 +33,10 @@ logger = logging.getLogger(__name__)
 
 PORT = 6870
 
-REPORT_SECONDS = 5.0
-"""Least time between two looks at what the charts show."""
+SLOW_SECONDS = 5.0
+"""Least time between two looks at what the charts show and at the pages to ask about."""
+
+MOST_ASKED = 10
 
 
 class ServeCommand(Command):
@@ -86,6 +90,17 @@ def _is_loopback(address: str) -> bool:
         return address.lower() == "localhost"
 
 
+def _asking(reader: Reader) -> list[dict[str, str]] | None:
+    """Return the pages to ask about; ``None`` where the crawl has no topic that it could learn."""
+    try:
+        pages = asked_about(reader, MOST_ASKED)
+    except StoreError:
+        raise
+    except ValueError:
+        return None
+    return [page._asdict() | {"relevance": score(page.relevance), "shown": redacted(page.url)} for page in pages]
+
+
 class ServedJob:
     """A job as the control page sees it: a :class:`~scrapy_replica.control.feed.Job`.
 
@@ -103,13 +118,14 @@ class ServedJob:
             "copies": view.copies,
             "rules": view.rules,
             "figures": lambda reader: view.figures(reader, is_running=is_running(job)),
+            "asking": _asking,
             "report": lambda reader: view.report(reader, is_running=is_running(job)),
         }
 
     @property
     def sections(self) -> Mapping[str, float]:
         """Return ``state`` and what only a job that has begun has, and the least seconds between two looks at each."""
-        return dict.fromkeys(("state", *self._sections), 1.0) | {"report": REPORT_SECONDS}
+        return dict.fromkeys(("state", *self._sections), 1.0) | {"asking": SLOW_SECONDS, "report": SLOW_SECONDS}
 
     def trace(self) -> object:
         """Return something that is another thing whenever the job has changed."""
@@ -143,6 +159,6 @@ class ServedJob:
             logger.exception("The section %s of the page cannot be made and is left out from now on", section)
             self._broken.add(section)
 
-    def act(self, kind: str, what: Mapping[str, Any]) -> str:
-        """Give an order, and return the command that does the same."""
+    def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
+        """Give an order; return its id and the command that does the same."""
         return act(self._job, kind, what)

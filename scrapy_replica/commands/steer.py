@@ -46,8 +46,8 @@ class AddCommand(Command):
         for url in urls:
             if not url.startswith(("http://", "https://")) or not host_of(url):
                 raise ValueError(f"{redacted(cleaned(url))} is no http or https URL")
-        what = redacted(cleaned(urls[0])) if len(urls) == 1 else counted(len(urls), "URL")
-        return order(opts.job, SEEDS, {"urls": urls}, f"{what} next, before all that waits")
+        what = f"{redacted(cleaned(urls[0]))} is" if len(urls) == 1 else f"{counted(len(urls), 'URL')} are"
+        return order(opts.job, SEEDS, {"urls": urls}, f"{what} fetched next")
 
 
 class ExcludeCommand(Command):

@@ -33,8 +33,8 @@ logger = logging.getLogger(__name__)
 MAX_BYTES = 50 * 1024 * 1024
 """Of one sitemap, unpacked: the protocol's own limit."""
 MAX_TAGS = 1_000_000
-"""Of one sitemap: 50,000 URLs with their dates have 400,000. At worst each costs 100 bytes and 3 us. When the sitemaps of
-a host have more, no other is begun."""
+"""Of one sitemap: 50,000 URLs with their dates have 400,000. At worst each costs 100 bytes and 3 us. When the sitemaps
+of a host have more, no other is begun."""
 MAX_FILES, MAX_URLS = 100, 100_000
 """Of one host."""
 AT_ONCE = 8
@@ -103,7 +103,7 @@ class Sitemaps:
                 named = dict.fromkeys(entry.url for entry in islice(entries, MAX_FILES + 1))
                 files += [url for url in named if url not in files]
                 continue
-            while n_urls < MAX_URLS and (batch := list(islice(entries, BATCH))):
+            while batch := list(islice(entries, min(BATCH, MAX_URLS - n_urls))):
                 n_urls += len(batch)
                 yield [entry for entry in batch if site_of(host_of(entry.url)) == site_of(host_of(origin))]
                 await asyncio.sleep(0)

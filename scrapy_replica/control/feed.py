@@ -35,8 +35,8 @@ class Job(Protocol):
     def look(self, sections: Collection[str]) -> Mapping[str, tuple[Any, float]]:
         """Return what there is to show of each of *sections*, and the seconds of processor time that it took."""
 
-    def act(self, kind: str, what: Mapping[str, Any]) -> str:
-        """Give an order, and return what was ordered in a sentence.
+    def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
+        """Give an order; return its id and the command that does the same.
 
         :raises ValueError: the order makes no sense: one line that says why.
         """

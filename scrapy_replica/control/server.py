@@ -101,11 +101,11 @@ class Server:
             return web.Response(status=415, text="an order is JSON\n")
         try:
             kind, what = _parsed(await request.text())
-            said = await asyncio.to_thread(self._job.act, kind, what)
+            order_id, command = await asyncio.to_thread(self._job.act, kind, what)
         except ValueError as error:
             return web.json_response({"error": str(error)}, status=400)
         self.feed.look_soon()
-        return web.json_response({"said": said})
+        return web.json_response({"id": order_id, "command": command})
 
 
 def _answering(text: str, kind: str) -> Callable[[web.Request], Any]:

@@ -53,11 +53,8 @@ class Steering:
         for url in urls:
             self._on_seed(url)
         n_new = sum(self._intake.enter([(self._seed(url), FETCH) for url in urls]))
-        return (
-            None
-            if n_new == len(urls)
-            else f"{counted(len(urls) - n_new, 'of them was', 'of them were')} fetched before"
-        )
+        n_known = len(urls) - n_new
+        return f"{counted(n_known, 'of them was', 'of them were')} known before" if n_known else None
 
     def _seed(self, url: str) -> NewUrl:
         return NewUrl(url, host_of(url), self._intake.key(url), URGENT, leeway=Leeway.EXEMPT)

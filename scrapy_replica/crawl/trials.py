@@ -34,6 +34,9 @@ MAX_RECORDS = 10_000
 """Causes whose record is in memory, about 1 kB each; others are read again."""
 
 
+RETIRED = "before pass"
+"""Begins the cause of a sample that was settled in an earlier pass over the job."""
+
 _DIGITS = re.compile(r"\d+")
 
 
@@ -181,8 +184,8 @@ class Trials:
     # What they showed
 
     def is_sample(self, url_id: int) -> bool:
-        """Tell whether the URL of that id was drawn."""
-        return bool(self._samples.of_url(url_id))
+        """Tell whether the URL of that id was drawn, in this pass over the job."""
+        return any(not sample.cause.startswith(RETIRED) for sample in self._samples.of_url(url_id))
 
     def open_of(self, url_id: int) -> list[Sample]:
         """Return the samples that the URL of that id is and that are not settled."""

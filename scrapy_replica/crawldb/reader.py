@@ -172,9 +172,6 @@ class Reader(Protocol):
     def host_names(self) -> list[str]:
         """Return the names of all hosts."""
 
-    def knows(self, host: str) -> bool:
-        """Tell whether some URL of *host* was found."""
-
     def host(self, host: str) -> HostView | None:
         """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""
 

@@ -80,10 +80,16 @@ class DustFindings:
 
 
 class Dust:
-    """The rules of a crawl. What concerns a host is read from the crawl database when the host is met."""
+    """The rules of a crawl. What concerns a host is read from the crawl database when the host is met.
 
-    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float]) -> None:
-        self._config, self._db, self._now = config, db, now
+    :param is_stale: whether a page may have changed since it was seen, so that it is asked for again before another is
+        held against it.
+    """
+
+    def __init__(
+        self, config: Config, db: CrawlDB, now: Callable[[], float], is_stale: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        self._config, self._db, self._now, self._is_stale = config, db, now, is_stale
         self._hosts = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
         self._wide: list[WatchedRule] = []
         """Rules for more than one host."""
@@ -151,7 +157,14 @@ class Dust:
         return host.saves(form)
 
     def observe(
-        self, page: Page, url_id: int, twin: PageRow | None, callback: str = "", *, asks_more: bool = False
+        self,
+        page: Page,
+        url_id: int,
+        twin: PageRow | None,
+        callback: str = "",
+        *,
+        asks_more: bool = False,
+        is_changed: bool = False,
     ) -> DustFindings:
         """Take note of a page that was fetched and of which the spider's *callback* is through.
 
@@ -167,7 +180,8 @@ class Dust:
         host = self._hosts.peek(name) or self._hosts.put(name, self._read(name, url_id))
         content = content_of(page, callback_number(callback), self._config.min_words)
         # One that was under way when the host was read has no content there.
-        if form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None):
+        is_told = form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None)
+        if is_told and not is_changed:
             return findings
         twin = twin if twin is not None and twin.host == page.host else None
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
@@ -180,7 +194,8 @@ class Dust:
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
         kept = sorted(news)[: host.pages.room]
         told = json.dumps(aliases) if aliases else None
-        self._db.pages.set_content(url_id, content, cluster, told, pack_leads(kept))
+        first = self._db.pages.leads(url_id) or b""  # of a page that changed
+        self._db.pages.set_content(url_id, content, cluster, told, first + pack_leads(kept))
         host.pages.add(form, content, cluster, aliases, kept)
         if cluster is not None:
             for one in (form, *came_by):
@@ -211,7 +226,7 @@ class Dust:
             if watched.is_ended:
                 continue  # with a sibling, a moment ago
             level = watched.level
-            settled = watched.observe(form, cluster, url_id, host.pages)
+            settled = watched.observe(form, cluster, url_id, host.pages, self._is_stale)
             if settled is not None:
                 self._settle(host, watched, level, settled, findings)
 
@@ -225,6 +240,8 @@ class Dust:
         if other_cluster is None or host.pages.is_boilerplate(cluster) or host.pages.is_boilerplate(other_cluster):
             return
         is_same = cluster == other_cluster
+        if not is_same and self._is_stale(other if changed == form else changed):
+            return
         # Of several rules that together are wrong the one that was right least often is to blame.
         for watched in rules if is_same else [min(rules, key=lambda rule: rule.watch.right)]:
             level = watched.level

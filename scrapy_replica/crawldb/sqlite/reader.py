@@ -182,9 +182,6 @@ class SqliteReader:
     def seed_hosts(self) -> list[str]:
         return self._column("SELECT host FROM seed_hosts ORDER BY host", ())
 
-    def knows(self, host: str) -> bool:
-        return bool(self._column("SELECT 1 FROM hosts WHERE name = ? LIMIT 1", (host,)))
-
     def host(self, host: str) -> HostView | None:
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
         if not ips:
