@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.hosts import host_name
 from scrapy_replica.commands.job import ordering, reading
-from scrapy_replica.commands.judge import check_page
 from scrapy_replica.commands.order import known_host
+from scrapy_replica.crawl.links.questions import check_page
 from scrapy_replica.crawldb.contract import (
     ALLOW,
     BLOCK,

@@ -11,13 +11,16 @@ from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.explain_text import in_words
+from scrapy_replica.commands.explain_text import in_words, scope_in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.order import near
 from scrapy_replica.components.fingerprinter import UrlFingerprints
-from scrapy_replica.crawl.links.recipe import made_again
+from scrapy_replica.crawl.links.recipe import made_again, relevance_model
 from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
+from scrapy_replica.crawl.scope import kept_scope
 from scrapy_replica.crawldb.contract import URGENT, State
+from scrapy_replica.focus.asking import shares
+from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words import decided, evidence_of, place_of, rule
 
 if TYPE_CHECKING:
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 
 MOST_HOPS = 5
 """Pages that stand for one another that are followed."""
+
+MOST_WORDS = 8
+"""Words that are told for the topic, and as many against it."""
 
 
 class ExplainCommand(Command):
@@ -55,7 +61,11 @@ class ExplainCommand(Command):
         with reading(opts.job) as job:
             known = explain_host(job, what) if "/" not in what else explain_any(job, what)
             known = known or (explain_any(job, f"{what}/") if "/" not in what else None)
+            outside = explain_scope(job, what) if known is None else None
             hint = near(what.lower(), job.host_names()) if known is None and "/" not in what else ""
+        if outside is not None:
+            sys.stdout.write(redacted(json.dumps(outside, indent=2) + "\n" if opts.json else scope_in_words(outside)))
+            return 0
         if known is None:
             sys.stderr.write(f"nothing is known of {redacted(what)}: no page of the crawl links there{hint}\n")
             return 1
@@ -75,7 +85,7 @@ def explain_any(job: Reader, what: str) -> dict[str, Any] | None:
             told = {"asked for": what} if known["url"] != url else {}
             if job.meta(RELEVANCE) is None:
                 known.pop("relevance", None)  # without a topic it says nothing
-            return told | known | explain_score(job, known)
+            return told | known | explain_words(job, known["url"]) | explain_score(job, known)
     return None
 
 
@@ -152,6 +162,21 @@ def _stand_ins(found: UrlView) -> Sequence[str]:
     return [url for what in ("url", "canonical") if isinstance(url := told.get(what), str)][:1]
 
 
+def explain_scope(job: Reader, what: str) -> dict[str, Any] | None:
+    """Return why *what*, a URL or host that *job* knows nothing of, does not belong to the crawl; ``None`` if it does.
+
+    Links out of scope are counted, and not kept.
+    """
+    if (scope := kept_scope(job)) is None:
+        return None
+    url = _url_of(what if "://" in what else f"http://{what}")
+    outside = scope.outside(url, host_of(url))
+    if outside is None or ("/" not in what and outside is not Outside.OTHER_HOST):
+        return None
+    told = {"url": what, "state": "out of scope", "why": outside.value}
+    return told | ({"hosts of the seeds": sorted(scope.hosts)} if outside is Outside.OTHER_HOST else {})
+
+
 def _fetched(page: PageView) -> dict[str, Any]:
     known = {
         "status": page.status,
@@ -179,6 +204,18 @@ def _decision(made: DecisionView) -> dict[str, Any]:
         "is_sampled": made.is_sampled,
         "outcome": made.outcome,
         "in words": words,
+    }
+
+
+def explain_words(job: Reader, url: str) -> dict[str, Any]:
+    """Return which words of the page at *url* speak for the topic and which against it, as far as they are kept."""
+    said = job.texts.said_of(url)
+    told: dict[str, Any] = {} if said is None else {"marked": said}
+    terms = job.texts.terms_at(url) or job.visits.terms_of(url)
+    if job.meta(RELEVANCE) is None or not terms:
+        return told
+    return told | {
+        "topic words": [share._asdict() for share in shares(terms, relevance_model(job).relevance, MOST_WORDS)]
     }
 
 

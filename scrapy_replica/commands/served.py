@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import act, command_of
 from scrapy_replica.commands.job import has_begun, is_running, reading, trace
-from scrapy_replica.commands.judge import asked_about
 from scrapy_replica.control import view
+from scrapy_replica.crawl.links.questions import asked_about
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.words import cleaned, score
 

@@ -12,6 +12,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.log import get_scrapy_root_handler
 
 from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.flight import NO_PAGE
 from scrapy_replica.components.progress import LINE_SECONDS, LIVE_SECONDS, LiveLine, Progress, is_terminal
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ class PageMeter:
             sys.stderr.write(f"{text}\n")
 
     def _received(self, response: Response, request: Request) -> None:
-        is_robots = request.meta.get("dont_obey_robotstxt") is True
-        if response.status != 200 or is_robots or (self._max_pages and len(self.urls) >= self._max_pages):
+        is_page = request.meta.get("dont_obey_robotstxt") is not True and NO_PAGE not in request.meta
+        if response.status != 200 or not is_page or (self._max_pages and len(self.urls) >= self._max_pages):
             return
         self.urls.append(response.url)
         if len(self.urls) == self._max_pages:

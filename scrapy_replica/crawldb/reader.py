@@ -13,6 +13,7 @@ from scrapy_replica.crawldb.contract import Order, RuleRow, State
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.results import Results
     from scrapy_replica.crawldb.status import Status
+    from scrapy_replica.crawldb.tables import Tables
     from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
@@ -152,8 +153,15 @@ class Reader(Protocol):
     def results(self) -> Results:
         """What came of the crawl."""
 
+    @property
+    def tables(self) -> Tables:
+        """What is known as tables for other programs."""
+
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""
+
+    def seed_hosts(self) -> list[str]:
+        """Return the hosts of the seeds, where the crawl stays near them."""
 
     def url(self, url: str, key: int | None = None) -> UrlView | None:
         """Return what is known of the URL that has that *key*, otherwise of *url* to the letter; ``None`` if nothing.
