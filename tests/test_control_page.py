@@ -173,8 +173,10 @@ class TestOrders:
             (BLOCK, {"host": "a.example", "keeper": "A.example"}, "cannot be a copy of itself"),
             (BLOCK, {"host": "a.example", "keeper": "c.example"}, "knows no host c.example; did you mean"),
             ("seeds", {"urls": []}, "name at least one URL"),
-            ("seeds", {"urls": ["file:///etc/passwd"]}, "is no URL of the web"),
+            ("seeds", {"urls": ["file:///etc/passwd"]}, "is no http or https URL"),
             ("disable-rule", {"id": "1"}, "named by its number"),
+            ("exclude", {"pattern": "calendar"}, "matches no whole URL"),
+            ("mark", {"url": "http://a.example/", "is_relevant": True}, "has no topic to learn"),
         ],
     )
     async def test_nonsense_is_refused_in_a_line(self, kind, what, says, store, tmp_path):

@@ -97,6 +97,8 @@ class TestDecidedByHand:
         assert replica(capsys, "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
         (order,) = store.orders.open()
         assert (order.kind, order.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
+        assert replica(capsys, "block", "b.example/", "--as", "a.example/docs/", "--job", tmp_path)[0] == 0
+        assert store.orders.open()[1].what == {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
         code, _, err = replica(capsys, "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
         assert (code, err.count("\n")) == (2, 1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,6 @@ class ServedJob:
     def __init__(self, job: str) -> None:
         self._job = job
         self._per_second = 0.0
-        self._broken: set[str] = set()
         self._made: dict[str, Callable[[Reader], Any]] = {
             "acts": lambda reader: view.acts(reader, lambda order: command_of(order, job)),
             "pairs": view.pairs,
@@ -96,7 +96,7 @@ class ServedJob:
                 problem = "No crawl has begun here yet; what it does is shown as soon as it does."
             elif wanted := self._made.keys() & set(sections):
                 with reading(self._job) as reader:
-                    found = {section: self._look(section, reader) for section in wanted - self._broken}
+                    found = {section: self._look(section, reader) for section in wanted}
         except ValueError as error:
             problem = str(error)
         told = {"job": cleaned(self._job), "is_running": is_running(self._job), "problem": problem}
@@ -109,9 +109,8 @@ class ServedJob:
         except StoreError:
             raise
         except Exception:
-            logger.exception("The section %s of the page cannot be made and is left out from now on", section)
-            self._broken.add(section)
-            text = "null"
+            logger.exception("The section %s of the page cannot be made", section)
+            return "null", math.inf  # it is tried again as late as may be
         return text, time.thread_time() - begun
 
     def _figures(self, reader: Reader) -> dict[str, Any]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LEAST_SECONDS, MOST_SECONDS = 1.0, 60.0
+LEAST_SECONDS, MOST_SECONDS = 2.0, 60.0
 """Time between two looks at one section."""
 TICK_SECONDS = 0.5
 """Time between two moments at which whatever is due is looked at together."""

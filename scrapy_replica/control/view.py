@@ -101,9 +101,12 @@ def _host(host: HostStatus, paused: set[str]) -> dict[str, Any]:
     return {"host": _name(host.host), "told": ", ".join(told), "is_paused": host.host in paused}
 
 
-def report(job: Reader, *, is_running: bool) -> dict[str, Any]:
-    """Return the sections of the report as ``report.js`` takes them, and their titles."""
-    made = sections.update(figures_of(job, time.time() if is_running else None))
+def report(job: Reader, *, is_running: bool) -> dict[str, Any] | None:
+    """Return the sections of the report as ``report.js`` takes them, and their titles; ``None`` at the very beginning."""
+    found = figures_of(job, time.time() if is_running else None)
+    if not found.status.total.fetches:
+        return None
+    made = sections.update(found)
     titles = {name: title for name, title, _ in sections.SECTIONS if name not in OWN}
     return {"titles": titles, "update": made | {"sections": {name: made["sections"][name] for name in titles}}}
 
