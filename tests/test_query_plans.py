@@ -7,8 +7,9 @@ import inspect
 import pytest
 from crawldb_contract import url
 
-from scrapy_replica.crawldb.contract import Sample, Saved
+from scrapy_replica.crawldb.contract import URGENT, Sample, Saved
 from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.revisits import History, Promises
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
@@ -25,6 +26,10 @@ ONCE = {
     "SELECT url, relevance, body FROM visits ORDER BY id",
     "SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id",
     "DELETE FROM visits",
+    (
+        "SELECT name, SUM(visits - 1), SUM(changes), SUM(checked_at - first_at)"
+        " FROM revisits JOIN hosts ON hosts.id = revisits.host WHERE visits > 1 GROUP BY name"
+    ),
     "SELECT work FROM work ORDER BY id",
     "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
     "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)",
@@ -111,12 +116,13 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks"
-    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks = tables = [
+    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks revisits"
+    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, revisits = tables = [
         Calls(getattr(db, name)) for name in names.split()
     ]
     with db.page():
         use_urls(urls, saved)
+        use_revisits(urls, revisits)
     use_pages(pages, visits, ledger, samples)
     verdict = Verdict("a", "b", "", "", 0.9, 20)
     verdicts.enter(verdict, 1.0, 2.0)
@@ -149,6 +155,18 @@ def use(db, folder):
     assert len(list(orders.done("allow"))) == len(orders.last(9)) == 1
     db.commit()
     return {f"{type(table._wrapped).__name__}.{name}" for table in tables for name in uncalled(table)}
+
+
+def use_revisits(urls, revisits):
+    url_id = urls.discover([url("again/1", URGENT)])[0][0]
+    urls.take()
+    urls.finish([url_id])
+    revisits.enter(History(url_id, visits=2, believed=1, changed=(1.0,)))
+    assert revisits.of(url_id) == revisits.done_after(0, 9)[0][0] == revisits.believed_of("again", 9)[0]
+    assert revisits.changes_of_hosts() == {"again": (1, 0, 0.0)}
+    revisits.set_promises("again", Promises(1, 2, 3))
+    assert revisits.promises_of("again") == Promises(1, 2, 3)
+    assert urls.renew([(url_id, 0.5, None)]) == 1
 
 
 def use_urls(urls, saved):
@@ -220,6 +238,7 @@ def use_pages(pages, visits, ledger, samples):
     assert len(samples.of_url(1)) == len(samples.of_cause("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
     samples.reconsider(1)
+    samples.retire("before: ")
     assert len(list(samples.settled())) == 1
 
 
