@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from test_hosts_command import enter, replica
 from test_live_replicas import ALL, crawl_sites, held, per_host, site
@@ -89,6 +91,27 @@ class TestDecidedByHand:
         assert set(per_host(result)) == {"a.example"}
         assert set(result.unfinished) == set()
         assert uncertain(tmp_path) == []
+
+    def test_the_queue_as_a_command(self, store, tmp_path, capsys):
+        assert replica(capsys, "pairs", "--job", tmp_path)[1] == "no pair of hosts is uncertain by now\n"
+        pages = (PagePair(("http://b.example/?token=s3cret", "http://a.example/"), (None, None), ("x", "y")),)
+        found = UncertainPair(
+            Verdict("b.example", "a.example", "", "docs", 0.4, 5, {"teq": 0.95}), 0.6, Doubt.SCORE, pages
+        )
+        store.uncertain_pairs.enter(found)
+        store.commit()
+        code, out, _ = replica(capsys, "pairs", "--job", tmp_path)
+        assert code == 0
+        assert "Is b.example the same site as a.example" in out
+        assert "score 0.40, a verdict takes 0.60: the judge is not sure enough yet" in out
+        assert f"scrapy replica block b.example --as a.example/docs --job {tmp_path}" in out
+        assert f"scrapy replica allow b.example --beside a.example --job {tmp_path}" in out
+        assert "s3cret" not in out
+        told = json.loads(replica(capsys, "pairs", "--job", tmp_path, "--json")[1])
+        assert told["figures"] == {"pairs": 1}
+        assert told["pairs"][0]["pages"] == [
+            {"urls": ["http://b.example/?token=***", "http://a.example/"], "texts": ["x", "y"]}
+        ]
 
     def test_with_a_command(self, store, tmp_path, capsys):
         for number, host in enumerate(("a.example", "b.example")):

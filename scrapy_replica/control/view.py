@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import has_secret, redacted
 from scrapy_replica.crawldb.contract import ACTING, PAUSE, RESUME, State
-from scrapy_replica.records import Doubt
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
-from scrapy_replica.words import cleaned, counted, evidence_of, percent, place_of, rule, score
+from scrapy_replica.words import DOUBTS, cleaned, counted, evidence_of, percent, place_of, rule, score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,14 +31,6 @@ MAX_CHARACTERS = 700
 
 OWN = {"summary", "rules"}
 """Sections of the report that the page has in its own way."""
-
-DOUBTS = {
-    Doubt.SCORE: "the judge is not sure enough yet",
-    Doubt.UNSHARED: "much of what is known of either host is not known on the other",
-    Doubt.UNTRIED: "the host that would be kept was asked for too few pages of the other one yet",
-    Doubt.CONFLICT: "this would join hosts that were found to be two sites",
-}
-"""What keeps two hosts from a verdict."""
 
 
 def figures(job: Reader, status: Status, *, is_running: bool) -> dict[str, Any]:
@@ -102,7 +93,7 @@ def _host(host: HostStatus, paused: set[str]) -> dict[str, Any]:
 
 
 def report(job: Reader, *, is_running: bool) -> dict[str, Any] | None:
-    """Return the sections of the report as ``report.js`` takes them, and their titles; ``None`` at the very beginning."""
+    """Return titles and sections of the report as ``report.js`` takes them; ``None`` before the first fetch."""
     found = figures_of(job, time.time() if is_running else None)
     if not found.status.total.fetches:
         return None
