@@ -81,7 +81,8 @@ class ResultReader:
         )
         rows = self._read(
             "SELECT name, reason, COALESCE(json_extract(evidence, '$.kind'), ''),"
-            f" COALESCE(json_extract(evidence, '$.prefix'), ''), COUNT(*), SUM(state = {DROPPED}), SUM(state = {WAITING} AND is_demoted), urls.url, MIN(urls.id)"
+            " COALESCE(json_extract(evidence, '$.prefix'), ''), COUNT(*),"
+            f" SUM(state = {DROPPED}), SUM(state = {WAITING} AND is_demoted), urls.url, MIN(urls.id)"
             f" FROM ({last}) AS held JOIN urls ON urls.id = held.url JOIN hosts ON hosts.id = urls.host"
             " GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 4"
         )
