@@ -153,6 +153,16 @@ class Config:
         low=0,
         high=1,
     )
+    revisit: bool = _setting(
+        False,
+        "Ask for the pages of the job in the JOBDIR again, those that may have changed: :doc:`revisiting`.",
+    )
+    revisit_chance: float = _setting(
+        0.1,
+        "A page is asked for again when the chance that it changed since it was seen is above this; with 0 all are.",
+        low=0,
+        high=1,
+    )
     host_budget: int = _setting(0, "Most novel pages to fetch of one host; 0 sets no limit.", low=0)
     path_budget: int = _setting(0, "Most novel pages to fetch below one path prefix; 0 sets no limit.", low=0)
     trap_credit: int = _setting(
@@ -238,7 +248,13 @@ def _parse(setting: str, value: Any, kind: Any) -> Any:
             return tuple(value.split() if isinstance(value, str) else map(str, value))
         return Path(value).expanduser()
     except (ValueError, TypeError):
-        raise ConfigError(f"{setting} is {value!r}: it takes {_type_name(kind)}") from None
+        raise ConfigError(f"{setting} is {value!r}: it takes {_in_words(kind)}") from None
+
+
+def _in_words(kind: Any) -> str:
+    if kind in ENUMS:
+        return "one of " + ", ".join(member.value for member in kind)
+    return {bool: "True or False", int: "a whole number", float: "a number", str: "text"}.get(kind, "a path")
 
 
 def _parse_bool(value: Any) -> bool:

@@ -57,6 +57,10 @@ TESTED = frozenset(
 """Reasons that rest on evidence and not on a person's word: what they drop is sampled."""
 
 
+BUDGETS = frozenset({Reason.HOST_BUDGET, Reason.PATH_BUDGET, Reason.TRAP_BUDGET})
+"""Reasons that bound how many pages are fetched."""
+
+
 class Outcome(str, Enum):
     """What fetching a sample showed."""
 

@@ -156,7 +156,7 @@ class TestOrders:
         async with page(tmp_path) as client:
             status, text = await give(client, kind, what)
             assert status == 200
-            assert json.loads(text) == {"said": f"scrapy replica {command} --job {tmp_path}"}
+            assert json.loads(text) == {"id": 1, "command": f"scrapy replica {command} --job {tmp_path}"}
             (order,) = store.orders.open()
             assert (order.kind, order.what) == (kind, written)
             (act,) = (await told(client, "acts"))["acts"]
@@ -169,9 +169,9 @@ class TestOrders:
             (ALLOW, {}, "the host is missing"),
             (ALLOW, {"host": ["a.example"]}, "the host is missing"),
             (ALLOW, {"host": "http://a.example/"}, "is no host name"),
-            (ALLOW, {"host": "unknown.example"}, "the crawl knows no host unknown.example"),
+            (ALLOW, {"host": "unknown.example"}, "knows no host unknown.example"),
             (BLOCK, {"host": "a.example", "keeper": "A.example"}, "cannot be a copy of itself"),
-            (BLOCK, {"host": "a.example", "keeper": "c.example"}, "the crawl knows no host c.example"),
+            (BLOCK, {"host": "a.example", "keeper": "c.example"}, "knows no host c.example; did you mean"),
             ("seeds", {"urls": []}, "name at least one URL"),
             ("seeds", {"urls": ["file:///etc/passwd"]}, "is no URL of the web"),
             ("disable-rule", {"id": "1"}, "named by its number"),
@@ -330,7 +330,7 @@ def test_a_person_decides_a_pair_and_the_running_crawl_obeys(running, browser):
     job, address, serve = running
     browser.get(address)
     wait_until(lambda: browser.find_elements("css selector", "[data-act=same]"))
-    text = browser.find_element("id", "pairs").text
+    text = browser.find_element("id", "decide").text
     assert "a.example the same site as" in text or "b.example the same site as" in text
     assert "<img src=x onerror" in text
     assert browser.find_elements("tag name", "img") == []
@@ -340,9 +340,9 @@ def test_a_person_decides_a_pair_and_the_running_crawl_obeys(running, browser):
     clicked = time.monotonic()
     wait_until(lambda: waiting(job, copy) == 0)
     assert time.monotonic() - clicked < 5
-    wait_until(lambda: "not fetched" in browser.find_element("id", "copies").text)
+    wait_until(lambda: "not fetched" in browser.find_element("id", "now").text)
     assert f"scrapy replica block {copy} --as" in browser.find_element("id", "acts").text
-    assert "No pair of hosts is uncertain" in browser.find_element("id", "pairs").text
+    assert "No pair of hosts is uncertain" in browser.find_element("id", "decide").text
     assert [line for line in browser.get_log("browser") if line["level"] == "SEVERE"] == []
     serve.send_signal(signal.SIGINT)
     assert serve.wait(5) == 130

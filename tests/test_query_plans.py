@@ -167,6 +167,7 @@ def use_texts(texts):
     assert [mark.is_relevant for mark in texts.marks()] == [True]
     assert texts.terms(1) == {"x": 3}
     assert texts.terms_at("http://a/0") is not None
+    assert texts.said_of("http://a/0") is True
     assert [question.excerpt for question in texts.questions()] == ["text"]
 
 

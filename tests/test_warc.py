@@ -23,6 +23,7 @@ from web import HTML, REPLICA, crawl, job_states, page, redirect
 from scrapy_replica import TopicSpider
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.handler import rehearsal_settings
+from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.components.warc import exchange_of
 from scrapy_replica.rehearsal.archive import Archive
 from scrapy_replica.warc import records
@@ -132,7 +133,9 @@ class TestWhatIsKept:
 
         live = await items({"ROBOTSTXT_OBEY": True})
         assert len(live) >= 6
-        assert await items(rehearsal_settings(warcs(kept))) == live
+        again = kept / "again"
+        assert await items({"REPLICA_WARC": again, **rehearsal_settings(warcs(kept))}) == live
+        assert not again.exists(), "nothing was fetched"
 
 
 class TestFiles:
@@ -296,6 +299,20 @@ class TestHostile:
         assert b"Location: /caf\xe9" in head
         assert asked.count(b"\r\n\r\n") == 1
 
+    @pytest.mark.asyncio
+    async def test_what_no_record_can_be_made_of_is_crawled_all_the_same(self, tmp_path, monkeypatch, caplog):
+        def fails(request, response):
+            if request.url.endswith("/1"):
+                raise ValueError("in the middle")
+            return exchange_of(request, response)
+
+        monkeypatch.setattr("scrapy_replica.components.warc.exchange_of", fails)
+        with caplog.at_level(logging.CRITICAL):
+            result = await crawl(TopicSpider, PAGES, Settings(tmp_path), seeds=f"{SITE}/")
+        assert result.stats["replica/warc/failed"] == 1
+        assert f"{SITE}/3" in result.urls
+        assert captured(tmp_path) == {*PAGES} - {f"{SITE}/1"}
+
     def test_what_breaks_off_says_so(self):
         (headers, _), _ = self.block("http://a.example/", body=b"bo", flags=["dataloss"])
         assert headers["WARC-Truncated"] == "disconnect"
@@ -303,14 +320,11 @@ class TestHostile:
 
 class TestWrongSettings:
     @pytest.mark.parametrize("name", ["file", "file/below"])
-    def test_what_is_no_folder(self, tmp_path, name):
+    @pytest.mark.asyncio
+    async def test_what_is_no_folder(self, tmp_path, name):
         (tmp_path / "file").write_text("")
-        command = [sys.executable, "-m", "scrapy", "replica", "crawl", f"{SITE}/", "--warc", str(tmp_path / name)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 2
-        assert done.stderr.count("\n") == 1
-        assert "REPLICA_WARC: " in done.stderr
-        assert name in done.stderr
+        with pytest.raises(RefusedError, match=f"REPLICA_WARC: .*{name}"):
+            await crawl(TopicSpider, PAGES, Settings(tmp_path / name), seeds=f"{SITE}/")
 
 
 def test_a_killed_crawl_loses_no_record_and_no_item(tmp_path):

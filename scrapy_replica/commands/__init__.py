@@ -39,7 +39,9 @@ COMMANDS = (
     ("judge", "JudgeCommand"),
     ("list_forms", "FormsCommand"),
     ("report", "ReportCommand"),
+    ("export", "ExportCommand"),
     ("salvage", "SalvageCommand"),
+    ("doctor", "DoctorCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""

@@ -15,10 +15,11 @@ from scrapy_replica.commands.explain_text import in_words, scope_in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.order import near
 from scrapy_replica.components.fingerprinter import UrlFingerprints
-from scrapy_replica.crawl.links.recipe import made_again
+from scrapy_replica.crawl.links.recipe import made_again, relevance_model
 from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
 from scrapy_replica.crawl.scope import kept_scope
 from scrapy_replica.crawldb.contract import URGENT, State
+from scrapy_replica.focus.asking import shares
 from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words import decided, evidence_of, place_of, rule
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 MOST_HOPS = 5
 """Pages that stand for one another that are followed."""
+
+MOST_WORDS = 8
+"""Words that are told for the topic, and as many against it."""
 
 
 class ExplainCommand(Command):
@@ -81,7 +85,7 @@ def explain_any(job: Reader, what: str) -> dict[str, Any] | None:
             told = {"asked for": what} if known["url"] != url else {}
             if job.meta(RELEVANCE) is None:
                 known.pop("relevance", None)  # without a topic it says nothing
-            return told | known | explain_score(job, known)
+            return told | known | explain_words(job, known["url"]) | explain_score(job, known)
     return None
 
 
@@ -200,6 +204,18 @@ def _decision(made: DecisionView) -> dict[str, Any]:
         "is_sampled": made.is_sampled,
         "outcome": made.outcome,
         "in words": words,
+    }
+
+
+def explain_words(job: Reader, url: str) -> dict[str, Any]:
+    """Return which words of the page at *url* speak for the topic and which against it, as far as they are kept."""
+    said = job.texts.said_of(url)
+    told: dict[str, Any] = {} if said is None else {"marked": said}
+    terms = job.texts.terms_at(url) or job.visits.terms_of(url)
+    if job.meta(RELEVANCE) is None or not terms:
+        return told
+    return told | {
+        "topic words": [share._asdict() for share in shares(terms, relevance_model(job).relevance, MOST_WORDS)]
     }
 
 

@@ -122,6 +122,11 @@ def _page_lines(known: Mapping[str, Any]) -> Iterator[str]:
             yield _line(name, known[name])
     if "relevance" in known:
         yield _line("relevance", score(known["relevance"]))
+    if "marked" in known:
+        yield _line("marked by hand", "on the topic" if known["marked"] else "not on the topic")
+    for name, is_for in (("words for the topic", True), ("words against it", False)):
+        if told := [one for one in known.get("topic words", ()) if (one["share"] > 0) is is_for]:
+            yield _line(name, ", ".join(f"{one['term']} {one['share']:+.3f}" for one in told[:: 1 if is_for else -1]))
     if "novelty" in known:
         yield _line("the page is", NOVELTIES[Novelty(known["novelty"])])
     if "repeats" in known:
@@ -132,7 +137,7 @@ def _score_lines(known: Mapping[str, Any]) -> Iterator[str]:
     if known["priority"]:
         yield _line("priority", known["priority"])
     if known["score"] == "urgent":
-        yield _line("score", "before all others, for it was to decide something")
+        yield _line("score", "before all others: it was to decide something, or added by hand")
     elif known["score"] or known["state"] == State.WAITING.value:
         yield _line("score", score(known["score"]))
     if "score now" in known:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import is_running, ordering, reading
-from scrapy_replica.crawl.links.recipe import MODEL, relevance_model
-from scrapy_replica.crawl.links.relevance import KEY
+from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.crawl.links.questions import asked_about, check_page, check_topic
 from scrapy_replica.crawldb.contract import MARK
-from scrapy_replica.focus.asking import Candidate, most_telling
-from scrapy_replica.focus.links import finite
-from scrapy_replica.words import cleaned, counted, score, shortened, wrapped
+from scrapy_replica.words import counted, score, shortened, wrapped
 
 if TYPE_CHECKING:
     import argparse
@@ -22,25 +23,15 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
+    from scrapy_replica.crawl.links.questions import Asked
     from scrapy_replica.crawldb.reader import Reader
 
-MOST_ORDERS = 10_000
-"""Orders given last among which the marks are looked for that the crawl has not seen yet."""
-READ = 420
-"""Characters of the main text that are shown: six lines."""
-NO_TEXT = "the crawl has no text of that page, or keeps it no more; nothing was marked"
-ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "s": None, "skip": None, "": None}
+MOST = 100
+"""Pages asked about at once: to choose them out of 1,000 takes 3 s."""
+ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "s": None, "skip": None}
 QUIT = {"q", "quit"}
-
-
-class Asked(NamedTuple):
-    """A page as it is shown."""
-
-    url: str
-    host: str
-    title: str
-    relevance: float
-    excerpt: str
+_LONG = re.compile(r"\S{38}")
+"""As much without a space as fits a line whatever script it is in."""
 
 
 class JudgeCommand(Command):
@@ -51,7 +42,7 @@ class JudgeCommand(Command):
     group = "steer"
     examples = (
         "scrapy replica judge job",
-        "scrapy replica judge job --yes https://example.org/a --no https://example.org/b",
+        "scrapy replica judge job --yes https://example.org/a --no https://example.org/",
         "scrapy replica judge job --json",
     )
 
@@ -65,60 +56,20 @@ class JudgeCommand(Command):
         parser.add_argument("--json", action="store_true", help="print the pages to ask about as JSON, and ask nothing")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        if opts.most < 1:
-            raise ValueError(f"--most is {opts.most}: it must be at least 1")
+        if not 1 <= opts.most <= MOST:
+            raise ValueError(f"--most is {opts.most}: it must be from 1 to {MOST}")
         if opts.yes or opts.no:
-            return _mark_all(opts)
+            return _mark(opts)
         with reading(opts.job) as job:
             pages = asked_about(job, opts.most)
         if opts.json:
-            sys.stdout.write(
-                json.dumps({"pages": [page._asdict() | {"url": redacted(page.url)} for page in pages]}) + "\n"
-            )
-        elif not pages:
-            sys.stderr.write(
-                "there is no page to ask about yet; the crawl keeps the texts of those that it is unsure of\n"
-            )
-        else:
+            told = [page._asdict() | {"url": redacted(page.url)} for page in pages]
+            sys.stdout.write(json.dumps({"pages": told}) + "\n")
+        elif pages:
             _ask(opts.job, pages)
+        else:
+            sys.stderr.write("there is no page to ask about: none was fetched yet, or all were asked about\n")
         return 0 if pages else 1
-
-
-def _check(job: Reader) -> None:
-    if job.meta(MODEL) is not None:
-        raise ValueError("JOB: that crawl began with a model, and has no examples to learn its topic from again")
-    if job.meta(KEY) is None:
-        raise ValueError("JOB: that crawl has no topic to learn; begin one with --topic, examples of what you want")
-
-
-def asked_about(job: Reader, most: int) -> list[Asked]:
-    """Return the pages, at most so many, of which it teaches most to hear whether they are on the topic.
-
-    :raises ValueError: the crawl has no topic that it could learn.
-    """
-    _check(job)
-    model = relevance_model(job)
-    said = {mark.url for mark in job.texts.marks()} | set(_open_marks(job))
-    questions = {one.url: one for one in job.texts.questions() if one.url not in said}
-    candidates = [
-        Candidate(one.url, one.host, finite(model.relevance(one.terms)), one.terms) for one in questions.values()
-    ]
-    return [
-        Asked(
-            page.url,
-            page.host,
-            cleaned(questions[page.url].title or ""),
-            round(page.relevance, 4),
-            cleaned(questions[page.url].excerpt, READ),
-        )
-        for page in most_telling(candidates, most)
-    ]
-
-
-def _open_marks(job: Reader) -> Mapping[str, bool]:
-    """Return what was said of pages and the crawl has not seen yet."""
-    acts = [act for act in job.acts(MOST_ORDERS) if act.is_open and act.kind == MARK]
-    return {str(act.what.get("url")): bool(act.what.get("is_relevant")) for act in reversed(acts)}
 
 
 def _ask(job: str, pages: Sequence[Asked]) -> None:
@@ -138,11 +89,11 @@ def _ask(job: str, pages: Sequence[Asked]) -> None:
 def _shown(page: Asked, place: str) -> str:
     lines = [
         f"{place}, score {score(page.relevance)} (above 0.50 the crawl takes a page for relevant)",
-        wrapped(page.title or "(without a title)", 2),
+        f"  {shortened(page.title, 78) or '(without a title)'}",
         f"  {shortened(redacted(page.url), 400)}",
         f"  on {shortened(page.host, 75)}",
         "",
-        wrapped(page.excerpt, 4),
+        wrapped(_LONG.sub(r"\g<0> ", page.excerpt), 4),
     ]
     return "\n".join(lines) + "\n\n"
 
@@ -153,27 +104,40 @@ def _answer() -> str:
         sys.stdout.write("Is it on the topic? [y]es, [n]o, [s]kip, [q]uit: ")
         sys.stdout.flush()
         line = sys.stdin.readline()
-        answer = line.strip().lower() if line else "q"
-        if not sys.stdin.isatty():
+        if not (line and sys.stdin.isatty()):
             sys.stdout.write("\n")
+        answer = line.strip().lower() if line else "q"
         if answer in ANSWERS or answer in QUIT:
             return answer
 
 
-def _mark_all(opts: argparse.Namespace) -> int:
+def _mark(opts: argparse.Namespace) -> int:
+    """Give the marks of the command line, all or none."""
+    if both := {*opts.yes} & {*opts.no}:
+        raise ValueError(f"{redacted(min(both))} is given with --yes and with --no")
     said = dict.fromkeys(opts.yes, True) | dict.fromkeys(opts.no, False)
-    if both := set(opts.yes) & set(opts.no):
-        raise ValueError(f"{min(both)} is given with --yes and with --no")
     with reading(opts.job) as job:
-        _check(job)
-        for url in said:
-            if not (job.texts.terms_at(url) or job.visits.terms_of(url)):
-                raise ValueError(
-                    f"{redacted(url)}: the crawl has no text of that page, or keeps it no more; no mark is taken"
-                )
-    _give(opts.job, said)
-    sys.stdout.write(_told(opts.job, len(said)))
+        check_topic(job)
+        known = {_known(job, url): is_relevant for url, is_relevant in said.items()}
+    _give(opts.job, known)
+    sys.stdout.write(_told(opts.job, len(known)))
     return 0
+
+
+def _known(job: Reader, given: str) -> str:
+    """Return how the crawl writes the URL *given*.
+
+    :raises ValueError: nothing could be learnt from that page.
+    """
+    try:
+        key = UrlFingerprints(RequestFingerprinter()).of_url(given)
+    except ValueError as error:
+        raise ValueError(f"{given!r} is no URL ({error})") from None
+    found = job.url(given, key)
+    if found is None:
+        raise ValueError(f"nothing is known of {redacted(given)}: no page of the crawl links there; nothing was marked")
+    check_page(job, found.url)
+    return found.url
 
 
 def _give(job: str, said: Mapping[str, bool]) -> None:
@@ -186,9 +150,5 @@ def _told(job: str, given: int) -> str:
     """Return what comes of the answers."""
     if not given:
         return "nothing was marked\n"
-    when = (
-        "the crawl learns from it with its next pages"
-        if is_running(job)
-        else "the crawl learns from it when it goes on"
-    )
-    return f"{counted(given, 'page')} marked; {when}\n"
+    when = "with its next pages" if is_running(job) else "when it goes on"
+    return f"{counted(given, 'page')} marked: the crawl learns from the answers {when}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
@@ -13,6 +14,7 @@ from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
+from scrapy_replica.crawldb.pages import NOT_MODIFIED
 from scrapy_replica.decision import Action, Reason, as_guess
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
+
+
+logger = logging.getLogger(__name__)
 
 
 class ReplicaDownloaderMiddleware:
@@ -76,6 +81,41 @@ class ReplicaDownloaderMiddleware:
         extension = self._crawler.get_extension(ReplicaExtension)
         if extension is not None:
             extension.flights.of(request).error = type(exception).__name__
+
+
+class ConditionMiddleware:
+    """Asks for pages that are known if they changed.
+
+    Nearer to the downloader than Scrapy's cache, which asks for what it holds in its own way, and keeps no 304.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        extension = self._crawler.get_extension(ReplicaExtension)
+        if extension is None or extension.error is not None:
+            return
+        try:
+            extension.returns.ask(request)
+        except StoreError as error:
+            extension.stop(error)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if self._asked(request) and response.status == NOT_MODIFIED:
+            request.meta["dont_cache"] = True
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy hands it over
+        self._asked(request)
+
+    def _asked(self, request: Request) -> bool:
+        extension = self._crawler.get_extension(ReplicaExtension)
+        return extension is not None and extension.returns.asked(request)
 
 
 class BorderMiddleware:
@@ -154,6 +194,10 @@ class WarcMiddleware:
         except StoreError as error:
             extension.stop(error)
             raise IgnoreRequest(str(error)) from None
+        except Exception:
+            # A bad page never stops a crawl: what no record can be made of is crawled all the same.
+            logger.exception("Cannot keep %s", response)
+            extension.crawl.counts["warc/failed"] += 1
         return response
 
     def _was_fetched(self, extension: ReplicaExtension, request: Request, response: Response) -> bool:

@@ -27,6 +27,7 @@ from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
+from scrapy_replica.components.returns import Returns
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.warc import Keeper
 from scrapy_replica.config import Config
@@ -102,6 +103,7 @@ class ReplicaExtension:
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
+        self.returns = Returns(self.crawl.revisits, self.flights)
         self.keeper = self._make_keeper()
         """What writes WARC files."""
         if seconds := crawler.settings.getfloat("LOGSTATS_INTERVAL"):
@@ -294,8 +296,11 @@ class ReplicaExtension:
             via = request.meta.get("redirect_urls", ())
             crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
             return None
-        page = self._page(response)
-        observation = crawl.observe(page, flight.url_id, response.meta.get("depth", 0), flight.size)
+        page, depth = self._page(response), response.meta.get("depth", 0)
+        if self.has_frontier and self.returns.is_known(response, flight, page):
+            observation = crawl.observe_again(page, flight.url_id, depth)
+        else:
+            observation = crawl.observe(page, flight.url_id, depth, flight.size)
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.crawl import Observation
     from scrapy_replica.decision import Decision
+    from scrapy_replica.freshness.answer import Answer
 
 OWN_HEADERS = frozenset({b"Accept", b"Accept-Language", b"Referer", b"User-Agent"})
 """Headers that say nothing that another host must not hear."""
@@ -56,6 +57,14 @@ class Flight:
     """Id and date of the WARC record of its response."""
     is_observed: bool = False
     """Its response became a page, or was found to be none."""
+    payload: bytes | None = None
+    """What it has beyond a plain GET, as it was stored."""
+    has_conditions: bool = False
+    """The spider put conditions on it."""
+    is_conditional: bool = False
+    """It asked for its page if that changed since it was last crawled."""
+    answer: Answer | None = None
+    """What its response tells of changes, where it is a page or word that it did not change."""
 
 
 class Flights:

@@ -17,7 +17,9 @@ from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.politeness import Politeness
+from scrapy_replica.components.returns import has_conditions
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
+from scrapy_replica.freshness.answer import Answer
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -83,13 +85,15 @@ class ReplicaScheduler(BaseScheduler):
         if self._urls.waiting:
             logger.info("Resuming the crawl: %d URLs wait", self._urls.waiting)
 
-    def close(self, reason: str) -> None:  # noqa: ARG002 - Scrapy hands it over
+    def close(self, reason: str) -> None:
         if self._timer is not None:
             self._timer.cancel()
         try:
             # What could not be written is not done: it is fetched again when the job goes on.
             if self._extension.error is None:
                 self._acknowledge()
+                if reason == "finished":
+                    self._crawl.revisits.end()
             self._crawl.store.commit()
         except StoreError as error:
             self._extension.stop(error)
@@ -189,13 +193,14 @@ class ReplicaScheduler(BaseScheduler):
             if request is not None:
                 return self._lease(request, taken)
         self._crawl.store.commit()
-        self._set_timer(0 if self._crawl.is_behind or self._crawl.consequences.has_work else wait)
+        self._set_timer(0 if self._crawl.has_work else wait)
         return None
 
     def _lease(self, request: Request, taken: Waiting) -> Request:
         self._leases.append(request)
         flight = self._extension.flights.of(request)
         flight.url_id, flight.slot, flight.key = taken.id, taken.slot, taken.key
+        flight.payload, flight.has_conditions = taken.payload, has_conditions(request)
         flight.ready_at = self._politeness.started(taken.slot)
         self._crawl.counts["scheduler/dequeued"] += 1
         return request
@@ -241,7 +246,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
         flight = self._extension.flights.of(request)
-        flight.status = response.status
+        flight.status, flight.size = response.status, len(response.body)
         flight.location = _location_of(response)
 
     def _acknowledge(self) -> None:
@@ -260,8 +265,36 @@ class ReplicaScheduler(BaseScheduler):
             if not flight.is_observed:
                 via = request.meta.get("redirect_urls", ())
                 self._crawl.failed(flight.url_id, flight.status, flight.error, via, flight.location, flight.size)
+            self._settle(request, flight)
             self._urls.finish([flight.url_id])
         self._crawl.store.commit()
+
+    def _settle(self, request: Request, flight: Flight) -> None:
+        """Take note what *request* showed, if it can be asked again."""
+        is_lost = flight.payload is not None and flight.payload.startswith(LIVE)
+        if is_lost or flight.has_conditions or request.method != "GET" or request.body:
+            return
+        answer, url_id = flight.answer or _answer_of(flight), flight.url_id
+        if flight.key is None:  # it was tried again, and the first time counted
+            url_id = self._asked_before(request) if answer.content is not None else None
+        if url_id is not None:
+            self._crawl.visited(url_id, answer, flight.payload)
+
+    def _asked_before(self, request: Request) -> int | None:
+        """Return the id of the URL that *request*, which goes past the filter of duplicates, asked for once more.
+
+        So does what is tried again.
+        """
+        key = self._extension.fingerprints.of_request(request)
+        found = self._urls.find([key, key ^ START])
+        known = found.get(key) or found.get(key ^ START)
+        return known.id if known is not None else None
+
+
+def _answer_of(flight: Flight) -> Answer:
+    """Return what the response was that no callback got: where a redirect leads is what there is at its URL."""
+    content = flight.location.encode("utf-8", "surrogatepass") if flight.location is not None else None
+    return Answer(flight.status, content=content, is_conditional=flight.is_conditional)
 
 
 def _location_of(response: Response) -> str | None:

@@ -13,6 +13,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension, page_of
 from scrapy_replica.components.flight import leeway_of, may_leave
 from scrapy_replica.components.payloads import callback_of
+from scrapy_replica.components.returns import silence
 from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import FETCH, Action, as_guess
@@ -80,6 +81,9 @@ class ReplicaSpiderMiddleware:
     def process_spider_input(self, response: Response) -> None:
         extension = self._extension
         try:
+            if extension.has_frontier and extension.returns.is_unchanged(response):
+                silence(response)
+                return
             with extension.crawl.store.page():
                 extension.crawl.learn_anew()
             with extension.crawl.store.page():
@@ -91,7 +95,7 @@ class ReplicaSpiderMiddleware:
             extension.stop(error)
         except Exception as error:
             # A bad page never stops a crawl: its callback runs, its URL is acknowledged, its links are the spider's.
-            logger.exception("Cannot observe %s", response)
+            logger.exception("%s cannot be judged; the spider has it as it is", response)
             extension.cannot_observe(response, error)
 
     def _follow(self, observation: Observation) -> None:
@@ -104,7 +108,8 @@ class ReplicaSpiderMiddleware:
             return
         if self._max_length:
             links = [link for link in links if len(link.url) <= self._max_length]
-        self._extension.crawl.follow(observation, links)
+        crawl = self._extension.crawl
+        (crawl.follow_new if observation.is_known else crawl.follow)(observation, links)
 
     # What callbacks yield
 
@@ -142,7 +147,7 @@ class ReplicaSpiderMiddleware:
         except StoreError as error:
             extension.stop(error)
         except Exception:
-            logger.exception("Cannot judge the requests found on %s", observation.page.url)
+            logger.exception("The requests found on %s are entered unjudged", observation.page.url)
             extension.crawl.counts["page/error"] += 1
         return set()
 
@@ -243,7 +248,7 @@ class ReplicaSpiderMiddleware:
         except StoreError as error:
             extension.stop(error)
         except Exception:
-            logger.exception("Cannot learn from what was asked for because of %s", observation.page.url)
+            logger.exception("Nothing can be learnt from what the spider made of %s", observation.page.url)
             extension.crawl.counts["page/error"] += 1
             extension.crawl.forget(observation.page.host)
 

@@ -153,7 +153,12 @@ class Consequences:
     def of_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         """Carry out what the page says of rules, now that it is known what *callback* asked for because of it."""
         findings = self._dust.observe(
-            observation.page, observation.url_id, observation.twin, callback, asks_more=asks_more
+            observation.page,
+            observation.url_id,
+            observation.twin,
+            callback,
+            asks_more=asks_more,
+            is_changed=observation.is_changed,
         )
         for settled in findings.settled:
             self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
@@ -198,6 +203,10 @@ class Consequences:
             self._end(self._trials.settle(waiting, Outcome.FAILED))
         if causes := self._store.saved.causes_of(taken.key):
             self._bring_back(f"for {taken.key}", _reason_of(causes[0]), {"left out": taken.url})
+
+    def of_unchanged(self, url_id: int) -> None:
+        """Take note that a page is as it was: what waited to be held against it is."""
+        self._end(self._samples.confirmed(url_id))
 
     # What comes back
 

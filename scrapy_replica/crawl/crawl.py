@@ -23,6 +23,7 @@ from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, CrawlScope, full
 from scrapy_replica.crawl.steering import Steering
@@ -33,6 +34,7 @@ from scrapy_replica.crawldb.contract import MARK, CrawlDB, Leeway, NewUrl, State
 from scrapy_replica.crawldb.pages import Fetched, is_absent
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES
+from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
@@ -78,11 +80,13 @@ class Crawl:
         self._asking = Asking(store, self.guide.relevance)
         self._duplicates = Duplicates(store.pages, config)
         self.replicas = Replicas(config, store, now, self._duplicates.index)
-        self.dust = Dust(config, store, now)
+        salt = self._salt(salt)
+        self.revisits = Revisits(config, store, key, now, salt, counts)
+        self.dust = Dust(config, store, now, self.revisits.is_stale_url)
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
         self._guard = Guard(config, store.pages)
-        self.trials = Trials(store.samples, config.explore, self._salt(salt), key)
+        self.trials = Trials(store.samples, config.explore, salt, key)
         self.policy = Policy(
             config,
             aliases,
@@ -105,9 +109,10 @@ class Crawl:
             now=now,
             counts=self.counts,
             on_new=self.replicas.known,
+            on_led=self.revisits.led_on,
             sink=sink,
         )
-        samples = Samples(self.trials, self.replicas, store, key)
+        samples = Samples(self.trials, self.replicas, store, key, self.revisits.is_stale)
         fallback = Fallback(store, self.intake, self.replicas, self.trials)
         self.obeying = Obeying(store, now)
         self.consequences = Consequences(
@@ -193,7 +198,7 @@ class Crawl:
             self.open_to(page.host)  # a seed may have redirected to it
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
-        is_new = not self.store.pages.has_page(url_id)
+        before = self.store.pages.judgement(url_id)
         found_on = self.store.urls.row(url_id).parent
         is_news = self._guard.is_news(page, url_id, found_on, novelty, self._duplicates.is_news(page, novelty))
         self.store.pages.enter(
@@ -217,13 +222,14 @@ class Crawl:
             self.store.urls.set_host_ip(page.host, page.ip)
         self._duplicates.add(page)
         self.counts["form/found"] += self.forms.shown(page.forms)
-        if is_new:
+        if before is None:
             self._pages += 1
             self._guard.count(page.url, page.host, found_on, is_novel=is_news)
             if novelty is Novelty.NOVEL:
                 self.repetition.add(page)
                 self._asking.add(page, url_id, relevance)
-        observation = Observation(page, url_id, depth, relevance, novelty, twin)
+        is_changed = before is not None and before[0] != page.signature
+        observation = Observation(page, url_id, depth, relevance, novelty, twin, is_changed=is_changed)
         self.consequences.of_page(observation)
         self.counts["page/observed"] += 1
         self.counts[f"page/{novelty.value}"] += 1
@@ -239,6 +245,11 @@ class Crawl:
         """Let *host* into the scope, as that of a seed; what was dropped because it was outside comes back."""
         if self.scope.open_to(host) and self.store.saved.some_of(OUT_OF_SCOPE, 1):
             self.consequences.lift(OUT_OF_SCOPE)
+
+    def observe_again(self, page: Page, url_id: int, depth: int) -> Observation:
+        """Return what is known of a page that says what it said before; nothing is judged anew."""
+        novelty, twin = self._duplicates.judge(page, url_id)
+        return Observation(page, url_id, depth, self.guide.relevance.of(page), novelty, twin, is_known=True)
 
     def forget(self, host: str) -> None:
         """Take note that a page of *host* could not be observed: what is known of it is read again from the store."""
@@ -288,7 +299,8 @@ class Crawl:
             self.replicas.missing(self.store.urls.url_of(url_id))
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
-            if not self.store.pages.has_page(failed_id):
+            # A page that is gone was one; an error may pass.
+            if not self.store.pages.has_page(failed_id) or (failed_id == url_id and is_absent(status)):
                 self.store.pages.enter(
                     Fetched(failed_id, self._now(), status, error, size=size if failed_id == url_id else None)
                 )
@@ -307,6 +319,15 @@ class Crawl:
             raise ValueError("no page of the crawl links there")
         url = self.store.urls.url_of(known.id)
         self.guide.relevance.marks.give(known.id, url, is_relevant=bool(what["is_relevant"]))
+        self.counts["mark/taken"] += 1
+
+    def visited(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
+        """Take note of the *answer* to a request for the URL of that id, whose callback is through.
+
+        *payload* is its request where it is more than a plain GET.
+        """
+        if not self.revisits.settle(url_id, answer, payload):
+            self.consequences.of_unchanged(url_id)
 
     # Links
 
@@ -359,6 +380,14 @@ class Crawl:
         self.intake.enter(asked)
         self.note(observation, asked)
 
+    def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
+        """Enter those of the *links* of a page that was observed before which nothing is known of."""
+        keys = [self.intake.key(link.url) for link in links]
+        known = self.store.urls.find(set(keys))
+        new = [link for link, key in zip(links, keys, strict=True) if key not in known]
+        if new:
+            self.follow(observation, new)
+
     def _link(self, observation: Observation, url: str, score: float) -> tuple[NewUrl, Decision]:
         host, key = host_of(url), self.intake.key(url)
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
@@ -398,6 +427,7 @@ class Crawl:
     def take(self) -> Waiting | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
         self.consequences.work()
+        self.revisits.work()
         self.replicas.work()
         self.dust.work()
         self.is_behind = False
@@ -424,6 +454,11 @@ class Crawl:
         return None if is_asked else decision
 
     @property
+    def has_work(self) -> bool:
+        """Whether :meth:`take` has something to do although it gave nothing."""
+        return self.is_behind or self.consequences.has_work or self.revisits.has_work
+
+    @property
     def is_pending(self) -> bool:
         """Whether there is anything to fetch, now or later."""
-        return self.store.urls.waiting > 0 or self.consequences.has_work
+        return self.store.urls.waiting > 0 or self.consequences.has_work or self.revisits.has_work

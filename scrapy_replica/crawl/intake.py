@@ -13,7 +13,7 @@ from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Saved, StoreError, Waiting
-from scrapy_replica.decision import FETCH, TESTED, Action, Decision
+from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
@@ -60,6 +60,7 @@ class Intake:
     :param counts: statistics, as ``area/what``.
     :param on_new: told URL, host and callback of every URL that waits and was not known; no callback where the URL
         stands in the place of another one, whose callback it is, or was found on no page.
+    :param on_led: told the id of every page that leads to a URL that waits and was not known.
     :param sink: where decisions are written as lines of JSON, besides the ledger of the store.
     """
 
@@ -75,12 +76,13 @@ class Intake:
         now: Callable[[], float],
         counts: Counter[str],
         on_new: Callable[[str, str, str | None], None],
+        on_led: Callable[[int], None],
         sink: TextIO | None = None,
     ) -> None:
         self._store, self._policy, self._trials, self._payloads = store, policy, trials, payloads
         self._scope = scope
         self.key, self._now, self._counts, self._sink = key, now, counts, sink
-        self._on_new = on_new
+        self._on_new, self._on_led = on_new, on_led
         self._ended: set[str] = set()
         """Causes that ended in this run."""
 
@@ -158,6 +160,8 @@ class Intake:
             return
         self._counts[_COUNTED[what]] += 1
         if what is Found.NEW:
+            if row.new.parent is not None:
+                self._on_led(row.new.parent)
             is_found = not row.is_moved and row.new.parent is not None
             callback = self._payloads.callback(row.new.payload) if is_found else None
             self._on_new(row.new.url, row.new.host, callback)
@@ -166,6 +170,9 @@ class Intake:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
         decision = self._again_of(taken)
         if decision.reason is None or (decision.action is Action.DEMOTE and taken.is_demoted):
+            return True
+        # A budget is one of new pages, and this one was fetched before.
+        if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):
             return True
         # What a person orders holds for samples, too.
         if decision.reason in TESTED and self._trials.is_sample(taken.id):

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
+    from scrapy_replica.crawldb.revisits import Revisits
     from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
@@ -245,6 +246,9 @@ class SampleStore(Protocol):
     def reconsider(self, url_id: int) -> list[Sample]:
         """Make other pages of the samples of a URL that were the same; return them."""
 
+    def retire(self, mark: str) -> None:
+        """Put *mark* before the cause of what is settled of verdicts and rules: they are tested anew."""
+
     def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
         """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""
 
@@ -449,6 +453,9 @@ class UrlStore(Protocol):
     def set_scores(self, scores: Mapping[int, float]) -> None:
         """Give waiting URLs other scores (id -> score), as :meth:`rescore` does."""
 
+    def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
+        """Let URLs that are done wait again, triples of id, score and payload; return how many were done."""
+
     def finish(self, url_ids: Collection[int]) -> None:
         """Acknowledge leases: these URLs are done; one that waits again goes on waiting."""
 
@@ -511,6 +518,9 @@ class CrawlDB(Protocol):
 
     @property
     def pages(self) -> Pages: ...
+
+    @property
+    def revisits(self) -> Revisits: ...
 
     @property
     def visits(self) -> Visits: ...

@@ -13,6 +13,7 @@ from scrapy_replica.crawldb.contract import Order, RuleRow, State
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.results import Results
     from scrapy_replica.crawldb.status import Status
+    from scrapy_replica.crawldb.tables import Tables
     from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
@@ -152,6 +153,10 @@ class Reader(Protocol):
     def results(self) -> Results:
         """What came of the crawl."""
 
+    @property
+    def tables(self) -> Tables:
+        """What is known as tables for other programs."""
+
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""
 
@@ -166,9 +171,6 @@ class Reader(Protocol):
 
     def host_names(self) -> list[str]:
         """Return the names of all hosts."""
-
-    def knows(self, host: str) -> bool:
-        """Tell whether some URL of *host* was found."""
 
     def host(self, host: str) -> HostView | None:
         """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""

@@ -68,6 +68,9 @@ class Texts(Protocol):
     def terms_at(self, url: str) -> Mapping[str, int] | None:
         """Return the same for a URL. It reads all texts."""
 
+    def said_of(self, url: str) -> bool | None:
+        """Return what a person said of the page at *url*; ``None`` if nothing. It reads all marks."""
+
     def questions(self) -> list[Question]:
         """Return the pages that can be asked about."""
 

@@ -126,7 +126,7 @@ class Guide:
             self._strategy.load(pieces)
         for count, visit in enumerate(self._visits.tail(), 1):
             if count == 1:
-                logger.info("Showing the strategy the pages since its checkpoint")
+                logger.info("The strategy is shown again the pages that came after it was last kept")
             if self.is_warming_up:
                 self._early_order.scores(visit.links)
             self._show(visit)

@@ -15,6 +15,7 @@ from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
 from scrapy_replica.crawldb.sqlite.lock import JobLock
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.pages import PageTable
+from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.saved import SavedTable
@@ -62,6 +63,7 @@ class SqliteCrawlDB:
 
     def _make_tables(self, connection: Connection) -> None:
         self.pages = PageTable(connection)
+        self.revisits = RevisitTable(connection)
         self.ledger = LedgerTable(connection)
         self.samples = SampleTable(connection)
         self.verdicts = VerdictTable(connection)

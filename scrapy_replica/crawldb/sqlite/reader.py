@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
+from scrapy_replica.crawldb.sqlite.tables import TableReader
 from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
@@ -94,6 +96,7 @@ class SqliteReader:
         self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
         self.texts = TextTable(connection)
+        self.tables = TableReader(connection, lambda: self.status(None, sys.maxsize).hosts)
         self.results = ResultReader(connection, self._verdicts)
         self.uncertain_pairs = UncertainPairTable(connection).all
 
@@ -178,9 +181,6 @@ class SqliteReader:
 
     def seed_hosts(self) -> list[str]:
         return self._column("SELECT host FROM seed_hosts ORDER BY host", ())
-
-    def knows(self, host: str) -> bool:
-        return bool(self._column("SELECT 1 FROM hosts WHERE name = ? LIMIT 1", (host,)))
 
     def host(self, host: str) -> HostView | None:
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))

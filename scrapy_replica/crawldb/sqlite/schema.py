@@ -82,6 +82,33 @@ CREATE INDEX signatures ON pages (signature, fetched_at) WHERE signature IS NOT 
 CREATE INDEX simhashes ON pages (simhash, fetched_at) WHERE simhash IS NOT NULL;
 CREATE INDEX texts_of_host ON pages (simhash, host) WHERE simhash IS NOT NULL;
 CREATE INDEX pages_of_host ON pages (host, fetched_at, status, novelty, relevance, size);
+CREATE TABLE revisits (               -- what asking for a URL showed, and for it again
+    url INTEGER PRIMARY KEY,          -- urls.id
+    host INTEGER NOT NULL,            -- hosts.id
+    payload BLOB,                     -- the request where it is more than a plain GET
+    etag TEXT,                        -- what it can be asked for with if it changed
+    last_modified TEXT,
+    body INTEGER,                     -- hash of the body last sent
+    content BLOB,                     -- of what counts of it: main text, or where it redirects to
+    size INTEGER NOT NULL,            -- bytes of that body, as sent
+    visits INTEGER NOT NULL,          -- that brought it, or word that it is as it was
+    changes INTEGER NOT NULL,         -- visits that found it changed
+    first_at REAL NOT NULL,           -- seconds since the epoch
+    seen_at REAL NOT NULL,            -- its body was sent last
+    checked_at REAL NOT NULL,         -- it was visited last
+    believed INTEGER NOT NULL,        -- visits since the last body, all answered by 304
+    unchanged_s REAL NOT NULL,        -- sum of the times between visits that found no change
+    changed BLOB NOT NULL,            -- times between visits that found one, the last 16, 4 bytes each
+    misses INTEGER NOT NULL,          -- visits in a row that brought nothing
+    gone_at REAL                      -- since when there is no page: 404 or 410
+);
+CREATE INDEX believed ON revisits (host) WHERE believed > 0;
+CREATE TABLE promises (               -- what the ETag and Last-Modified of a host turned out to be worth
+    host TEXT PRIMARY KEY,
+    drawn INTEGER NOT NULL,           -- pages asked for without them on purpose
+    kept INTEGER NOT NULL,            -- pages that changed and whose ETag or Last-Modified did, too
+    broken INTEGER NOT NULL           -- pages that changed and whose ETag and Last-Modified did not
+) WITHOUT ROWID;
 CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,

@@ -63,6 +63,12 @@ class TextTable:
         ).fetchone()
         return self.terms(row[0]) if row is not None else None
 
+    def said_of(self, url: str) -> bool | None:
+        """Return what a person said of the page at *url*; ``None`` if nothing."""
+        sql = "SELECT is_relevant FROM marks CROSS JOIN urls ON urls.id = marks.url WHERE urls.url = ?"
+        row = self._read(sql, (url,)).fetchone()
+        return bool(row[0]) if row is not None else None
+
     def questions(self) -> list[Question]:
         """Return the pages that can be asked about."""
         rows = self._read(

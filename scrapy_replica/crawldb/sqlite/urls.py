@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from scrapy_replica.address import name_of
@@ -311,6 +311,20 @@ class UrlTable:
         self._refresh(host)
         self.waiting -= 1
         return self._waiting(row)
+
+    def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
+        sql = (
+            f"UPDATE urls SET state = {WAITING}, is_demoted = 0, score = ?, payload = ? WHERE id = ? AND state = {DONE}"
+            " RETURNING host, priority"
+        )
+        n_renewed = 0
+        for url_id, score, payload in urls:
+            row = self._write(sql, (score, payload, url_id)).fetchone()
+            if row is not None:
+                self._offer(row[0], False, row[1], score, url_id)
+                n_renewed += 1
+        self.waiting += n_renewed
+        return n_renewed
 
     def finish(self, url_ids: Collection[int]) -> None:
         sql = f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ? AND state <> {WAITING}"
