@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -28,7 +27,6 @@ if sys.platform != "win32":
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from scrapy.settings import Settings
     from scrapy.statscollectors import StatsCollector
@@ -121,8 +119,8 @@ class Run:
         process = AsyncCrawlerProcess(settings)
         self.crawler = process.create_crawler(TopicSpider)
         self.meter = PageMeter(self.crawler, opts.max_pages)
-        if border := border_of(Config.from_settings(settings), opts.seeds):
-            self.crawler.signals.connect(border, signals.spider_opened)
+        self._border = border_of(Config.from_settings(settings), opts.seeds)
+        self.crawler.signals.connect(self._opened, signals.spider_opened)
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
@@ -131,6 +129,10 @@ class Run:
         stats: StatsCollector | None = self.crawler.stats
         self.stats: dict[str, Any] = stats.get_stats() if stats is not None else {}
         self.exit_code = self._exit_code()
+
+    def _opened(self) -> None:
+        if self._border is not None:
+            say(self._border)
 
     def _exit_code(self) -> int:
         by_reason = {"shutdown": INTERRUPTED, "no_topic": 2, "crawl_database": 1, "output": 1}
@@ -163,14 +165,15 @@ class Run:
         }
 
 
-def border_of(config: Config, seeds: str) -> Callable[[], None] | None:
-    """Return what says, when the crawl begins, where it stays; ``None`` where it may go anywhere."""
+def border_of(config: Config, seeds: str) -> str | None:
+    """Return where a crawl from *seeds* stays, in words; ``None`` where it may go anywhere."""
     if config.scope is Reach.ANY or not config.enabled:
         return None
     near = site_of if config.scope is Reach.DOMAINS else str
-    places = sorted({near(host_of(url)) for url in read_seeds(seeds)})
+    places = sorted({near(host_of(url)) for url in read_seeds(seeds)} - {""})
     more = f" and {len(places) - SHOWN:,} more" if len(places) > SHOWN else ""
-    return partial(say, f"staying on {cleaned(', '.join(places[:SHOWN]))}{more} (--scope any goes anywhere)")
+    told = cleaned(", ".join(places[:SHOWN])) or "the seeds, which are files"
+    return f"staying on {told}{more} (--scope any goes anywhere)"
 
 
 def memory_figures() -> dict[str, float]:
