@@ -137,7 +137,7 @@ def _score_lines(known: Mapping[str, Any]) -> Iterator[str]:
     if known["priority"]:
         yield _line("priority", known["priority"])
     if known["score"] == "urgent":
-        yield _line("score", "before all others, for it was to decide something")
+        yield _line("score", "before all others: it was to decide something, or added by hand")
     elif known["score"] or known["state"] == State.WAITING.value:
         yield _line("score", score(known["score"]))
     if "score now" in known:
