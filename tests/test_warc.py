@@ -133,7 +133,9 @@ class TestWhatIsKept:
 
         live = await items({"ROBOTSTXT_OBEY": True})
         assert len(live) >= 6
-        assert await items(rehearsal_settings(warcs(kept))) == live
+        again = kept / "again"
+        assert await items({"REPLICA_WARC": again, **rehearsal_settings(warcs(kept))}) == live
+        assert not again.exists(), "nothing was fetched"
 
 
 class TestFiles:
@@ -296,6 +298,20 @@ class TestHostile:
         assert body == b"body"
         assert b"Location: /caf\xe9" in head
         assert asked.count(b"\r\n\r\n") == 1
+
+    @pytest.mark.asyncio
+    async def test_what_no_record_can_be_made_of_is_crawled_all_the_same(self, tmp_path, monkeypatch, caplog):
+        def fails(request, response):
+            if request.url.endswith("/1"):
+                raise ValueError("in the middle")
+            return exchange_of(request, response)
+
+        monkeypatch.setattr("scrapy_replica.components.warc.exchange_of", fails)
+        with caplog.at_level(logging.CRITICAL):
+            result = await crawl(TopicSpider, PAGES, Settings(tmp_path), seeds=f"{SITE}/")
+        assert result.stats["replica/warc/failed"] == 1
+        assert f"{SITE}/3" in result.urls
+        assert captured(tmp_path) == {*PAGES} - {f"{SITE}/1"}
 
     def test_what_breaks_off_says_so(self):
         (headers, _), _ = self.block("http://a.example/", body=b"bo", flags=["dataloss"])

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from scrapy_replica.crawl.links.questions import Asked
     from scrapy_replica.crawldb.reader import Reader
 
+MOST = 100
+"""Pages asked about at once: to choose them out of 1,000 takes 3 s."""
 ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "s": None, "skip": None}
 QUIT = {"q", "quit"}
 _LONG = re.compile(r"\S{38}")
@@ -54,8 +56,8 @@ class JudgeCommand(Command):
         parser.add_argument("--json", action="store_true", help="print the pages to ask about as JSON, and ask nothing")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        if opts.most < 1:
-            raise ValueError(f"--most is {opts.most}: it must be at least 1")
+        if not 1 <= opts.most <= MOST:
+            raise ValueError(f"--most is {opts.most}: it must be from 1 to {MOST}")
         if opts.yes or opts.no:
             return _mark(opts)
         with reading(opts.job) as job:

@@ -199,12 +199,16 @@ def _rule(view: RuleView) -> str:
     return wrapped(shortened(told, 3 * COLUMNS), 2, 4)
 
 
+def _outcome(act: Order) -> str:
+    return "not seen by the crawl yet" if act.is_open else cleaned(act.answer or "done", 200)
+
+
 def _by_hand(acts: Sequence[Order]) -> str:
     """Return what a person told the crawl last, a line each."""
     told = []
     for act in acts:
         what = ", ".join(cleaned(str(value), 200) for value in act.what.values())
-        line = f"  {_time(act.at)[-5:]}  {act.kind} {what}: {act.answer or 'not seen by the crawl yet'}"
+        line = f"  {_time(act.at)[-5:]}  {act.kind} {what}: {_outcome(act)}"
         told.append(shortened(line, COLUMNS - 2))
     return "\n  ".join(["By hand, the last first:", *told, ""]).rstrip(" ") if told else ""
 

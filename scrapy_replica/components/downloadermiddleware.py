@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
+
+
+logger = logging.getLogger(__name__)
 
 
 class ReplicaDownloaderMiddleware:
@@ -190,6 +194,10 @@ class WarcMiddleware:
         except StoreError as error:
             extension.stop(error)
             raise IgnoreRequest(str(error)) from None
+        except Exception:
+            # A bad page never stops a crawl: what no record can be made of is crawled all the same.
+            logger.exception("Cannot keep %s", response)
+            extension.crawl.counts["warc/failed"] += 1
         return response
 
     def _was_fetched(self, extension: ReplicaExtension, request: Request, response: Response) -> bool:

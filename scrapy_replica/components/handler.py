@@ -100,7 +100,8 @@ def _address(ip: str | None) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
 def rehearsal_settings(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
     """Settings of a crawl from the WARC files *paths* that opens no socket, whatever the scheme of a link.
 
-    robots.txt is asked for only if the archive has some; nothing is retried, since an archive answers twice alike.
+    robots.txt is asked for only if the archive has some; nothing is retried, since an archive answers twice alike, and
+    nothing is kept, since nothing is fetched.
     Opens the archive, with its errors (see :class:`~scrapy_replica.rehearsal.archive.Archive`).
     """
     files = [str(path) for path in paths]
@@ -111,6 +112,7 @@ def rehearsal_settings(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any
         "DOWNLOAD_HANDLERS": dict.fromkeys(sorted(schemes), ArchiveDownloadHandler),
         "ROBOTSTXT_OBEY": archive.has_robots,
         "RETRY_ENABLED": False,
+        "REPLICA_WARC": None,
         "REMOTE_CONTROL_ENABLED": False,
         "TELNETCONSOLE_ENABLED": False,
     }

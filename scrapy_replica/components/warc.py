@@ -217,7 +217,7 @@ def exchange_of(request: Request, response: Response) -> records.Exchange:
 
 
 def _head(first: str, headers: Headers, more: dict[bytes, str]) -> bytes:
-    own = [name + b": " + value.encode() for name, value in more.items() if name not in headers]
+    own = [name + b": " + value.encode("utf-8", "replace") for name, value in more.items() if name not in headers]
     lines = (first.encode("utf-8", "replace"), *own, *_lines(headers), b"", b"")
     return b"\r\n".join(_LINE_ENDS.sub(b" ", line) for line in lines)
 

@@ -319,6 +319,7 @@ class Crawl:
             raise ValueError("no page of the crawl links there")
         url = self.store.urls.url_of(known.id)
         self.guide.relevance.marks.give(known.id, url, is_relevant=bool(what["is_relevant"]))
+        self.counts["mark/taken"] += 1
 
     def visited(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
         """Take note of the *answer* to a request for the URL of that id, whose callback is through.

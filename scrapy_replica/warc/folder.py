@@ -24,7 +24,7 @@ OPEN = ".open"
 """Suffix of a file that is being written."""
 
 LEVEL = 6
-"""Of compression: 9 takes a quarter more time for files smaller by 0.3 %."""
+"""Of compression. A page of 41 kB takes 0.54 ms and 7.6 kB; with 9, 0.93 and 7.5; with 3, 0.27 and 8.5."""
 
 GZIP = zlib.MAX_WBITS | 16
 

@@ -49,7 +49,7 @@ class Exchange:
     truncated: str | None = None
     """Why the body breaks off: ``disconnect``, ``unspecified``; ``None`` if it is whole."""
 
-    @property
+    @cached_property
     def date(self) -> str:
         """The ``WARC-Date``, to the microsecond."""
         return datetime.fromtimestamp(self.at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

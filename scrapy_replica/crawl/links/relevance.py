@@ -81,8 +81,7 @@ class Relevance:
         return True
 
     def _learn(self, fit: Fit, unlabelled: Sequence[Terms]) -> None:
-        yes, no = ([mark.terms for mark in self.marks.of(is_relevant=said)] for said in (True, False))
-        self._model = fit(unlabelled, yes, no)
+        self._model = fit(unlabelled, *self.marks.terms())
         self.version += 1
         self._db.set_meta(KEY, self._model.save())
 
