@@ -101,7 +101,6 @@ class ReplicaSpiderMiddleware:
         if observation is None:
             async for output in result:
                 yield output
-            await self._extension.written()
             return
         outputs = _Outputs(result)
         assert response.request is not None
@@ -112,7 +111,6 @@ class ReplicaSpiderMiddleware:
                 await outputs.more()
         finally:
             self._end(observation, response.request)
-        await self._extension.written()
 
     def _judged(self, observation: Observation, asked_by: Request, outputs: list[Any]) -> Iterator[Any]:
         requests = [output for output in outputs if isinstance(output, Request)]
