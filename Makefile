@@ -45,7 +45,7 @@ trust: $(STAMPS)/test
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m hostile $(ONLY)
 
 test: $(STAMPS)/test
-	$(BIN)/python -m pytest tests --ignore=tests/benchmarks
+	$(BIN)/python -m pytest tests --ignore=tests/benchmarks -n auto --dist loadfile
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check

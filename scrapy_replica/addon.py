@@ -10,7 +10,12 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
-from scrapy_replica.components.downloadermiddleware import BorderMiddleware, ReplicaDownloaderMiddleware, WarcMiddleware
+from scrapy_replica.components.downloadermiddleware import (
+    BorderMiddleware,
+    ConditionMiddleware,
+    ReplicaDownloaderMiddleware,
+    WarcMiddleware,
+)
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
 from scrapy_replica.components.refused import refusing
@@ -35,6 +40,8 @@ GATE_ORDER = 60
 BORDER_ORDER = 760
 """After proxies (750) are chosen, and nearer to the downloader than retries (550)."""
 
+CONDITION_ORDER = 960
+"""Nearer to the downloader than Scrapy's cache (900)."""
 KEEPER_ORDER = 1000
 """Nearest to the downloader: it sees what was sent and what came, before it is decompressed."""
 
@@ -75,6 +82,7 @@ class Addon:
             config = Config.from_settings(settings)
             if config.enabled:
                 _check_job_dir(settings)
+                _check_revisit(settings, config)
         if config.enabled:
             fallback = "REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS"
             _wrap(settings, "REQUEST_FINGERPRINTER_CLASS", ReplicaFingerprinter, fallback)
@@ -82,6 +90,8 @@ class Addon:
             _set_scheduler(settings, config)
             _add_components(settings)
             middlewares = "DOWNLOADER_MIDDLEWARES"
+            if config.revisit:
+                settings.setdefault_in_component_priority_dict(middlewares, ConditionMiddleware, CONDITION_ORDER)
             if not config.private_addresses:
                 settings.setdefault_in_component_priority_dict(middlewares, BorderMiddleware, BORDER_ORDER)
             if config.warc is not None:
@@ -111,6 +121,18 @@ def _check_job_dir(settings: BaseSettings) -> None:
         raise ConfigError(f"JOBDIR: cannot write to {settings['JOBDIR']}: {error.strerror}") from None
 
 
+def _check_revisit(settings: BaseSettings, config: Config) -> None:
+    """Refuse what cannot be crawled again.
+
+    :raises ConfigError: there is no JOBDIR, or another scheduler is in use.
+    """
+    if config.revisit and not settings["JOBDIR"]:
+        raise ConfigError("REPLICA_REVISIT: give the JOBDIR (--job) of the crawl whose pages are to be asked for again")
+    is_other = (settings.getpriority("SCHEDULER") or 0) >= ADDON_PRIORITY
+    if config.revisit and is_other and load_object(settings["SCHEDULER"]) is not ReplicaScheduler:
+        raise ConfigError("REPLICA_REVISIT: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
+
+
 def _wrap(settings: BaseSettings, name: str, cls: type, fallback: str) -> None:
     """Set *cls* in place of what the setting *name* holds, which *cls* finds in the setting *fallback*."""
     previous = settings[name]
@@ -122,6 +144,7 @@ def _wrap(settings: BaseSettings, name: str, cls: type, fallback: str) -> None:
 def _set_scheduler(settings: BaseSettings, config: Config) -> None:
     has_no_topic = config.topic is None and config.topic_model is None
     changes_nothing = config.mode is Mode.OBSERVE and has_no_topic and config.strategy == Config.strategy
+    changes_nothing = changes_nothing and not config.revisit
     if not changes_nothing and (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:
         settings.set("SCHEDULER", ReplicaScheduler, "addon")
 

@@ -77,6 +77,23 @@ def registered_domain(host: str) -> str:
         return found.top_domain_under_public_suffix or ".".join(name.split(".")[-2:])
 
 
+@lru_cache(maxsize=10_000)
+def site_of(host: str) -> str:
+    """Return what somebody registered *host* under: ``a.example`` of ``www.a.example``, ``b.github.io`` of itself.
+
+    Unlike :func:`registered_domain` it holds apart what a company gives away below its own name. An address, and what
+    is itself a suffix, stands for itself.
+    """
+    name = name_of(host)
+    try:
+        return str(ip_address(name))
+    except ValueError:
+        found = _suffixes().extract_str(name, include_psl_private_domains=True)
+        if found.suffix:
+            return found.top_domain_under_public_suffix or name
+        return ".".join(name.split(".")[-2:])
+
+
 def without_suffix(name: str) -> str:
     """Return a host name without ``www.`` and public suffix, ``example`` of ``www.example.co.uk``; "" if none is left.
 

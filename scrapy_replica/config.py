@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, get_type_hints
 
 from scrapy_replica.decision import Mode
-from scrapy_replica.records import Noise, TermWeight
+from scrapy_replica.records import Noise, Reach, TermWeight
 
 PREFIX = "REPLICA_"
 
@@ -20,8 +20,12 @@ INTERNAL = frozenset(
 """Settings that the add-on and the commands hand to components; not for users."""
 
 
-ENUMS = (Mode, Noise, TermWeight)
+ENUMS = (Mode, Noise, Reach, TermWeight)
 """Settings that take one of a few words."""
+
+
+WORDS = tuple[str, ...]
+"""Settings that take a list; a string is taken apart at white space."""
 
 
 class ConfigError(ValueError):
@@ -49,6 +53,26 @@ class Config:
         Mode.DEMOTE,
         "``observe`` changes nothing and counts what would be saved; ``demote`` lets guesses wait behind everything "
         "else and drops what is certain; ``drop`` drops both.",
+    )
+    scope: Reach = _setting(
+        Reach.ANY,
+        "How far from its seeds the crawl goes: ``hosts`` fetches of their hosts only, ``domains`` of the domains that "
+        "were registered for them, ``any`` of all the web: :doc:`scope`. ``scrapy replica crawl`` has ``domains``.",
+    )
+    include: tuple[str, ...] = _setting(
+        (), "Patterns of URLs; of what the crawl finds only what one of them matches is fetched: :ref:`patterns`."
+    )
+    exclude: tuple[str, ...] = _setting(
+        (), "Patterns of URLs; of what the crawl finds nothing is fetched that one of them matches: :ref:`patterns`."
+    )
+    languages: tuple[str, ...] = _setting(
+        (), "Two-letter languages; links of pages in another one are not followed: :ref:`languages`."
+    )
+    host_pages: int = _setting(0, "Most pages to fetch of one host, whatever they are; 0 sets no limit.", low=0)
+    sitemaps: bool = _setting(
+        False,
+        "Begin with what the sitemaps of the seeds' hosts list as well. For ``TopicSpider``; other spiders have "
+        "Scrapy's ``SitemapSpider``.",
     )
     topic: Path | None = _setting(
         None,
@@ -129,6 +153,16 @@ class Config:
         low=0,
         high=1,
     )
+    revisit: bool = _setting(
+        False,
+        "Ask for the pages of the job in the JOBDIR again, those that may have changed: :doc:`revisiting`.",
+    )
+    revisit_chance: float = _setting(
+        0.1,
+        "A page is asked for again when the chance that it changed since it was seen is above this; with 0 all are.",
+        low=0,
+        high=1,
+    )
     host_budget: int = _setting(0, "Most novel pages to fetch of one host; 0 sets no limit.", low=0)
     path_budget: int = _setting(0, "Most novel pages to fetch below one path prefix; 0 sets no limit.", low=0)
     trap_credit: int = _setting(
@@ -199,7 +233,7 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
 def _type_name(kind: Any) -> str:
     if kind in ENUMS:
         return "one of " + ", ".join(f"``{m.value}``" for m in kind)
-    return {bool: "bool", int: "int", float: "float", str: "str"}.get(kind, "path")
+    return {bool: "bool", int: "int", float: "float", str: "str", WORDS: "list of str"}.get(kind, "path")
 
 
 def _parse(setting: str, value: Any, kind: Any) -> Any:
@@ -210,9 +244,17 @@ def _parse(setting: str, value: Any, kind: Any) -> Any:
             return kind(str(getattr(value, "value", value)).lower())
         if kind in {int, float, str}:
             return kind(value)
+        if kind == WORDS:
+            return tuple(value.split() if isinstance(value, str) else map(str, value))
         return Path(value).expanduser()
     except (ValueError, TypeError):
-        raise ConfigError(f"{setting} is {value!r}: it takes {_type_name(kind)}") from None
+        raise ConfigError(f"{setting} is {value!r}: it takes {_in_words(kind)}") from None
+
+
+def _in_words(kind: Any) -> str:
+    if kind in ENUMS:
+        return "one of " + ", ".join(member.value for member in kind)
+    return {bool: "True or False", int: "a whole number", float: "a number", str: "text"}.get(kind, "a path")
 
 
 def _parse_bool(value: Any) -> bool:

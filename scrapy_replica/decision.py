@@ -39,6 +39,10 @@ class Reason(str, Enum):
     HOST_BUDGET = "host-budget"
     PATH_BUDGET = "path-budget"
     TRAP_BUDGET = "trap-budget"
+    HOST_PAGES = "host-pages"
+    OUT_OF_SCOPE = "out-of-scope"
+    EXCLUDED = "excluded"
+    """By a person, while the crawl ran."""
 
 
 TESTED = frozenset(
@@ -51,6 +55,10 @@ TESTED = frozenset(
     }
 )
 """Reasons that rest on evidence and not on a person's word: what they drop is sampled."""
+
+
+BUDGETS = frozenset({Reason.HOST_BUDGET, Reason.PATH_BUDGET, Reason.TRAP_BUDGET})
+"""Reasons that bound how many pages are fetched."""
 
 
 class Outcome(str, Enum):

@@ -138,6 +138,16 @@ class TermWeight(str, Enum):
     """Its share of the page times the logarithm of how rare it is."""
 
 
+class Reach(str, Enum):
+    """How far from its seeds a crawl may go."""
+
+    HOSTS = "hosts"
+    """Not beyond their hosts."""
+    DOMAINS = "domains"
+    """Not beyond the domains that were registered for them."""
+    ANY = "any"
+
+
 class Noise(str, Enum):
     """How noise is removed from a page."""
 

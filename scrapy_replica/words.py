@@ -163,6 +163,9 @@ REASONS = {
     Reason.HOST_BUDGET: "limit of pages of its host",
     Reason.PATH_BUDGET: "limit of pages below its path",
     Reason.TRAP_BUDGET: "leads to nothing new",
+    Reason.HOST_PAGES: "enough pages of its host",
+    Reason.OUT_OF_SCOPE: "place out of scope",
+    Reason.EXCLUDED: "pattern excluded by hand",
 }
 """Why, in a few words, as the heading of a table."""
 
@@ -184,6 +187,16 @@ TRAPS = {
     "no-news": "few pages where it lies brought anything new",
 }
 """Kinds of traps."""
+
+
+OUTSIDE = {
+    "other-host": "it is on none of the seeds' hosts or domains",
+    "not-included": "no pattern of REPLICA_INCLUDE matches it",
+    "excluded": "a pattern of REPLICA_EXCLUDE matches it",
+    "language": "it is, or was found on, a page in another language",
+    "depth": "it is too many links from the seeds",
+}
+"""Why a URL does not belong to the crawl."""
 
 
 def decided(
@@ -232,6 +245,13 @@ def because(reason: Reason, evidence: Mapping[str, Any]) -> str:
     if reason in {Reason.HOST_BUDGET, Reason.PATH_BUDGET} and "prefix" in told:
         setting = "REPLICA_HOST_BUDGET" if reason is Reason.HOST_BUDGET else "REPLICA_PATH_BUDGET"
         return f"as many new pages as {setting} allows were fetched of {told['prefix']}"
+    if reason is Reason.HOST_PAGES and "host" in told:
+        return f"as many pages as REPLICA_HOST_PAGES allows were fetched of {told['host']}"
+    if reason is Reason.OUT_OF_SCOPE and told.get("why") in OUTSIDE:
+        via = f"; {told['redirected from']} redirects to it" if told.get("redirected from") else ""
+        return f"out of scope: {OUTSIDE[str(told['why'])]}{via}"
+    if reason is Reason.EXCLUDED and "pattern" in told:
+        return f"a person excluded {told['pattern']}"
     return REASONS[reason]
 
 
@@ -250,6 +270,10 @@ def _back(reason: Reason, evidence: Mapping[str, Any]) -> str:
         return f"{told['gone']}, which stood for it, brought no page"
     if "ended" in told:
         return f"samples showed that pages were lost by what saved it ({cause(told['ended'])})"
+    if "left out" in told:
+        return f"{told['left out']}, which stood for it, is not fetched either"
+    if "lifted" in told:
+        return f"{cause(told['lifted'])} holds no more; it is decided anew"
     if "freed" in told:
         return f"{told['freed']} is no longer blocked"
     if "wrong" in told:

@@ -104,8 +104,11 @@ class TestRehearse:
 
     def test_table_for_a_person(self, web):
         done = rehearse(web, "--max-pages", 5)
-        lines = dict(line.split() for line in done.stdout.splitlines())
-        assert lines["pages"] == "5"
+        lines = [line.split("  ") for line in done.stdout.splitlines()]
+        told = {line[0]: line[-1].strip() for line in lines}
+        assert (told["pages"], told["new"]) == ("5", "5")
+        assert not {"None", "nan", "0"} & set(told.values())
+        assert max(map(len, done.stdout.splitlines())) <= 80
 
     def test_job_goes_on(self, web, tmp_path):
         job, items = tmp_path / "job", tmp_path / "items.jsonl"

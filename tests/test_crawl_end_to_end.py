@@ -101,7 +101,7 @@ class TestNoise:
         assert terms.get("shop", 0) == menu
 
     async def test_another_name_stops_the_start(self):
-        with pytest.raises(ConfigError, match="REPLICA_NOISE is 'maybe': it takes one of ``cetd``, ``learned``"):
+        with pytest.raises(ConfigError, match="REPLICA_NOISE is 'maybe': it takes one of cetd, learned"):
             await crawl(TextSpider, {}, REPLICA | {"REPLICA_NOISE": "maybe"})
 
 
@@ -414,10 +414,10 @@ class TestFailures:
 
         observe = Crawl.observe
 
-        def fails(self, page, url_id, depth):
+        def fails(self, page, url_id, *rest):
             if page.url.endswith("/1"):
                 raise ZeroDivisionError
-            return observe(self, page, url_id, depth)
+            return observe(self, page, url_id, *rest)
 
         monkeypatch.setattr(Crawl, "observe", fails)
         pages = {

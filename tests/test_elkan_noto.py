@@ -40,7 +40,7 @@ class TestFitLogistic:
         labels = (dense[:, 0] + 0.3 * chance.random(80) > 0.5).astype(float)
         rows, columns = np.nonzero(dense)
         matrix = Matrix(rows, columns, dense[rows, columns], dense.shape)
-        weights, intercept = fit_logistic(matrix, labels, tolerance=1e-6)
+        weights, intercept = fit_logistic(matrix, labels, np.ones(len(labels)), tolerance=1e-6)
         peer = linear.LogisticRegression(C=1.0, class_weight="balanced", tol=1e-8).fit(dense, labels)
         assert weights == pytest.approx(peer.coef_[0], abs=1e-3)
         assert intercept == pytest.approx(peer.intercept_[0], abs=1e-3)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from configparser import ConfigParser
 from importlib.metadata import packages_distributions, requires
+from pathlib import Path
 
 import pytest
 from web import page
@@ -25,17 +27,19 @@ execute(sys.argv)
 
 
 def normal(name):
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", name)[0]).lower()
 
 
 @pytest.fixture(scope="module")
 def blocked():
-    """Top-level modules of all that the extras bring."""
-    extras = {normal(re.match(r"[\w.-]+", line)[0]) for line in requires("scrapy-replica") if "extra ==" in line}
-    extras -= {"scrapy-replica"}
+    """Top-level modules of all that the extras bring and Scrapy does without."""
+    setup = ConfigParser()
+    setup.read(Path(__file__).parent.parent / "setup.cfg")
+    lines = "".join(setup["options.extras_require"].values()).split()
+    extras = set(map(normal, lines)) - {"scrapy-replica", *map(normal, requires("scrapy"))}
     found = packages_distributions()
     modules = {module for module, names in found.items() if extras & set(map(normal, names))}
-    assert modules >= {"tqdm", "fastwarc", "sklearn", "matplotlib", "pytest"}
+    assert modules >= {"tqdm", "fastwarc", "sklearn", "matplotlib", "jinja2", "vl_convert", "pytest"}
     return modules
 
 
@@ -70,6 +74,7 @@ def test_a_crawl(bare, tmp_path):
         (["rehearse", "file", "--seeds", "http://a.example/"], "warc"),
         (["eval", "visits", "file", "--topic", "x"], "eval"),
         (["eval", "text", "file"], "eval"),
+        (["report", "file"], "report"),
     ],
 )
 def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):
@@ -78,3 +83,9 @@ def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert f"pip install 'scrapy-replica[{extra}]'" in done.stderr
+
+
+def test_a_file_that_is_not_there_is_named_first(bare):
+    """Who installs an extra to hear of a wrong name has been sent on an errand."""
+    done = bare("replica", "eval", "text", "nowhere.parquet")
+    assert (done.returncode, done.stderr) == (2, "scrapy replica eval: there is no nowhere.parquet\n")

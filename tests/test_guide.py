@@ -226,7 +226,7 @@ class TestScoresOfTheWarmUp:
     def test_at_its_end_the_best_of_each_link(self, is_learnt_anew, tmp_path):
         guide = Guide(Config(strategy="best-first", topic=tmp_path, warmup_pages=10), SqliteCrawlDB(None))
         if is_learnt_anew:
-            guide.relevance.learn(lambda _: fitted())
+            guide.relevance.learn(lambda *_: fitted())
         best = {}
         for number in (5, 6, 7, 10):
             shown, relevance = random_page(number), number / 10
@@ -308,10 +308,10 @@ class TestResumed:
         config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
         db = SqliteCrawlDB(job(tmp_path, "a"))
         guide = Guide(config, db)
-        guide.relevance.learn(lambda _: fitted())
+        guide.relevance.learn(lambda *_: fitted())
         undisturbed_db = SqliteCrawlDB(None)
         undisturbed = Guide(config, undisturbed_db)
-        undisturbed.relevance.learn(lambda _: fitted())
+        undisturbed.relevance.learn(lambda *_: fitted())
         for number in range(90):
             shown = random_page(number)
             for each in (guide, undisturbed) if number < 60 else (guide,):
@@ -396,10 +396,10 @@ class TestResumed:
         """Killed before the first checkpoint, while one is written, and while what it made needless is deleted."""
         config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
         undisturbed = Guide(config, SqliteCrawlDB(None))
-        undisturbed.relevance.learn(lambda _: fitted())
+        undisturbed.relevance.learn(lambda *_: fitted())
         db = SqliteCrawlDB(job(tmp_path, "a"))
         guide = Guide(config, db)
-        guide.relevance.learn(lambda _: fitted())
+        guide.relevance.learn(lambda *_: fitted())
         kept = []
         for number in range(330):
             shown, relevance = random_page(number), 0.9 if number % 5 == 0 else 0.1
@@ -419,7 +419,7 @@ class TestResumed:
         """Of a crawl that runs, after a checkpoint and with fetches that brought nothing."""
         db = SqliteCrawlDB(job(tmp_path, "a"))
         guide = Guide(Config(strategy=name, topic=tmp_path, warmup_pages=0), db)
-        guide.relevance.learn(lambda _: fitted())
+        guide.relevance.learn(lambda *_: fitted())
         for number in range(120):
             shown = random_page(number)
             guide.scores(shown, 0.9 if number % 5 == 0 else 0.1, shown.links)
@@ -470,7 +470,7 @@ class TestResumed:
         db.close()
 
 
-def learnt_from(unlabelled):
+def learnt_from(unlabelled, yes=(), no=()):
     model = Relevance()
     model.fit([{"markov": 2, "chain": 1}], Background.from_documents([{"word1": 1}, {"word2": 2}, *unlabelled]))
     return model

@@ -15,6 +15,7 @@ from scrapy.cmdline import execute
 from scrapy_replica.address import host_of
 from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.crawldb.contract import ALLOW, BLOCK, URGENT, NewUrl, Saved, State
+from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Verdict
@@ -62,9 +63,10 @@ class TestHosts:
         code, out, _ = replica(capsys, "hosts", "--job", job)
         assert code == 0
         assert out.splitlines()[0] == "a.example"
-        assert "  www.a.example\n    score 0.91; 2 URLs not fetched; 9 pages compared; pages in equal places" in out
-        assert "that\n      agree: 9 of 9" in out
-        assert "  b.example\n    blocked by hand; 0 URLs not fetched; /mirror there is /docs here; 12 pages" in out
+        assert (
+            "  www.a.example\n    score 0.91; 2 URLs not fetched\n    pages in equal places that agree: 9 of 9\n" in out
+        )
+        assert "  b.example\n    blocked by hand; 0 URLs not fetched; /mirror there is /docs here\n" in out
         assert "c.example" not in out
         assert max(map(len, out.splitlines())) <= 80
 
@@ -161,6 +163,30 @@ class TestExplain:
         assert lines == ["host: www.a.example:8080", "URLs: 1 waiting", "decisions: none, nothing spoke against it"]
         lines = replica(capsys, "explain", "WWW.a.example", "--job", job)[1].splitlines()
         assert {"URLs: 1 waiting, 2 not fetched", "  not fetched, for host is a copy of another: 1 URL"} <= {*lines}
+
+    def test_follows_what_is_fetched_in_the_place_of_what_is_not(self, job, capsys):
+        db = SqliteCrawlDB(job)
+        url_id = enter(db, "http://mirror.example/0", "mirror.example", 30, is_dropped=True)
+        db.saved.save([Saved(url_id, "rule 7", 1)])
+        db.close()
+        lines = replica(capsys, "explain", "mirror.example/0", "--job", job)[1].splitlines()
+        assert [line for line in lines if line.startswith("in its place")] == [
+            "in its place: http://www.a.example/1 (not fetched)",
+        ]
+        db = SqliteCrawlDB(job)
+        db.saved.save([Saved(db.urls.find([1])[1].id, JUDGED.cause, 10)])
+        db.close()
+        lines = replica(capsys, "explain", "http://mirror.example/0", "--job", job)[1].splitlines()
+        assert "in its place: http://a.example/0 (waiting)" in lines
+
+    def test_a_title_steers_no_terminal(self, job, capsys):
+        db = SqliteCrawlDB(job)
+        url_id = enter(db, "http://d.example/", "d.example", 31)
+        db.pages.enter(Fetched(url_id, 1_700_000_000.0, 200, title="\x1b[2J" + "<b>\u202e" + "x" * 10_000))
+        db.close()
+        out = replica(capsys, "explain", "http://d.example/", "--job", job)[1]
+        assert "title: <b>\n  xxx" in out
+        assert all(line.isprintable() for line in out.splitlines())
 
     def test_nothing_is_known(self, job, capsys):
         for what in ("http://nowhere.example/", "nowhere.example"):

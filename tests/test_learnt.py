@@ -320,8 +320,8 @@ class TestSettings:
         [
             ("REPLICA_HMM_ALPHA", "1.5", "REPLICA_HMM_ALPHA is 1.5: it must be at most 1"),
             ("REPLICA_HMM_DISTANCE", "0", "REPLICA_HMM_DISTANCE is 0: it must be at least 1"),
-            ("REPLICA_HMM_DISTANCE", "far", "REPLICA_HMM_DISTANCE is 'far': it takes int"),
-            ("REPLICA_HMM_TERMS", "idf", "REPLICA_HMM_TERMS is 'idf': it takes one of ``tf``, ``tf-idf``"),
+            ("REPLICA_HMM_DISTANCE", "far", "REPLICA_HMM_DISTANCE is 'far': it takes a whole number"),
+            ("REPLICA_HMM_TERMS", "idf", "REPLICA_HMM_TERMS is 'idf': it takes one of tf, tf-idf"),
         ],
     )
     async def test_wrong_ones_are_refused(self, setting, value, says, topic):

@@ -109,10 +109,10 @@ class TestCrawl:
     async def test_the_command_tells_a_person(self, tmp_path, capsys):
         await searched(tmp_path)
         out = told(capsys, HOST, "--job", tmp_path)
-        assert f"  post http://{HOST}/find\n    street  'Street name'\n" in out
-        assert "    kind  'Street name': Dwelling, Carport\n" in out
+        assert f"  post http://{HOST}/find\n    street (Street name)\n" in out
+        assert "    kind (Street name): Dwelling, Carport\n" in out
         assert "(a login)" in out
-        assert "  query: 77 bay " in out
+        assert "  terms sent to it: 77 bay " in out
 
     async def test_without_noise_removal_the_whole_page_is_kept(self):
         result = await crawl(Searches, web, REPLICA | {"REPLICA_NOISE": "none"})

@@ -79,6 +79,15 @@ class TestObeying:
         assert [order.kind for order in store.orders.done("bad")] == []
         assert [order.kind for order in store.orders.done("good")] == ["good"]
 
+    def test_many_are_carried_out_in_turns(self, job, store, obeying):
+        seen = []
+        give(job, *["nobody"] * 70, *["a"] * 70)
+        obeying.add("a", seen.append)
+        obey(obeying, store)
+        assert len(seen) == 50
+        obey(obeying, store)
+        assert len(seen) == 70
+
     def test_an_error_of_the_file_is_not_the_orders_fault(self, job, store, obeying):
         def full(_):
             raise StoreError("disk full")

@@ -157,7 +157,7 @@ def test_decisions_tell_the_mode_the_sample_and_what_comes_back():
         ({"freed": "b.example"}, "b.example is no longer blocked"),
         ({"withdrawn": "b.example"}, "samples showed that b.example is no copy after all"),
         ({"withdrawn": 3, "pairs": 7, "wrong": 1, "for example": ["x is not y"]}, "rule 3 was wrong for 1 pair of 7"),
-        ({"ended": "trap-budget on b.example"}, "leads where nothing new is found (on b.example)"),
+        ({"ended": "trap-budget on b.example"}, "leads to nothing new (on b.example)"),
         ({}, "what saved it holds no more"),
     ]:
         back = words.decided(Action.FETCH, Action.FETCH, Reason.REPLICA_HOST, told)
@@ -190,7 +190,7 @@ def test_every_reason_action_and_outcome_has_words():
 def test_causes():
     assert words.cause("host a.example of b.example") == "a.example is a copy of b.example"
     assert words.cause("rule 12") == "rule 12"
-    assert words.cause("trap-budget on a.example") == "leads where nothing new is found (on a.example)"
+    assert words.cause("trap-budget on a.example") == "leads to nothing new (on a.example)"
     assert words.cause("only on a.example") == "only a.example, a copy, links to it"
 
 

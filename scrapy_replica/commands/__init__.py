@@ -31,10 +31,17 @@ COMMANDS = (
     ("hosts", "HostsCommand"),
     ("hosts", "BlockCommand"),
     ("hosts", "AllowCommand"),
+    ("steer", "AddCommand"),
+    ("steer", "ExcludeCommand"),
+    ("steer", "PauseCommand"),
+    ("steer", "ResumeCommand"),
     ("rules", "RulesCommand"),
+    ("judge", "JudgeCommand"),
     ("list_forms", "FormsCommand"),
     ("report", "ReportCommand"),
+    ("export", "ExportCommand"),
     ("salvage", "SalvageCommand"),
+    ("doctor", "DoctorCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.hosts import host_name
 from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.commands.order import known_host
+from scrapy_replica.crawl.links.questions import check_page
 from scrapy_replica.crawldb.contract import (
     ALLOW,
     BLOCK,
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 What = dict[str, Any]
 
 
-def act(job: str, kind: str, what: Mapping[str, Any]) -> str:
-    """Give the crawl of *job* an order, and return what was ordered as the command that does the same.
+def act(job: str, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
+    """Give the crawl of *job* an order; return the order's id and the command that does the same.
 
     :raises ValueError: there is no such order, it makes no sense, or it cannot be written: one line that says why.
     """
@@ -36,16 +38,12 @@ def act(job: str, kind: str, what: Mapping[str, Any]) -> str:
     checked = CHECKS[kind](what)
     for host in (checked.get(name) for name in ("host", "keeper", "other")):
         if host is not None:
-            _must_be_known(job, host)
+            known_host(job, host)
+    if kind == MARK:
+        with reading(job) as reader:
+            check_page(reader, checked["url"])
     with ordering(job) as orders:
-        orders.give(kind, checked)
-    return command_line(kind, checked, job)
-
-
-def _must_be_known(job: str, host: str) -> None:
-    with reading(job) as reader:
-        if not reader.knows(host):
-            raise ValueError(f"the crawl knows no host {host}")
+        return orders.give(kind, checked), command_line(kind, checked, job)
 
 
 def command_of(order: Order, job: str) -> str:
@@ -58,7 +56,7 @@ def command_line(kind: str, what: Mapping[str, Any], job: str) -> str:
     if kind not in COMMANDS:
         return ""
     try:
-        return shlex.join(["scrapy", "replica", *COMMANDS[kind](what), "--job", job])
+        return shlex.join(["scrapy", "replica", *COMMANDS[kind](what, job)])
     except (KeyError, TypeError):
         return ""  # somebody else wrote it
 
@@ -134,20 +132,24 @@ def _place(host: str, prefix: str | None) -> str:
     return f"{host}/{prefix}" if prefix else host
 
 
-COMMANDS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
-    BLOCK: lambda what: [
-        "block",
-        _place(what["host"], what.get("copy_prefix")),
-        "--as",
-        _place(what["keeper"], what.get("keeper_prefix")),
-    ],
-    ALLOW: lambda what: ["allow", what["host"]],
-    DIFFERENT: lambda what: ["allow", what["host"], "--beside", what["other"]],
-    DISABLE_RULE: lambda what: ["rules", "disable", str(what["id"])],
-    SEEDS: lambda what: ["add", *what["urls"]],
-    EXCLUDE: lambda what: ["exclude", what["pattern"]],
-    PAUSE: lambda what: ["pause", what["host"]],
-    RESUME: lambda what: ["resume", what["host"]],
-    MARK: lambda what: ["judge", what["url"], "--yes" if what["is_relevant"] else "--no"],
+def _block_command(what: Mapping[str, Any], job: str) -> list[str]:
+    copy, keeper = _place(what["host"], what.get("copy_prefix")), _place(what["keeper"], what.get("keeper_prefix"))
+    return ["block", copy, "--as", keeper, "--job", job]
+
+
+def _exclude_command(what: Mapping[str, Any], job: str) -> list[str]:
+    return ["exclude", what["pattern"], *["--lift"] * bool(what.get("lift")), "--job", job]
+
+
+COMMANDS: dict[str, Callable[[Mapping[str, Any], str], list[str]]] = {
+    BLOCK: _block_command,
+    ALLOW: lambda what, job: ["allow", what["host"], "--job", job],
+    DIFFERENT: lambda what, job: ["allow", what["host"], "--beside", what["other"], "--job", job],
+    DISABLE_RULE: lambda what, job: ["rules", "disable", str(what["id"]), "--job", job],
+    SEEDS: lambda what, job: ["add", *what["urls"], "--job", job],
+    EXCLUDE: _exclude_command,
+    PAUSE: lambda what, job: ["pause", what["host"], "--job", job],
+    RESUME: lambda what, job: ["resume", what["host"], "--job", job],
+    MARK: lambda what, job: ["judge", job, "--yes" if what["is_relevant"] else "--no", what["url"]],
 }
-"""Kind of order -> arguments of the command that gives it, but for the job."""
+"""Kind of order -> arguments of the command that gives it to a job."""

@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar
 
+from scrapy_replica.commands.figures import as_text
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
@@ -52,7 +54,12 @@ class Command(ABC):
 
 
 def print_figures(figures: Mapping[str, float], inputs: Mapping[str, object], *, as_json: bool) -> None:
-    """Print *figures* as one JSON object with inputs and versions, or as a table."""
+    """Print the *figures* of a crawl as one JSON object with inputs and versions, or in words."""
+    sys.stdout.write(json.dumps(as_object(figures, inputs)) + "\n" if as_json else as_text(figures))
+
+
+def print_measures(figures: Mapping[str, float], inputs: Mapping[str, object], *, as_json: bool) -> None:
+    """Print what was measured as one JSON object with inputs and versions, or as a table of names and numbers."""
     if as_json:
         sys.stdout.write(json.dumps(as_object(figures, inputs)) + "\n")
         return
@@ -66,4 +73,10 @@ def as_object(figures: Mapping[str, float], inputs: Mapping[str, object]) -> dic
     """Return *figures* with inputs and versions, as ``--json`` prints them."""
     versions = {name: version(name) for name in ("scrapy-replica", "scrapy", "numpy")}
     versions["python"] = platform.python_version()
-    return {"figures": figures, "inputs": {k: str(v) for k, v in inputs.items()}, "versions": versions}
+    return {"figures": figures, "inputs": {k: _plain(v) for k, v in inputs.items()}, "versions": versions}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)

@@ -39,6 +39,7 @@ class CrawlCommand(Command):
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
         settings.setdict(POLITE, "command")
         settings.set("REPLICA_PRIVATE_ADDRESSES", False, "command")
+        settings.set("REPLICA_SCOPE", "any" if opts.domains else "domains", "command")
         if opts.warc:
             settings.set("REPLICA_WARC", opts.warc, "cmdline")
         apply_arguments(opts, settings)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands import eval_crawl
-from scrapy_replica.commands.command import Command, print_figures
+from scrapy_replica.commands.command import Command, print_measures
 from scrapy_replica.config import Config
 from scrapy_replica.records import Noise
 
@@ -80,22 +80,22 @@ class EvalCommand(Command):
         numbers = {name: value for name, value in figures.items() if value == value}  # noqa: PLR0124 - NaN is no number
         hidden = {"evaluate", "run", "command", "question", "json", "set", "settings", "loglevel", "logfile"}
         inputs = {k: v for k, v in vars(opts).items() if k not in hidden and v is not None and v is not False}
-        print_figures(numbers, inputs, as_json=opts.json)
+        print_measures(numbers, inputs, as_json=opts.json)
         return 0
 
 
 def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     """Return the figures of ``eval replicas``."""
+    folder, noise = existing(opts.folder), Noise(opts.noise)
+    train, model = (existing(name) if name else None for name in (opts.train, opts.model))
     from scrapy_replica.evaluation import replica_crawl, replica_pairs, replicas  # noqa: PLC0415 - extra eval
     from scrapy_replica.sites.judge import Judge  # noqa: PLC0415
 
-    folder, noise = existing(opts.folder), Noise(opts.noise)
     if not opts.crawl:
-        train, model = (existing(name) if name else None for name in (opts.train, opts.model))
         return replicas.evaluate(folder, train_folder=train, model=model, noise=noise)
     truth, pages = replica_pairs.read_truth(folder), replica_pairs.read_pages(folder, noise)
-    if opts.model:
-        return replica_crawl.crawl_figures(truth, pages, Judge.load(existing(opts.model)))
+    if model is not None:
+        return replica_crawl.crawl_figures(truth, pages, Judge.load(model))
     table = replica_pairs.pair_table(truth, pages, replica_pairs.alias_hosts(folder))
     held_out = replica_crawl.held_out_crawl_figures(truth, pages, table)
     return replica_crawl.crawl_figures(truth, pages, Judge.load()) | {
@@ -105,14 +105,14 @@ def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
 
 def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     """Return the figures of ``eval dust``, or their tables."""
+    file, folder = existing(opts.file), existing(opts.combined) if opts.combined else None
     from scrapy_replica.evaluation import dust, dust_table  # noqa: PLC0415 - what it needs is imported when it runs
 
-    file = existing(opts.file)
     together: Mapping[str, float] = {}
-    if opts.combined:
+    if folder is not None:
         from scrapy_replica.evaluation import dust_combined  # noqa: PLC0415 - extras eval, warc
 
-        together = dust_combined.evaluate(file, existing(opts.combined))
+        together = dust_combined.evaluate(file, folder)
     found = dust.evaluate(file)
     if opts.json:
         return {**found.figures, **together}
@@ -137,6 +137,7 @@ def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
 
 def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     """Return the figures of ``eval visits``, or their table, and draw the plot."""
+    file = existing(opts.file)
     from scrapy_replica.evaluation import visits  # noqa: PLC0415 - extra eval
     from scrapy_replica.rehearsal.visit import Limits  # noqa: PLC0415
 
@@ -146,7 +147,7 @@ def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     names = opts.strategies or visits.STRATEGIES
     limits = Limits(per_host=opts.cap_host, per_domain=opts.cap_domain)
     numbers = opts.draws, opts.examples, opts.unlabelled
-    result = visits.evaluate(existing(opts.file), opts.topic, names, *numbers, limits=limits)
+    result = visits.evaluate(file, opts.topic, names, *numbers, limits=limits)
     if opts.plot:
         visits.plot(result, Path(opts.plot))
     return result["figures"] if opts.json else visits.table(result)
@@ -154,27 +155,30 @@ def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
 
 def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     """Return the figures of ``eval text``, or their table."""
+    file = existing(opts.file)
     from scrapy_replica.evaluation import text  # noqa: PLC0415 - extra eval
 
     if opts.seed < 0:
         raise ValueError(f"--seed: {opts.seed} is less than 0")
-    result = text.evaluate(existing(opts.file), seed=opts.seed)
+    result = text.evaluate(file, seed=opts.seed)
     return result["figures"] if opts.json else text.table(result)
 
 
 def noise_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     """Return the figures of ``eval noise``."""
+    folder = existing(opts.folder)
     from scrapy_replica.evaluation import noise  # noqa: PLC0415 - extra eval
 
     picture = Path(opts.pages) if opts.pages else None
-    return noise.evaluate(existing(opts.folder), is_leave_set_out=not opts.shipped, picture=picture)
+    return noise.evaluate(folder, is_leave_set_out=not opts.shipped, picture=picture)
 
 
 def form_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     """Return the figures of ``eval forms``."""
+    folder = existing(opts.folder)
     from scrapy_replica.evaluation import form_results  # noqa: PLC0415 - extra eval
 
-    return form_results.evaluate(existing(opts.folder))
+    return form_results.evaluate(folder)
 
 
 def existing(name: str) -> Path:

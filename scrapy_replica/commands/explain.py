@@ -11,21 +11,32 @@ from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.explain_text import in_words
+from scrapy_replica.commands.explain_text import in_words, scope_in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.order import near
 from scrapy_replica.components.fingerprinter import UrlFingerprints
-from scrapy_replica.crawl.links.recipe import made_again
+from scrapy_replica.crawl.links.recipe import made_again, relevance_model
+from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
+from scrapy_replica.crawl.scope import kept_scope
 from scrapy_replica.crawldb.contract import URGENT, State
-from scrapy_replica.words import decided, evidence_of, place_of
+from scrapy_replica.focus.asking import shares
+from scrapy_replica.urls.scope import Outside
+from scrapy_replica.words import decided, evidence_of, place_of, rule
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy.settings import Settings
 
     from scrapy_replica.crawldb.reader import DecisionView, PageView, Reader, UrlView, VerdictView
+
+
+MOST_HOPS = 5
+"""Pages that stand for one another that are followed."""
+
+MOST_WORDS = 8
+"""Words that are told for the topic, and as many against it."""
 
 
 class ExplainCommand(Command):
@@ -50,7 +61,11 @@ class ExplainCommand(Command):
         with reading(opts.job) as job:
             known = explain_host(job, what) if "/" not in what else explain_any(job, what)
             known = known or (explain_any(job, f"{what}/") if "/" not in what else None)
+            outside = explain_scope(job, what) if known is None else None
             hint = near(what.lower(), job.host_names()) if known is None and "/" not in what else ""
+        if outside is not None:
+            sys.stdout.write(redacted(json.dumps(outside, indent=2) + "\n" if opts.json else scope_in_words(outside)))
+            return 0
         if known is None:
             sys.stderr.write(f"nothing is known of {redacted(what)}: no page of the crawl links there{hint}\n")
             return 1
@@ -68,7 +83,9 @@ def explain_any(job: Reader, what: str) -> dict[str, Any] | None:
         known = explain_url(job, url)
         if known is not None:
             told = {"asked for": what} if known["url"] != url else {}
-            return told | known | explain_score(job, known)
+            if job.meta(RELEVANCE) is None:
+                known.pop("relevance", None)  # without a topic it says nothing
+            return told | known | explain_words(job, known["url"]) | explain_score(job, known)
     return None
 
 
@@ -88,9 +105,7 @@ def _url_of(text: str) -> str:
 
 def explain_url(job: Reader, url: str) -> dict[str, Any] | None:
     """Return what *job* knows of *url*, or of another way to write it; ``None`` if nothing."""
-    keys = UrlFingerprints(RequestFingerprinter())
-    known = job.url_of_key(keys.of_url(url))
-    found = job.url(known if known is not None else url)
+    found = _find(job, url)
     if found is None:
         return None
     told: dict[str, Any] = {
@@ -105,25 +120,61 @@ def explain_url(job: Reader, url: str) -> dict[str, Any] | None:
     if found.page is not None:
         told |= _fetched(found.page)
     if found.saved_by:
-        told |= {"saved by": list(found.saved_by)}
-    if instead := _instead(found):
-        told |= {"in its place": [{"url": other, **_state_of(job, other)} for other in instead]}
+        told |= {"saved by": list(found.saved_by), "rules": _rules(job, found.saved_by)}
+    if instead := list(_instead(job, found)):
+        told |= {"in its place": instead}
     return told | {"decisions": [_decision(decision) for decision in found.decisions]}
 
 
-def _instead(found: UrlView) -> list[str]:
-    """Return the URLs that are fetched in the place of one that is not."""
+def _find(job: Reader, url: str) -> UrlView | None:
+    return job.url(url, UrlFingerprints(RequestFingerprinter()).of_url(url))
+
+
+def _rules(job: Reader, causes: Sequence[str]) -> dict[str, str]:
+    """Return what the rules among *causes* say."""
+    ids = [cause.removeprefix("rule ") for cause in causes if cause.startswith("rule ")]
+    rows = {rule_id: job.rule(int(rule_id)) for rule_id in ids}
+    return {f"rule {rule_id}": rule(row.rule) for rule_id, row in rows.items() if row is not None}
+
+
+def _instead(job: Reader, found: UrlView) -> Iterator[dict[str, Any]]:
+    """Yield what is asked for in the place of a URL that is not fetched, and in the place of that."""
+    seen = {found.url}
+    while others := [url for url in _stand_ins(found) if url not in seen]:
+        for url in others:
+            seen.add(url)
+            other = _find(job, url)
+            state = {"state": other.state.value} if other is not None else {}
+            yield {
+                "url": url,
+                **state,
+                **(_fetched(other.page) if other is not None and other.page is not None else {}),
+            }
+        if other is None or len(seen) > MOST_HOPS:
+            return
+        found = other
+
+
+def _stand_ins(found: UrlView) -> Sequence[str]:
     if found.stand_ins or found.state is not State.DROPPED or not found.decisions:
-        return list(found.stand_ins)
+        return found.stand_ins
     told = found.decisions[-1].evidence
     return [url for what in ("url", "canonical") if isinstance(url := told.get(what), str)][:1]
 
 
-def _state_of(job: Reader, url: str) -> dict[str, Any]:
-    found = job.url(url)
-    if found is None:
-        return {}
-    return {"state": found.state.value} | (_fetched(found.page) if found.page is not None else {})
+def explain_scope(job: Reader, what: str) -> dict[str, Any] | None:
+    """Return why *what*, a URL or host that *job* knows nothing of, does not belong to the crawl; ``None`` if it does.
+
+    Links out of scope are counted, and not kept.
+    """
+    if (scope := kept_scope(job)) is None:
+        return None
+    url = _url_of(what if "://" in what else f"http://{what}")
+    outside = scope.outside(url, host_of(url))
+    if outside is None or ("/" not in what and outside is not Outside.OTHER_HOST):
+        return None
+    told = {"url": what, "state": "out of scope", "why": outside.value}
+    return told | ({"hosts of the seeds": sorted(scope.hosts)} if outside is Outside.OTHER_HOST else {})
 
 
 def _fetched(page: PageView) -> dict[str, Any]:
@@ -153,6 +204,18 @@ def _decision(made: DecisionView) -> dict[str, Any]:
         "is_sampled": made.is_sampled,
         "outcome": made.outcome,
         "in words": words,
+    }
+
+
+def explain_words(job: Reader, url: str) -> dict[str, Any]:
+    """Return which words of the page at *url* speak for the topic and which against it, as far as they are kept."""
+    said = job.texts.said_of(url)
+    told: dict[str, Any] = {} if said is None else {"marked": said}
+    terms = job.texts.terms_at(url) or job.visits.terms_of(url)
+    if job.meta(RELEVANCE) is None or not terms:
+        return told
+    return told | {
+        "topic words": [share._asdict() for share in shares(terms, relevance_model(job).relevance, MOST_WORDS)]
     }
 
 

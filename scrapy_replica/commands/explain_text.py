@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
-from scrapy_replica.words import ACTIONS, REASONS, cause, cleaned, counted, score, time_of, wrapped
+from scrapy_replica.words import ACTIONS, OUTSIDE, REASONS, cause, cleaned, counted, score, time_of, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,6 +64,19 @@ def in_words(known: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+SEEDS = 5
+"""Hosts of seeds that are told."""
+
+
+def scope_in_words(known: Mapping[str, Any]) -> str:
+    """Return why a URL does not belong to the crawl, as lines for a person."""
+    lines = [_line("url", known["url"]), _line("state", f"out of scope: {OUTSIDE[known['why']]}")]
+    if hosts := known.get("hosts of the seeds"):
+        more = f" and {len(hosts) - SEEDS:,} more" if len(hosts) > SEEDS else ""
+        lines.append(_line("hosts of the seeds", ", ".join(hosts[:SEEDS]) + more))
+    return "\n".join(lines) + "\n"
+
+
 def _line(name: str, told: object) -> str:
     return wrapped(f"{name}: {cleaned(str(told), 2_000)}", hanging=2)
 
@@ -77,7 +90,7 @@ def _url_lines(known: Mapping[str, Any]) -> Iterator[str]:
     for other in known.get("in its place", ()):
         yield _line("in its place", other["url"] + _briefly(other))
     if "saved by" in known:
-        yield _line("because", "; ".join(cause(one) for one in known["saved by"]))
+        yield _line("because", "; ".join(_causes(known)))
     yield _line("found on", known["found on"] or "nothing, it is a seed or was asked for by the spider")
     yield _line("links from a seed", known["depth"])
     yield from _page_lines(known)
@@ -85,6 +98,13 @@ def _url_lines(known: Mapping[str, Any]) -> Iterator[str]:
     yield "decisions:" if known["decisions"] else "decisions: none, nothing spoke against it"
     for made in known["decisions"]:
         yield wrapped(f"{time_of(made['at'])} {made['in words']}", 2, 4)
+
+
+def _causes(known: Mapping[str, Any]) -> list[str]:
+    """Return what saves a URL; that it does so on that host is told where nothing else is."""
+    causes: list[str] = known["saved by"]
+    telling = [one for one in causes if one.partition(" ")[0] in {"host", "rule", "only"}]
+    return [cause(one) + (f": {known['rules'][one]}" if one in known["rules"] else "") for one in telling or causes]
 
 
 def _briefly(other: Mapping[str, Any]) -> str:
@@ -102,6 +122,11 @@ def _page_lines(known: Mapping[str, Any]) -> Iterator[str]:
             yield _line(name, known[name])
     if "relevance" in known:
         yield _line("relevance", score(known["relevance"]))
+    if "marked" in known:
+        yield _line("marked by hand", "on the topic" if known["marked"] else "not on the topic")
+    for name, is_for in (("words for the topic", True), ("words against it", False)):
+        if told := [one for one in known.get("topic words", ()) if (one["share"] > 0) is is_for]:
+            yield _line(name, ", ".join(f"{one['term']} {one['share']:+.3f}" for one in told[:: 1 if is_for else -1]))
     if "novelty" in known:
         yield _line("the page is", NOVELTIES[Novelty(known["novelty"])])
     if "repeats" in known:
@@ -111,8 +136,10 @@ def _page_lines(known: Mapping[str, Any]) -> Iterator[str]:
 def _score_lines(known: Mapping[str, Any]) -> Iterator[str]:
     if known["priority"]:
         yield _line("priority", known["priority"])
-    is_urgent = known["score"] == "urgent"
-    yield _line("score", "before all others, for it is to decide something" if is_urgent else score(known["score"]))
+    if known["score"] == "urgent":
+        yield _line("score", "before all others: it was to decide something, or added by hand")
+    elif known["score"] or known["state"] == State.WAITING.value:
+        yield _line("score", score(known["score"]))
     if "score now" in known:
         yield _line("score now", score(known["score now"]))
     if known.get("judged by"):

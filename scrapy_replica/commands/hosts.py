@@ -154,7 +154,9 @@ def as_text(verdicts: list[dict[str, Any]]) -> str:
         for verdict in copies:
             of_whom = f" of {verdict['keeper']}" if verdict["keeper"] != kept else ""
             lines.append(f"  {verdict['copy']}{of_whom}")
-            lines.append(wrapped("; ".join(_told(verdict)), 4, 6))
+            lines.append(wrapped("; ".join(_told(verdict)), 4))
+            if witnesses := "; ".join(verdict["evidence in words"]):
+                lines.append(wrapped(witnesses, 4))
     return "\n".join(lines) + "\n"
 
 
@@ -163,9 +165,6 @@ def _told(verdict: dict[str, Any]) -> Iterator[str]:
     yield f"{counted(verdict['saved'], 'URL')} not fetched"
     if verdict["place"]:
         yield verdict["place"]
-    if verdict["aligned_pages"]:
-        yield f"{counted(verdict['aligned_pages'], 'page')} compared"
-    yield from verdict["evidence in words"]
 
 
 def aliases(verdicts: list[dict[str, Any]]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from scrapy_replica.crawldb.reader import Orders, Reader, Salvaged
+from scrapy_replica.crawldb.sqlite.check import quick_check
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.crawldb.sqlite.lock import is_locked
 from scrapy_replica.crawldb.sqlite.reader import open_orders, open_reader
@@ -19,7 +20,7 @@ def database_path(job: str) -> Path:
     """
     path = Path(job) / FILE_NAME
     if not path.is_file():
-        raise ValueError(f"--job: there is no {path}; name the JOBDIR of a crawl")
+        raise ValueError(f"there is no {path}; name the JOBDIR of a crawl")
     return path
 
 
@@ -47,6 +48,11 @@ def ordering(job: str) -> AbstractContextManager[Orders]:
 def is_running(job: str) -> bool:
     """Tell whether a crawl has the job in the folder *job* open."""
     return is_locked(Path(job))
+
+
+def checking(job: str, seconds: float) -> tuple[str | None, bool]:
+    """Read the file of the job in the folder *job* for so many *seconds*; return what is wrong, and if all was read."""
+    return quick_check(database_path(job), seconds)
 
 
 def has_begun(job: str) -> bool:

@@ -6,17 +6,22 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
+from scrapy_replica.words import cleaned, counted, wrapped
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from scrapy.settings import Settings
 
     from scrapy_replica.crawldb.reader import Reader
 
 SHOWN_VALUES = 5
+MAX_VALUE = 60
+"""Values of a field that are shown, and characters of each."""
 
 
 class FormsCommand(Command):
@@ -70,11 +75,19 @@ def in_words(site: dict[str, Any]) -> str:
     """Return *site* as lines for a person."""
     lines = [site["host"]]
     for form in site["forms"]:
-        lines.append(f"  {form['method']} {form['action']}" + ("  (a login)" if form["is_login"] else ""))
-        for field in form["fields"]:
-            values = ", ".join(field["values"][:SHOWN_VALUES]) + (", ..." if field["values"][SHOWN_VALUES:] else "")
-            label = f"  {field['label']!r}" if field["label"] else ""
-            lines.append(f"    {field['name']}{label}" + (f": {values}" if values else ""))
+        login = " (a login)" if form["is_login"] else ""
+        lines.append(wrapped(f"{form['method']} {redacted(cleaned(form['action'], 2_000))}{login}", 2, 6))
+        lines += [_field(field) for field in form["fields"]]
     if site["query"]:
-        lines.append(f"  query: {' '.join(site['query'])}")
+        lines.append(wrapped(f"terms sent to it: {cleaned(' '.join(site['query']), 2_000)}", 2, 4))
     return "\n".join(lines) + "\n"
+
+
+def _field(field: Mapping[str, Any]) -> str:
+    name, label = cleaned(field["name"]), cleaned(field["label"])
+    told = f"{name} ({label})" if label else name
+    values = [cleaned(value, MAX_VALUE) or "(empty)" for value in field["values"][:SHOWN_VALUES]]
+    more = len(field["values"]) - len(values)
+    if more > 0:
+        values.append(f"and {counted(more, 'other')}")
+    return wrapped(f"{told}: {', '.join(values)}" if values else told, 4, 6)

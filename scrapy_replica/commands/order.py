@@ -10,6 +10,7 @@ from typing import Any
 
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.crawldb.contract import Order
+from scrapy_replica.words import cleaned, wrapped
 
 ANSWERED_SECONDS = 2.0
 """A running crawl has answered by then; it looks for orders between two pages."""
@@ -31,16 +32,20 @@ def order(job: str, kind: str, what: Mapping[str, Any], told: str) -> int:
     with ordering(job) as orders:
         order_id = orders.give(kind, what)
     if not is_running(job):
-        sys.stdout.write(f"ordered, for no crawl has the job open; when it is next run: {told}\n")
+        _say(f"ordered, for no crawl has the job open; when it is next run: {told}")
         return 0
     answer = _answer(job, order_id)
     if answer is None or answer.is_open:
-        sys.stdout.write(f"ordered; when the crawl is through with the page it is at: {told}\n")
+        _say(f"ordered; when the crawl is through with the page it is at: {told}")
     elif not answer.is_done:
         raise ValueError(str(answer.answer))
     else:
-        sys.stdout.write(f"done: {told}\n")
+        _say(f"done: {told}{f'; {answer.answer}' if answer.answer else ''}")
     return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(wrapped(cleaned(text, 2_000), 0, 2) + "\n")
 
 
 def _answer(job: str, order_id: int) -> Order | None:

@@ -17,7 +17,7 @@ from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
-from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_arguments
+from scrapy_replica.commands.run import SCOPE, Run, add_crawl_arguments, apply_arguments
 from scrapy_replica.components.extension import page_from_response
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.handler import rehearsal_settings, response_of
@@ -63,6 +63,8 @@ class RehearseCommand(Command):
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
         apply_arguments(opts, settings)
+        if opts.plain and (wanted := [name for name in SCOPE if name != "sitemaps" and getattr(opts, name)]):
+            raise ValueError(f"--{wanted[0].replace('_', '-')} needs the add-on; --plain has --domains and --depth")
         truth = Truth.parse(opts.truth) if opts.truth else Truth()
         settings.setdict(rehearsal_settings([Path(warc) for warc in opts.warcs]), "cmdline")
         settings.set("REPLICA_SEED", settings.getint("REPLICA_SEED") or 1, "cmdline")  # so that it can be repeated

@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import signal
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import feed_process_params_from_cli
 
+from scrapy_replica.address import host_of, site_of
 from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.job import is_begun
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.outputs import refusal
 from scrapy_replica.components.spider import TopicSpider, read_seeds
 from scrapy_replica.config import Config
+from scrapy_replica.records import Reach
+from scrapy_replica.urls.scope import Scope
+from scrapy_replica.words import cleaned
 
 if sys.platform != "win32":
     import resource
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from scrapy.settings import Settings
     from scrapy.statscollectors import StatsCollector
+
+SCOPE = ("scope", "include", "exclude", "languages", "host_pages", "sitemaps")
+"""Arguments that are settings of the same name."""
+
+
+SHOWN = 3
+"""Places that are told where the crawl stays."""
 
 
 def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +50,19 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strategy", help="order of the crawl, e.g. best-first, breadth-first, depth-first, random")
     parser.add_argument("--mode", help="observe, demote or drop; see REPLICA_MODE")
-    parser.add_argument("--domains", default="", help="stay in these domains, separated by commas")
+    scope = parser.add_argument_group("scope")
+    scope.add_argument(
+        "--scope", choices=[reach.value for reach in Reach], help="stay on the seeds' hosts or domains, or go anywhere"
+    )
+    scope.add_argument("--domains", default="", help="stay in these domains, separated by commas")
+    for name, verb in (("include", "fetch only"), ("exclude", "do not fetch")):
+        scope.add_argument(
+            f"--{name}", action="append", metavar="PATTERN", help=f"{verb} what matches, e.g. '*/docs/*'; repeatable"
+        )
+    scope.add_argument("--languages", metavar="A,B", help="follow no links of pages in others, e.g. en,de")
+    scope.add_argument("--depth", type=int, metavar="N", help="stay within N links of the seeds (DEPTH_LIMIT)")
+    scope.add_argument("--host-pages", type=int, metavar="N", help="fetch at most N pages of one host")
+    scope.add_argument("--sitemaps", action="store_true", default=None, help="begin with the seeds' sitemaps as well")
     parser.add_argument("--job", metavar="DIR", help="keep the crawl here; the same command goes on where it was")
     parser.add_argument("--max-pages", type=int, default=0, metavar="N", help="stop after N pages (status 200)")
     output = parser.add_mutually_exclusive_group()
@@ -51,17 +77,21 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
 
     :raises ValueError: an argument or a setting is wrong.
     """
-    for name in ("topic", "background", "topic_model", "strategy", "mode"):
-        if getattr(opts, name):
+    for name in ("topic", "background", "topic_model", "strategy", "mode", *SCOPE):
+        if getattr(opts, name) is not None:
             settings.set(f"REPLICA_{name.upper()}", getattr(opts, name), "cmdline")
+    if opts.depth is not None:
+        settings.set("DEPTH_LIMIT", opts.depth, "cmdline")
     if opts.job:
         settings.set("JOBDIR", opts.job, "cmdline")
     if opts.output or opts.overwrite_output:
         settings.set("FEEDS", feeds(opts, settings), "cmdline")
     if opts.max_pages < 0:
         raise ValueError(f"--max-pages is {opts.max_pages}: it must be at least 0")
+    if opts.depth is not None and opts.depth < 1:
+        raise ValueError(f"--depth is {opts.depth}: it must be at least 1")
     read_seeds(opts.seeds)
-    Config.from_settings(settings)
+    Scope(Config.from_settings(settings))
 
 
 def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
@@ -91,6 +121,8 @@ class Run:
         process = AsyncCrawlerProcess(settings)
         self.crawler = process.create_crawler(TopicSpider)
         self.meter = PageMeter(self.crawler, opts.max_pages)
+        if border := border_of(Config.from_settings(settings), opts.seeds):
+            self.crawler.signals.connect(border, signals.spider_opened)
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
@@ -119,7 +151,7 @@ class Run:
         decisions = {
             key.removeprefix("replica/").replace("/", "."): count
             for key, count in sorted(self.stats.items())
-            if key.startswith("replica/decision/")
+            if key.startswith(("replica/decision/", "replica/scope/"))
         }
         return {
             "wall_s": round(self.meter.seconds, 3),
@@ -129,6 +161,16 @@ class Run:
             **rate,
             **decisions,
         }
+
+
+def border_of(config: Config, seeds: str) -> Callable[[], None] | None:
+    """Return what says, when the crawl begins, where it stays; ``None`` where it may go anywhere."""
+    if config.scope is Reach.ANY or not config.enabled:
+        return None
+    near = site_of if config.scope is Reach.DOMAINS else str
+    places = sorted({near(host_of(url)) for url in read_seeds(seeds)})
+    more = f" and {len(places) - SHOWN:,} more" if len(places) > SHOWN else ""
+    return partial(say, f"staying on {cleaned(', '.join(places[:SHOWN]))}{more} (--scope any goes anywhere)")
 
 
 def memory_figures() -> dict[str, float]:

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.crawldb.contract import ACTING, State
 from scrapy_replica.decision import Action, Reason
-from scrapy_replica.words import COLUMNS, REASONS, cleaned, counted, percent, rule, score, shortened, table, wrapped
+from scrapy_replica.words import (
+    COLUMNS,
+    REASONS,
+    cleaned,
+    counted,
+    percent,
+    rule,
+    score,
+    shortened,
+    table,
+    width_of,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -147,7 +159,8 @@ def _lost(status: Status) -> str:
         told += f" No sample tells of {untested:,} of them."
     if rates:
         lost, most = (sum(rate[end] * status.saved[reason] for reason, rate in rates.items()) for end in (0, 2))
-        told += f" Lost by the others: about {counted(round(lost), 'page')}, {most:,.0f} at most."
+        of_whom = "the others" if untested else "them"
+        told += f" By their samples about {round(lost):,} of {of_whom} are pages that were lost, {most:,.0f} at most."
     return wrapped(told) + "\n"
 
 
@@ -176,8 +189,9 @@ def _verdict(view: VerdictView) -> str:
     verdict = view.verdict
     sure = "by hand" if view.is_manual else f"score {score(verdict.score)}"
     tail = f"{sure}, {counted(view.saved, 'URL')} saved" + (f", {view.ended}" if view.ended else "")
-    width = (COLUMNS - len(f"  00:00   is , {tail}")) // 2
-    return f"  {_time(view.at)[-5:]}  {shortened(verdict.copy, width)} is {shortened(verdict.keeper, width)}, {tail}"
+    room = COLUMNS - len(f"  00:00   is , {tail}")
+    keeper = shortened(verdict.keeper, max(room // 2, room - width_of(cleaned(verdict.copy))))
+    return f"  {_time(view.at)[-5:]}  {shortened(verdict.copy, room - width_of(keeper))} is {keeper}, {tail}"
 
 
 def _rule(view: RuleView) -> str:
@@ -185,12 +199,16 @@ def _rule(view: RuleView) -> str:
     return wrapped(shortened(told, 3 * COLUMNS), 2, 4)
 
 
+def _outcome(act: Order) -> str:
+    return "not seen by the crawl yet" if act.is_open else cleaned(act.answer or "done", 200)
+
+
 def _by_hand(acts: Sequence[Order]) -> str:
     """Return what a person told the crawl last, a line each."""
     told = []
     for act in acts:
         what = ", ".join(cleaned(str(value), 200) for value in act.what.values())
-        line = f"  {_time(act.at)[-5:]}  {act.kind} {what}: {act.answer or 'not seen by the crawl yet'}"
+        line = f"  {_time(act.at)[-5:]}  {act.kind} {what}: {_outcome(act)}"
         told.append(shortened(line, COLUMNS - 2))
     return "\n  ".join(["By hand, the last first:", *told, ""]).rstrip(" ") if told else ""
 

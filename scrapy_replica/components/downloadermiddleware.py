@@ -14,7 +14,8 @@ from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
-from scrapy_replica.decision import Action, as_guess
+from scrapy_replica.crawldb.pages import NOT_MODIFIED
+from scrapy_replica.decision import Action, Reason, as_guess
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -53,6 +54,8 @@ class ReplicaDownloaderMiddleware:
     def _decide(self, extension: ReplicaExtension, request: Request) -> Request | None:
         flight = extension.flights.of(request)
         leeway = leeway_of(request, is_start=flight.is_start)
+        if "redirect_urls" in request.meta and extension.leaves_scope(request) is not None:
+            raise IgnoreRequest(Reason.OUT_OF_SCOPE.value)
         if leeway is Leeway.EXEMPT or urlparse_cached(request).path == "/robots.txt":
             return None
         host = host_of(request.url)
@@ -78,6 +81,41 @@ class ReplicaDownloaderMiddleware:
         extension = self._crawler.get_extension(ReplicaExtension)
         if extension is not None:
             extension.flights.of(request).error = type(exception).__name__
+
+
+class ConditionMiddleware:
+    """Asks for pages that are known if they changed.
+
+    Nearer to the downloader than Scrapy's cache, which asks for what it holds in its own way, and keeps no 304.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        extension = self._crawler.get_extension(ReplicaExtension)
+        if extension is None or extension.error is not None:
+            return
+        try:
+            extension.returns.ask(request)
+        except StoreError as error:
+            extension.stop(error)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if self._asked(request) and response.status == NOT_MODIFIED:
+            request.meta["dont_cache"] = True
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy hands it over
+        self._asked(request)
+
+    def _asked(self, request: Request) -> bool:
+        extension = self._crawler.get_extension(ReplicaExtension)
+        return extension is not None and extension.returns.asked(request)
 
 
 class BorderMiddleware:

@@ -21,15 +21,18 @@ from scrapy.utils.job import job_dir
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
-from scrapy_replica.components.flight import Flights
+from scrapy_replica.components.flight import Flights, may_leave
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
+from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
+from scrapy_replica.components.returns import Returns
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.warc import Keeper
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
+from scrapy_replica.crawl.scope import out_of_scope
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.pages.hidden_web import hidden_web_text
@@ -38,7 +41,7 @@ from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lxml import etree
     from scrapy import Request
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from typing_extensions import Self
 
+    from scrapy_replica.components.sitemaps import Listed
+    from scrapy_replica.decision import Decision
     from scrapy_replica.pages.forms import DomainQuery
 
 logger = logging.getLogger(__name__)
@@ -56,6 +61,9 @@ SCRAPY_STATS = ("scheduler/", "dupefilter/")
 
 ORDERS_SECONDS = 0.5
 """Time between two looks at the orders that a person wrote into the crawl database."""
+
+FETCHED_EXAMPLES = "fetched examples"
+"""Key of the examples that were given by URL, in the crawl database."""
 
 FORM = "replica_form"
 """In the ``meta`` of a request that is sent to a form, and of those that it is redirected to."""
@@ -82,6 +90,8 @@ class ReplicaExtension:
         """The requests on their way."""
         self.has_frontier = False
         """Our scheduler is in use."""
+        self.wake: Callable[[], None] = lambda: None
+        """Lets the engine look for what is to be fetched; our scheduler knows how."""
         self.error: StoreError | None = None
         """Why the crawl cannot go on: its database or what it brings cannot be written any more."""
         self.borders = None if self.config.private_addresses else Borders()
@@ -93,8 +103,12 @@ class ReplicaExtension:
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
+        self.returns = Returns(self.crawl.revisits, self.flights)
         self.keeper = self._make_keeper()
         """What writes WARC files."""
+        if seconds := crawler.settings.getfloat("LOGSTATS_INTERVAL"):
+            pages = partial(self.crawl.counts.__getitem__, "page/observed")
+            self._progress = Progress(crawler, logger.info, seconds, pages, lambda: self.crawl)
 
     def _rewritten(self, request: Request, url: str) -> str:
         """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
@@ -116,6 +130,7 @@ class ReplicaExtension:
     def serve_frontier(self) -> None:
         """Take note that our scheduler is in use: what is dropped there can come back."""
         self.has_frontier = True
+        self.crawl.steer(self.borders.add_seed if self.borders is not None else lambda _: None)
         fingerprinter = self._crawler.request_fingerprinter
         if isinstance(fingerprinter, ReplicaFingerprinter) and self.config.dust:
             fingerprinter.rewritten = self._rewritten
@@ -147,14 +162,20 @@ class ReplicaExtension:
         self._orders.start(ORDERS_SECONDS, now=False)
         self._long_lived.spare()
         if self.borders is not None:
-            # A crawl that goes on may take links before the seeds come by once more.
             examples = self._examples.topic.urls if self._examples is not None else ()
-            self.borders.open([*getattr(self._crawler.spider, "start_urls", ()), *examples])
-        relevance = self.crawl.guide.relevance
-        # A crawl that was stopped before the topic was learnt for the last time needs the examples for that.
-        if self._examples is None or (relevance.is_learnt and not self.crawl.guide.is_learning):
+            self.borders.open(examples)
+        # A crawl that goes on may take links before the seeds come by once more.
+        for url in getattr(self._crawler.spider, "start_urls", ()):
+            self.add_seed(url)
+        if self._examples is None:
             return
-        await self._examples.fetch(self._crawler)
+        relevance, store = self.crawl.guide.relevance, self.crawl.store
+        # The examples are needed whenever the topic is learnt anew, by a person's marks at any time.
+        if (fetched := store.meta(FETCHED_EXAMPLES)) is not None:
+            self._examples.take(fetched)
+        if not relevance.is_learnt or self.crawl.guide.is_learning:
+            await self._examples.fetch(self._crawler)
+            store.set_meta(FETCHED_EXAMPLES, self._examples.dump())
         try:
             relevance.learn(self._examples.model)
         except ValueError as error:
@@ -162,11 +183,33 @@ class ReplicaExtension:
             assert self._crawler.engine is not None
             self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason="no_topic"))
 
+    def add_seed(self, url: str) -> None:
+        """Take note that *url* is a seed: the host of it may be fetched."""
+        self.crawl.open_to(host_of(url))
+        if self.borders is not None:
+            self.borders.add_seed(url)
+
+    def may_fetch(self, url: str) -> bool:
+        """Tell whether *url* is near enough to the seeds, whatever it looks like."""
+        return self.crawl.scope.is_near(host_of(url))
+
+    def list(self, listed: Sequence[Listed]) -> None:
+        """Enter what a sitemap lists."""
+        if self.error is not None:
+            return
+        try:
+            self.crawl.enter_listed(listed)
+            self.crawl.store.commit()
+        except StoreError as error:
+            self.stop(error)
+        self.wake()
+
     def _obey(self) -> None:
         if self.error is not None:
             return
         try:
             self.crawl.consequences.obey()
+            self.wake()
         except StoreError as error:
             self.stop(error)
         except Exception:
@@ -219,6 +262,20 @@ class ReplicaExtension:
         for line in getattr(robotparser, "clean_params", ()):
             self.crawl.dust.clean_param(host_of(request.url), line)
 
+    def leaves_scope(self, request: Request) -> Decision | None:
+        """Return the decision about a *request* that no page links to, as of a redirect, and that leaves the scope.
+
+        Seeds and what they redirect to belong to the crawl.
+        """
+        if not request.meta.get("depth") or may_leave(request):
+            return None
+        outside = self.crawl.scope.outside(request.url, host_of(request.url))
+        if outside is None:
+            return None
+        self.crawl.scope.count(outside)
+        via = request.meta.get("redirect_urls")
+        return out_of_scope(outside, **({"redirected from": via[-1]} if via else {}))
+
     def response_downloaded(self, response: Response, request: Request) -> None:
         """Take note of the size of *response*, which nothing has unpacked yet; one from a cache has none."""
         self.flights.of(request).size = len(response.body)
@@ -239,8 +296,11 @@ class ReplicaExtension:
             via = request.meta.get("redirect_urls", ())
             crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
             return None
-        page = self._page(response)
-        observation = crawl.observe(page, flight.url_id, response.meta.get("depth", 0), flight.size)
+        page, depth = self._page(response), response.meta.get("depth", 0)
+        if self.has_frontier and self.returns.is_known(response, flight, page):
+            observation = crawl.observe_again(page, flight.url_id, depth)
+        else:
+            observation = crawl.observe(page, flight.url_id, depth, flight.size)
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()
@@ -325,6 +385,7 @@ class ReplicaExtension:
         stats.set_value("replica/frontier/waiting", self.crawl.store.urls.waiting)
         for name, count in self.crawl.guide.distances_told().items():
             stats.set_value(f"replica/distance/{name}", count)
+        self.crawl.scope.store()
         self._flush_false_drops()
 
     def _flush_false_drops(self) -> None:

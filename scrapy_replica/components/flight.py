@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy_replica.components.payloads import says_it_leaves
 from scrapy_replica.crawldb.contract import Leeway
 
 if TYPE_CHECKING:
@@ -14,9 +15,13 @@ if TYPE_CHECKING:
     from scrapy_replica.components.warc import Batch
     from scrapy_replica.crawl import Observation
     from scrapy_replica.decision import Decision
+    from scrapy_replica.freshness.answer import Answer
 
 OWN_HEADERS = frozenset({b"Accept", b"Accept-Language", b"Referer", b"User-Agent"})
 """Headers that say nothing that another host must not hear."""
+
+NO_PAGE = "replica_no_page"
+"""In the ``meta`` of requests that the add-on makes for itself: what they bring is no page of the crawl."""
 
 
 @dataclass(slots=True)
@@ -55,6 +60,14 @@ class Flight:
     """What its last WARC record is written with."""
     is_observed: bool = False
     """Its response became a page, or was found to be none."""
+    payload: bytes | None = None
+    """What it has beyond a plain GET, as it was stored."""
+    has_conditions: bool = False
+    """The spider put conditions on it."""
+    is_conditional: bool = False
+    """It asked for its page if that changed since it was last crawled."""
+    answer: Answer | None = None
+    """What its response tells of changes, where it is a page or word that it did not change."""
 
 
 class Flights:
@@ -69,6 +82,11 @@ class Flights:
         if flight is None:
             flight = self._flights[request] = Flight()
         return flight
+
+
+def may_leave(request: Request) -> bool:
+    """Tell whether *request* may leave the scope: so Scrapy has it of ``dont_filter``, and else it says so."""
+    return request.dont_filter or says_it_leaves(request.meta)
 
 
 def leeway_of(request: Request, *, is_start: bool = False) -> Leeway:

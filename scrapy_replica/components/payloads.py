@@ -179,6 +179,12 @@ class RequestPayloads:
         fields = _fields_in(payload)
         return _callback_name(fields.get("callback", ""), fields.get("meta", {}))
 
+    def may_leave(self, payload: bytes | None) -> bool:
+        if payload is None:
+            return False
+        is_live = payload.startswith(LIVE)
+        return says_it_leaves(self._live[payload].meta if is_live else _fields_in(payload).get("meta", {}))
+
     def forget(self, payload: bytes | None) -> None:
         if payload is not None:
             self._live.pop(payload, None)
@@ -188,6 +194,11 @@ def _fields_in(payload: bytes) -> dict[str, Any]:
     # Pickled by this crawl, as in Scrapy's own queues.
     fields: dict[str, Any] = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
     return fields
+
+
+def says_it_leaves(meta: Mapping[str, Any]) -> bool:
+    """Tell whether the *meta* of a request lets it leave the scope, in our words or Scrapy's."""
+    return meta.get("replica") is False or meta.get("allow_offsite") is True
 
 
 def callback_of(request: Request) -> str:

@@ -18,7 +18,9 @@ from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.politeness import Politeness
+from scrapy_replica.components.returns import has_conditions
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
+from scrapy_replica.freshness.answer import Answer
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -68,6 +70,7 @@ class ReplicaScheduler(BaseScheduler):
         engine = self._crawler.engine
         assert engine is not None
         self._engine = engine
+        self._extension.wake = self._schedule
         self._politeness = Politeness(
             engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )
@@ -86,18 +89,20 @@ class ReplicaScheduler(BaseScheduler):
         if self._urls.waiting:
             logger.info("Resuming the crawl: %d URLs wait", self._urls.waiting)
 
-    def close(self, reason: str) -> Deferred[None]:  # noqa: ARG002 - Scrapy hands it over
+    def close(self, reason: str) -> Deferred[None]:
         if self._timer is not None:
             self._timer.cancel()
-        return deferred_from_coro(self._close())
+        return deferred_from_coro(self._close(reason))
 
-    async def _close(self) -> None:
+    async def _close(self, reason: str) -> None:
         try:
             if self._extension.keeper is not None:
                 await self._extension.keeper.written()
             # What could not be written is not done: it is fetched again when the job goes on.
             if self._extension.error is None:
                 self._acknowledge()
+                if reason == "finished":
+                    self._crawl.revisits.end()
             self._crawl.store.commit()
         except StoreError as error:
             self._extension.stop(error)
@@ -140,6 +145,8 @@ class ReplicaScheduler(BaseScheduler):
             # What is fetched in place of a URL is known by its URL alone: several requests would become one.
             leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
         decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway, callback_of(request))
+        if flight.found_on is None:
+            decision = self._extension.leaves_scope(request) or decision
         if decision.is_sampled:
             flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
         # Not needed any more: where the request itself is kept, so would be the page.
@@ -196,13 +203,14 @@ class ReplicaScheduler(BaseScheduler):
             if request is not None:
                 return self._lease(request, taken)
         self._crawl.store.commit()
-        self._set_timer(0 if self._crawl.is_behind or self._crawl.consequences.has_work else wait)
+        self._set_timer(0 if self._crawl.has_work else wait)
         return None
 
     def _lease(self, request: Request, taken: Waiting) -> Request:
         self._leases.append(request)
         flight = self._extension.flights.of(request)
         flight.url_id, flight.slot, flight.key = taken.id, taken.slot, taken.key
+        flight.payload, flight.has_conditions = taken.payload, has_conditions(request)
         flight.ready_at = self._politeness.started(taken.slot)
         self._crawl.counts["scheduler/dequeued"] += 1
         return request
@@ -248,7 +256,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
         flight = self._extension.flights.of(request)
-        flight.status = response.status
+        flight.status, flight.size = response.status, len(response.body)
         flight.location = _location_of(response)
 
     def _acknowledge(self) -> None:
@@ -269,8 +277,36 @@ class ReplicaScheduler(BaseScheduler):
             if not flight.is_observed:
                 via = request.meta.get("redirect_urls", ())
                 self._crawl.failed(flight.url_id, flight.status, flight.error, via, flight.location, flight.size)
+            self._settle(request, flight)
             self._urls.finish([flight.url_id])
         self._crawl.store.commit()
+
+    def _settle(self, request: Request, flight: Flight) -> None:
+        """Take note what *request* showed, if it can be asked again."""
+        is_lost = flight.payload is not None and flight.payload.startswith(LIVE)
+        if is_lost or flight.has_conditions or request.method != "GET" or request.body:
+            return
+        answer, url_id = flight.answer or _answer_of(flight), flight.url_id
+        if flight.key is None:  # it was tried again, and the first time counted
+            url_id = self._asked_before(request) if answer.content is not None else None
+        if url_id is not None:
+            self._crawl.visited(url_id, answer, flight.payload)
+
+    def _asked_before(self, request: Request) -> int | None:
+        """Return the id of the URL that *request*, which goes past the filter of duplicates, asked for once more.
+
+        So does what is tried again.
+        """
+        key = self._extension.fingerprints.of_request(request)
+        found = self._urls.find([key, key ^ START])
+        known = found.get(key) or found.get(key ^ START)
+        return known.id if known is not None else None
+
+
+def _answer_of(flight: Flight) -> Answer:
+    """Return what the response was that no callback got: where a redirect leads is what there is at its URL."""
+    content = flight.location.encode("utf-8", "surrogatepass") if flight.location is not None else None
+    return Answer(flight.status, content=content, is_conditional=flight.is_conditional)
 
 
 def _location_of(response: Response) -> str | None:

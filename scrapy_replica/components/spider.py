@@ -12,6 +12,7 @@ from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS, LinkExtractor
 
 from scrapy_replica.components.extension import ReplicaExtension, page_of
+from scrapy_replica.components.sitemaps import Sitemaps
 from scrapy_replica.config import ConfigError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+    from scrapy_replica.components.sitemaps import Listed
     from scrapy_replica.records import Link, Page
 
 IGNORED = frozenset(IGNORED_EXTENSIONS)
@@ -50,6 +52,24 @@ class TopicSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         for url in self.start_urls:
             yield Request(url)
+        if self.settings.getbool("REPLICA_SITEMAPS"):
+            async for batch in Sitemaps(self.crawler, self.start_urls, self._may_fetch).listed():
+                for url in self._entered(batch):
+                    yield Request(url)
+
+    def _may_fetch(self, url: str) -> bool:
+        """Tell whether a sitemap at *url* lies inside the crawl's borders."""
+        extension = self.crawler.get_extension(ReplicaExtension)
+        return self._is_near(url) and (extension is None or extension.may_fetch(url))
+
+    def _entered(self, batch: Sequence[Listed]) -> list[str]:
+        """Enter what a sitemap lists into the crawl database; return what is to be requested without one."""
+        batch = [listed for listed in batch if self._may_follow(listed.url)]
+        extension = self.crawler.get_extension(ReplicaExtension)
+        if extension is None or not extension.has_frontier:
+            return [listed.url for listed in batch]
+        extension.list(batch)
+        return []
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield self.item(response)
@@ -79,14 +99,17 @@ class TopicSpider(Spider):
         return [link for link in page.links if self._may_follow(link.url)]
 
     def _may_follow(self, url: str) -> bool:
-        _, _, rest = url.partition("://")
-        authority, slash, path = rest.partition("/")
-        if self._suffixes:
-            host = authority.rpartition("@")[2].partition(":")[0]
-            if host not in self.allowed_domains and not host.endswith(self._suffixes):
-                return False
+        if not self._is_near(url):
+            return False
+        _, slash, path = url.partition("://")[2].partition("/")
         name = path.partition("?")[0].rpartition("/")[2] if slash else ""
         return "." not in name or name.rpartition(".")[2].lower() not in IGNORED
+
+    def _is_near(self, url: str) -> bool:
+        if not self._suffixes:
+            return True
+        host = url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
+        return host in self.allowed_domains or host.endswith(self._suffixes)
 
 
 def read_seeds(seeds: str) -> list[str]:

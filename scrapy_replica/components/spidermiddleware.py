@@ -11,21 +11,24 @@ from scrapy import Request
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension, page_of
-from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.flight import leeway_of, may_leave
 from scrapy_replica.components.payloads import callback_of
+from scrapy_replica.components.returns import silence
 from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import FETCH, Action, as_guess
 from scrapy_replica.records import Link
+from scrapy_replica.urls.scope import Outside
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator, Iterator
+    from collections.abc import AsyncIterator, Collection, Generator, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
 
     from scrapy_replica.crawl import Observation
+    from scrapy_replica.records import Page
 
 logger = logging.getLogger(__name__)
 
@@ -62,15 +65,25 @@ class ReplicaSpiderMiddleware:
         async for output in start:
             if isinstance(output, Request):
                 self._extension.flights.of(output).is_start = True
-                if self._extension.borders is not None:
-                    self._extension.borders.add_seed(output.url)
+                self._add_seed(output.url)
             yield output
+
+    def _add_seed(self, url: str) -> None:
+        extension = self._extension
+        try:
+            if extension.error is None:
+                extension.add_seed(url)
+        except StoreError as error:
+            extension.stop(error)
 
     # Pages
 
     def process_spider_input(self, response: Response) -> None:
         extension = self._extension
         try:
+            if extension.has_frontier and extension.returns.is_unchanged(response):
+                silence(response)
+                return
             with extension.crawl.store.page():
                 extension.crawl.learn_anew()
             with extension.crawl.store.page():
@@ -82,17 +95,21 @@ class ReplicaSpiderMiddleware:
             extension.stop(error)
         except Exception as error:
             # A bad page never stops a crawl: its callback runs, its URL is acknowledged, its links are the spider's.
-            logger.exception("Cannot observe %s", response)
+            logger.exception("%s cannot be judged; the spider has it as it is", response)
             extension.cannot_observe(response, error)
 
     def _follow(self, observation: Observation) -> None:
         choose = getattr(self._crawler.spider, "links_to_follow", None)
-        if choose is None or (self._max_depth and observation.depth >= self._max_depth):
+        if choose is None:
             return
         links = choose(observation.page)
+        if self._max_depth and observation.depth >= self._max_depth:
+            self._extension.crawl.scope.count(Outside.DEPTH, len(links))
+            return
         if self._max_length:
             links = [link for link in links if len(link.url) <= self._max_length]
-        self._extension.crawl.follow(observation, links)
+        crawl = self._extension.crawl
+        (crawl.follow_new if observation.is_known else crawl.follow)(observation, links)
 
     # What callbacks yield
 
@@ -100,7 +117,8 @@ class ReplicaSpiderMiddleware:
         observation = page_of(response)
         if observation is None:
             async for output in result:
-                yield output
+                if not isinstance(output, Request) or self._is_in_scope(output):
+                    yield output
             return
         outputs = _Outputs(result)
         assert response.request is not None
@@ -127,15 +145,16 @@ class ReplicaSpiderMiddleware:
         except StoreError as error:
             extension.stop(error)
         except Exception:
-            logger.exception("Cannot judge the requests found on %s", observation.page.url)
+            logger.exception("The requests found on %s are entered unjudged", observation.page.url)
             extension.crawl.counts["page/error"] += 1
         return set()
 
     def _weigh(self, observation: Observation, requests: list[Request]) -> set[int]:
         crawl, flights = self._extension.crawl, self._extension.flights
         own = {link.url: link for link in observation.page.links}
+        left_out = self._out_of_scope(observation.page, requests, own)
+        requests = [request for request in requests if id(request) not in left_out]
         links = [own.get(request.url) or Link(request.url) for request in requests]
-        left_out = set()
         for request, score in zip(requests, crawl.scores(observation, links), strict=True):
             if self._is_seen(request, score):
                 left_out.add(id(request))
@@ -157,6 +176,27 @@ class ReplicaSpiderMiddleware:
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))
         return left_out
+
+    def _out_of_scope(self, page: Page, requests: list[Request], own: Collection[str]) -> set[int]:
+        """Return the ids of *requests* that do not belong to the crawl; of the page's *own* links it tells more."""
+        scope = self._extension.crawl.scope
+        if scope.is_open:
+            return set()
+        links = scope.links_of(page)
+        return {
+            id(request)
+            for request in requests
+            if not may_leave(request)
+            and not (links.has(request.url) if request.url in own else self._is_in_scope(request))
+        }
+
+    def _is_in_scope(self, request: Request) -> bool:
+        """Tell whether *request* belongs to the crawl; count it if it does not."""
+        scope = self._extension.crawl.scope
+        outside = None if may_leave(request) else scope.outside(request.url, host_of(request.url))
+        if outside is not None:
+            scope.count(outside)
+        return outside is None
 
     def _asks_more(self, observation: Observation, requests: list[Request]) -> bool:
         """Tell whether one of *requests* is new, and for a URL that does not stand on the page.
@@ -206,7 +246,7 @@ class ReplicaSpiderMiddleware:
         except StoreError as error:
             extension.stop(error)
         except Exception:
-            logger.exception("Cannot learn from what was asked for because of %s", observation.page.url)
+            logger.exception("Nothing can be learnt from what the spider made of %s", observation.page.url)
             extension.crawl.counts["page/error"] += 1
             extension.crawl.forget(observation.page.host)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scrapy import Request
@@ -36,6 +37,8 @@ class Examples:
         self._language = config.language
         self._extract = EXTRACTORS[config.noise]
         self.topic: Topic = load_topic(config.topic)
+        self._fetched: dict[str, Terms] = {}
+        """Those given by URL."""
         self.positives = [self._terms(document) for document in self.topic.positives]
         unlabelled = [*self.topic.background, *(load_background(config.background) if config.background else ())]
         if unlabelled:
@@ -53,13 +56,23 @@ class Examples:
         return page_from_tree(root, response.url, language_default=self._language, extract=self._extract).terms
 
     async def fetch(self, crawler: Crawler) -> None:
-        """Fetch the examples that are given by URL; those that cannot be had are logged and left out."""
+        """Fetch the examples that are given by URL and missing; those that cannot be had are logged and left out."""
         for url in self.topic.urls:
+            if url in self._fetched:
+                continue
             response = await self._download(crawler, url)
             if isinstance(response, HtmlResponse) and response.status == 200:
-                self.positives.append(self._page_terms(response))
+                self._fetched[url] = self._page_terms(response)
             else:
                 logger.warning("The topic's example %s cannot be had", url)
+
+    def dump(self) -> bytes:
+        """Return the examples that were fetched, as JSON."""
+        return json.dumps(self._fetched).encode()
+
+    def take(self, fetched: bytes) -> None:
+        """Take what :meth:`dump` returned."""
+        self._fetched = json.loads(fetched)
 
     @staticmethod
     async def _download(crawler: Crawler, url: str) -> Response | None:
@@ -70,11 +83,14 @@ class Examples:
             logger.debug("Fetching %s failed", url, exc_info=True)
             return None
 
-    def model(self, more_background: list[Terms]) -> Relevance:
-        """Return the model of these examples against the background and *more_background*.
+    def model(self, unlabelled: Sequence[Terms], yes: Sequence[Terms], no: Sequence[Terms]) -> Relevance:
+        """Return the model of these examples and pages marked *yes*, against the background, *unlabelled* and *no*.
+
+        A no to a page with the text of an example is the last word on it.
 
         :raises ValueError: no example has any text.
         """
         model = Relevance()
-        model.fit(self.positives, self.background.with_documents(more_background))
+        positives = [terms for terms in (*self.positives, *self._fetched.values(), *yes) if terms not in no]
+        model.fit(positives, self.background.with_documents(unlabelled), no)
         return model

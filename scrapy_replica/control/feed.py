@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-"""Time between two looks at one section, at least."""
+"""Time after which the next look is tried where one failed."""
 SHARE = 0.01
 """Share of one processor that all looks together may take."""
 SOON_SECONDS = 0.6
@@ -26,8 +26,8 @@ class Job(Protocol):
     """The job that is shown."""
 
     @property
-    def sections(self) -> Collection[str]:
-        """Names of what is shown of it."""
+    def sections(self) -> Mapping[str, float]:
+        """Names of what is shown of it, and the least seconds between two looks at it."""
 
     def trace(self) -> object:
         """Return something that is another thing whenever the job has changed."""
@@ -35,8 +35,8 @@ class Job(Protocol):
     def look(self, sections: Collection[str]) -> Mapping[str, tuple[Any, float]]:
         """Return what there is to show of each of *sections*, and the seconds of processor time that it took."""
 
-    def act(self, kind: str, what: Mapping[str, Any]) -> str:
-        """Give an order, and return what was ordered in a sentence.
+    def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
+        """Give an order; return its id and the command that does the same.
 
         :raises ValueError: the order makes no sense: one line that says why.
         """
@@ -120,14 +120,15 @@ class Feed:
     async def _look(self) -> None:
         now, trace = time.monotonic(), self._job.trace()
         due = [section for section, at in self._due.items() if at <= now]
-        self._due |= dict.fromkeys(due, now + LOOK_SECONDS)
+        self._due |= {section: now + self._job.sections[section] for section in due}
         stale = [section for section in due if self._traces.get(section) != trace]
         if not stale:
             return
         for section, (state, seconds) in (await asyncio.to_thread(self._job.look, stale)).items():
-            self._due[section] = time.monotonic() + max(LOOK_SECONDS, seconds * len(self._due) / SHARE)
+            self._due[section] = time.monotonic() + max(self._job.sections[section], seconds * len(self._due) / SHARE)
             self._traces[section] = trace
-            self._show(section, json.dumps(state))
+            if state is not None:
+                self._show(section, json.dumps(state))
 
     def _show(self, section: str, text: str) -> None:
         if self._shown.get(section) != text:

@@ -15,18 +15,22 @@ from aiohttp import web
 
 from scrapy_replica.control.feed import Feed
 from scrapy_replica.control.guard import Guard, add_headers
+from scrapy_replica.report import page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_replica.control.feed import Job
 
+FOLDER = files(__package__).joinpath("static")
 STATIC = {
-    "/": ("page.html", "text/html"),
-    "/page.js": ("page.js", "text/javascript"),
-    "/page.css": ("page.css", "text/css"),
+    "/": (FOLDER.joinpath("page.html").read_text("utf-8"), "text/html"),
+    "/page.js": (FOLDER.joinpath("page.js").read_text("utf-8"), "text/javascript"),
+    "/page.css": (FOLDER.joinpath("page.css").read_text("utf-8"), "text/css"),
+    "/report.js": (page.SCRIPT, "text/javascript"),
+    "/report.css": (page.STYLE, "text/css"),
 }
-"""Path -> file and its type."""
+"""Path -> what lies there, and its type."""
 MAX_ORDER_BYTES = 64 * 1024
 MAX_LISTENERS = 16
 """Pages open at one time."""
@@ -44,12 +48,14 @@ class Server:
     """
 
     def __init__(self, job: Job, token: str, address: str) -> None:
-        self._job, self._feed = job, Feed(job)
-        self._address = address
+        self._job, self._address = job, address
+        self.feed = Feed(job)
+        """Is to run while the application does."""
         self.app = web.Application(middlewares=[Guard(token, address).middleware], client_max_size=MAX_ORDER_BYTES)
         self.app.on_response_prepare.append(add_headers)
-        for path, (name, kind) in STATIC.items():
-            self.app.router.add_get(path, _file(name, kind), allow_head=False)
+        for path, (text, kind) in STATIC.items():
+            self.app.router.add_get(path, _answering(text, kind), allow_head=False)
+        self.app.router.add_get("/vega.js", _library, allow_head=False)
         self.app.router.add_get("/api/events", self._events, allow_head=False)
         self.app.router.add_post("/api/orders", self._order)
 
@@ -60,7 +66,7 @@ class Server:
         """
         runner = web.AppRunner(self.app, access_log=None, handle_signals=False, shutdown_timeout=0.5)
         await runner.setup()
-        look = asyncio.create_task(self._feed.run())
+        look = asyncio.create_task(self.feed.run())
         try:
             await self._listen(runner, port)
             opened(runner.addresses[0][1])
@@ -76,11 +82,11 @@ class Server:
             _refuse(error, self._address, port)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        if self._feed.n_listeners >= MAX_LISTENERS:
+        if self.feed.n_listeners >= MAX_LISTENERS:
             return web.Response(status=503, text=f"{MAX_LISTENERS} pages are open; close one\n")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        with self._feed.listening() as listener, suppress(ConnectionError):
+        with self.feed.listening() as listener, suppress(ConnectionError):
             while True:
                 try:
                     news = await asyncio.wait_for(listener.news(), BEAT_SECONDS)
@@ -95,20 +101,22 @@ class Server:
             return web.Response(status=415, text="an order is JSON\n")
         try:
             kind, what = _parsed(await request.text())
-            said = await asyncio.to_thread(self._job.act, kind, what)
+            order_id, command = await asyncio.to_thread(self._job.act, kind, what)
         except ValueError as error:
             return web.json_response({"error": str(error)}, status=400)
-        self._feed.look_soon()
-        return web.json_response({"said": said})
+        self.feed.look_soon()
+        return web.json_response({"id": order_id, "command": command})
 
 
-def _file(name: str, kind: str) -> Callable[[web.Request], Any]:
-    body = files("scrapy_replica.control").joinpath("static", name).read_bytes()
-
+def _answering(text: str, kind: str) -> Callable[[web.Request], Any]:
     async def answer(_: web.Request) -> web.Response:
-        return web.Response(body=body, content_type=kind, charset="utf-8")
+        return web.Response(text=text, content_type=kind)
 
     return answer
+
+
+async def _library(_: web.Request) -> web.Response:
+    return web.Response(text=await asyncio.to_thread(page.library), content_type="text/javascript")
 
 
 def _parsed(text: str) -> tuple[str, dict[str, Any]]:

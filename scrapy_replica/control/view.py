@@ -9,8 +9,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import has_secret, redacted
-from scrapy_replica.crawldb.contract import ACTING, State
+from scrapy_replica.crawldb.contract import ACTING, PAUSE, RESUME, State
 from scrapy_replica.records import Doubt
+from scrapy_replica.report import sections
+from scrapy_replica.report.figures import figures as figures_of
 from scrapy_replica.words import cleaned, counted, evidence_of, percent, place_of, rule, score
 
 if TYPE_CHECKING:
@@ -23,8 +25,13 @@ if TYPE_CHECKING:
 
 MAX_HOSTS, MAX_PAIRS, MAX_COPIES, MAX_RULES, MAX_ACTS = 30, 50, 200, 100, 50
 """Rows that are shown of each."""
+MAX_ORDERS = 1000
+"""Orders looked at to tell which hosts pause."""
 MAX_CHARACTERS = 700
 """Characters shown of the text of a page."""
+
+OWN = {"summary", "rules"}
+"""Sections of the report that the page has in its own way."""
 
 DOUBTS = {
     Doubt.SCORE: "the judge is not sure enough yet",
@@ -40,7 +47,7 @@ def figures(job: Reader, *, is_running: bool) -> dict[str, Any]:
     status = job.status(time.time() if is_running else None, MAX_HOSTS)
     total, urls = status.total, status.urls
     tested, left = status.all_tested.rate, status.seconds_left
-    saved = sum(status.saved.values())
+    saved, paused = sum(status.saved.values()), _paused(job)
     return {
         "figures": [
             {"name": "pages", "value": f"{total.pages:,}", "note": f"of {total.fetches:,} fetches"},
@@ -59,7 +66,7 @@ def figures(job: Reader, *, is_running: bool) -> dict[str, Any]:
             },
             {"name": "errors", "value": f"{total.errors:,}", "note": _share_of(total.errors, total.fetches)},
         ],
-        "hosts": [_host(host) for host in status.hosts],
+        "hosts": [_host(host, paused) for host in status.hosts],
         "n_hosts": status.n_hosts,
     }
 
@@ -79,12 +86,27 @@ def _lasting(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _host(host: HostStatus) -> dict[str, Any]:
-    traffic = host.traffic
-    return {
-        "host": _name(host.host),
-        "cells": [traffic.fetches, traffic.novel, traffic.duplicates, traffic.errors, host.waiting, host.dropped],
-    }
+def _paused(job: Reader) -> set[str]:
+    """Return the hosts that a person let pause, as far as the last orders tell."""
+    paused: set[str] = set()
+    for order in reversed(job.acts(MAX_ORDERS)):
+        if order.is_done and order.kind == PAUSE:
+            paused.add(str(order.what.get("host")))
+        elif order.is_done and order.kind == RESUME:
+            paused.discard(str(order.what.get("host")))
+    return paused
+
+
+def _host(host: HostStatus, paused: set[str]) -> dict[str, Any]:
+    told = [f"{host.traffic.fetches:,} fetched", f"{host.waiting:,} waiting", f"{host.dropped:,} not fetched"]
+    return {"host": _name(host.host), "told": ", ".join(told), "is_paused": host.host in paused}
+
+
+def report(job: Reader, *, is_running: bool) -> dict[str, Any]:
+    """Return the sections of the report as ``report.js`` takes them, and their titles."""
+    made = sections.update(figures_of(job, time.time() if is_running else None))
+    titles = {name: title for name, title, _ in sections.SECTIONS if name not in OWN}
+    return {"titles": titles, "update": made | {"sections": {name: made["sections"][name] for name in titles}}}
 
 
 def pairs(job: Reader) -> list[dict[str, Any]]:

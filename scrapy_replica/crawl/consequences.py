@@ -16,10 +16,11 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import ONLY
 from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
 from scrapy_replica.crawl.samples import DOUBTED, Samples
+from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, URGENT, CrawlDB
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, URGENT, CrawlDB, Waiting
 from scrapy_replica.crawldb.contract import RULE as RULE_ORDER
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -72,11 +73,12 @@ class Consequences:
         trials: Trials,
         samples: Samples,
         fallback: Fallback,
+        scope: CrawlScope,
         obeying: Obeying,
         counts: Counter[str],
     ) -> None:
         self._store, self._intake, self._counts = store, intake, counts
-        self._replicas, self._dust = replicas, dust
+        self._replicas, self._dust, self._scope = replicas, dust, scope
         self._trials, self._samples, self._fallback = trials, samples, fallback
         self._obeying = obeying
         obeying.add(BLOCK, self._block)
@@ -151,7 +153,12 @@ class Consequences:
     def of_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         """Carry out what the page says of rules, now that it is known what *callback* asked for because of it."""
         findings = self._dust.observe(
-            observation.page, observation.url_id, observation.twin, callback, asks_more=asks_more
+            observation.page,
+            observation.url_id,
+            observation.twin,
+            callback,
+            asks_more=asks_more,
+            is_changed=observation.is_changed,
         )
         for settled in findings.settled:
             self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
@@ -171,7 +178,8 @@ class Consequences:
         A redirect to another path is no page either: sites lead whatever they do not have to their front page.
         """
         url, key = self._store.urls.url_of(url_id), self._store.urls.key_of(url_id)
-        if location is not None and normal_path(path_of(location)) == normal_path(path_of(url)):
+        is_same_path = location is not None and normal_path(path_of(location)) == normal_path(path_of(url))
+        if location is not None and is_same_path and self._scope.may_stand(location):
             return
         causes = self._store.saved.causes_of(key) if key is not None else []
         self._tried(causes, is_kept=False)
@@ -184,7 +192,27 @@ class Consequences:
         else:
             self._fallback.ask(url_id)
 
+    def leave_out(self, taken: Waiting, decision: Decision) -> None:
+        """Drop a URL whose turn has come and that does not belong to the crawl; what was saved for it comes back."""
+        self._intake.record(taken.id, taken.url, decision)
+        self._store.urls.drop(taken.id)
+        if taken.key is None:
+            return
+        self._end(self._samples.failed(taken.id))
+        for waiting in self._trials.awaiting(taken.key):
+            self._end(self._trials.settle(waiting, Outcome.FAILED))
+        if causes := self._store.saved.causes_of(taken.key):
+            self._bring_back(f"for {taken.key}", _reason_of(causes[0]), {"left out": taken.url})
+
+    def of_unchanged(self, url_id: int) -> None:
+        """Take note that a page is as it was: what waited to be held against it is."""
+        self._end(self._samples.confirmed(url_id))
+
     # What comes back
+
+    def lift(self, cause: str) -> None:
+        """Let what was dropped because of *cause* come back, to be decided about anew when its turn comes."""
+        self._bring_back(f"{OF}{cause}", _reason_of(cause), {"lifted": cause})
 
     def _end(self, causes: Sequence[str]) -> None:
         """Carry out that samples ended *causes*; rules end by their own record."""

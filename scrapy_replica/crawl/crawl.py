@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import TextIO
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TextIO
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
@@ -13,6 +13,7 @@ from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Intake, Payloads
+from scrapy_replica.crawl.links.asking import Asking
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.heads import Heads
 from scrapy_replica.crawl.links.seen import Seen
@@ -22,14 +23,18 @@ from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.samples import Samples
+from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, CrawlScope, full
+from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
+from scrapy_replica.crawldb.contract import MARK, CrawlDB, Leeway, NewUrl, State, Waiting
 from scrapy_replica.crawldb.pages import Fetched, is_absent
-from scrapy_replica.decision import Action, Decision
+from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES
+from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.records import Link, Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
@@ -68,16 +73,20 @@ class Crawl:
         salt: int = 0,
         sink: TextIO | None = None,
     ) -> None:
-        self.config, self.store, self.counts, self._now = config, store, counts, now
+        self.config, self.store, self.counts, self._now, self._payloads = config, store, counts, now, payloads
         self._check_noise()
+        self.scope = CrawlScope(config, store, counts, aliases.canonical_host)
         self.guide = Guide(config, store)
+        self._asking = Asking(store, self.guide.relevance)
         self._duplicates = Duplicates(store.pages, config)
         self.replicas = Replicas(config, store, now, self._duplicates.index)
-        self.dust = Dust(config, store, now)
+        salt = self._salt(salt)
+        self.revisits = Revisits(config, store, key, now, salt, counts)
+        self.dust = Dust(config, store, now, self.revisits.is_stale_url)
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
         self._guard = Guard(config, store.pages)
-        self.trials = Trials(store.samples, config.explore, self._salt(salt), key)
+        self.trials = Trials(store.samples, config.explore, salt, key)
         self.policy = Policy(
             config,
             aliases,
@@ -85,32 +94,49 @@ class Crawl:
             self.dust,
             self._guard,
             self.trials,
+            self.scope,
             is_known=self._is_known,
+            is_fetched=self._is_fetched,
             is_missing=self._is_missing,
         )
         self.intake = Intake(
             store,
             self.policy,
             self.trials,
+            self.scope,
             payloads,
             key=key,
             now=now,
             counts=self.counts,
             on_new=self.replicas.known,
+            on_led=self.revisits.led_on,
             sink=sink,
         )
-        samples = Samples(self.trials, self.replicas, store, key)
+        samples = Samples(self.trials, self.replicas, store, key, self.revisits.is_stale)
         fallback = Fallback(store, self.intake, self.replicas, self.trials)
         self.obeying = Obeying(store, now)
         self.consequences = Consequences(
-            store, self.intake, self.replicas, self.dust, self.trials, samples, fallback, self.obeying, self.counts
+            store,
+            self.intake,
+            self.replicas,
+            self.dust,
+            self.trials,
+            samples,
+            fallback,
+            self.scope,
+            self.obeying,
+            self.counts,
         )
         self._seen = Seen()
         self._heads = Heads(store, self.guide, self._seen)
         self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
         self._unshown: set[int] = set()
+        self.obeying.add(MARK, self._mark)
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
+        if self.scope.is_changed:
+            self.consequences.lift(OUT_OF_SCOPE)
+            self.consequences.lift(HOST_PAGES)
         self.consequences.obey()
 
     def _check_noise(self) -> None:
@@ -133,6 +159,11 @@ class Crawl:
         known = self.store.urls.find([key]).get(key)
         return known is not None and known.state in FOUND
 
+    def _is_fetched(self, url: str) -> bool:
+        key = self.intake.key(url)
+        known = self.store.urls.find([key]).get(key)
+        return known is not None and known.state in {State.LEASED, State.DONE}
+
     def _is_missing(self, url: str) -> bool:
         key = self.intake.key(url)
         known = self.store.urls.find([key]).get(key)
@@ -142,6 +173,20 @@ class Crawl:
         is_done = known.state is State.DONE
         return self.store.pages.has_failed(known.id) or (is_done and not self.store.pages.has_page(known.id))
 
+    def steer(self, on_seed: Callable[[str], None]) -> None:
+        """Take note that the frontier is in use: a person's orders about it are carried out, beginning with those
+        given before.
+
+        *on_seed* is told the URL of each seed that a person added.
+        """
+
+        def added(url: str) -> None:
+            self.open_to(host_of(url))
+            on_seed(url)
+
+        Steering(self.store, self.scope, self.intake, self.consequences, self.obeying, on_seed=added)
+        self.consequences.obey()
+
     # Pages
 
     def observe(self, page: Page, url_id: int, depth: int, size: int | None = None) -> Observation:
@@ -149,9 +194,11 @@ class Crawl:
 
         *size* is that of its body as it came over the network, in bytes.
         """
+        if not depth:
+            self.open_to(page.host)  # a seed may have redirected to it
         relevance = self.guide.relevance.of(page)
         novelty, twin = self._duplicates.judge(page, url_id)
-        is_new = not self.store.pages.has_page(url_id)
+        before = self.store.pages.judgement(url_id)
         found_on = self.store.urls.row(url_id).parent
         is_news = self._guard.is_news(page, url_id, found_on, novelty, self._duplicates.is_news(page, novelty))
         self.store.pages.enter(
@@ -175,12 +222,14 @@ class Crawl:
             self.store.urls.set_host_ip(page.host, page.ip)
         self._duplicates.add(page)
         self.counts["form/found"] += self.forms.shown(page.forms)
-        if is_new:
+        if before is None:
             self._pages += 1
             self._guard.count(page.url, page.host, found_on, is_novel=is_news)
             if novelty is Novelty.NOVEL:
                 self.repetition.add(page)
-        observation = Observation(page, url_id, depth, relevance, novelty, twin)
+                self._asking.add(page, url_id, relevance)
+        is_changed = before is not None and before[0] != page.signature
+        observation = Observation(page, url_id, depth, relevance, novelty, twin, is_changed=is_changed)
         self.consequences.of_page(observation)
         self.counts["page/observed"] += 1
         self.counts[f"page/{novelty.value}"] += 1
@@ -192,6 +241,16 @@ class Crawl:
         self._unshown.add(url_id)
         return observation
 
+    def open_to(self, host: str) -> None:
+        """Let *host* into the scope, as that of a seed; what was dropped because it was outside comes back."""
+        if self.scope.open_to(host) and self.store.saved.some_of(OUT_OF_SCOPE, 1):
+            self.consequences.lift(OUT_OF_SCOPE)
+
+    def observe_again(self, page: Page, url_id: int, depth: int) -> Observation:
+        """Return what is known of a page that says what it said before; nothing is judged anew."""
+        novelty, twin = self._duplicates.judge(page, url_id)
+        return Observation(page, url_id, depth, self.guide.relevance.of(page), novelty, twin, is_known=True)
+
     def forget(self, host: str) -> None:
         """Take note that a page of *host* could not be observed: what is known of it is read again from the store."""
         self.replicas.forget(host)
@@ -199,6 +258,7 @@ class Crawl:
         self._guard.forget(host)
         self.repetition.forget(host)
         self.forms.forget(host)
+        self._asking.read_again()
         self._seen.clear()
 
     def fetched(self, url: str, found_on: int | None = None) -> int:
@@ -239,7 +299,8 @@ class Crawl:
             self.replicas.missing(self.store.urls.url_of(url_id))
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
-            if not self.store.pages.has_page(failed_id):
+            # A page that is gone was one; an error may pass.
+            if not self.store.pages.has_page(failed_id) or (failed_id == url_id and is_absent(status)):
                 self.store.pages.enter(
                     Fetched(failed_id, self._now(), status, error, size=size if failed_id == url_id else None)
                 )
@@ -247,6 +308,26 @@ class Crawl:
         if status is None or status >= FIRST_ERROR:
             self.guide.wasted(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1
+
+    def _mark(self, what: Mapping[str, Any]) -> None:
+        """Take what a person said of a page."""
+        if self.config.topic is None:
+            raise ValueError("the crawl has no examples of a topic to learn it with: give some with --topic")
+        key = self.intake.key(what["url"])
+        known = self.store.urls.find([key]).get(key)
+        if known is None:
+            raise ValueError("no page of the crawl links there")
+        url = self.store.urls.url_of(known.id)
+        self.guide.relevance.marks.give(known.id, url, is_relevant=bool(what["is_relevant"]))
+        self.counts["mark/taken"] += 1
+
+    def visited(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
+        """Take note of the *answer* to a request for the URL of that id, whose callback is through.
+
+        *payload* is its request where it is more than a plain GET.
+        """
+        if not self.revisits.settle(url_id, answer, payload):
+            self.consequences.of_unchanged(url_id)
 
     # Links
 
@@ -262,6 +343,7 @@ class Crawl:
 
         What was found so far gets its new scores where there are some, and so does what is fetched in its place.
         """
+        self._asking.work()
         scores = self.guide.learn_anew(self._pages)
         urls = {self.intake.key(url): url for url in scores}
         for key, known in self.store.urls.find(urls).items():
@@ -287,7 +369,9 @@ class Crawl:
             self.consequences.of_callback(observation, callback, asks_more=asks_more)
 
     def follow(self, observation: Observation, links: Sequence[Link]) -> None:
-        """Enter the *links* of the page just observed into the frontier."""
+        """Enter those of the *links* of the page just observed that are in scope into the frontier."""
+        if not self.scope.is_open:
+            links = self.scope.links_of(observation.page).of(links)
         asked = [
             self._link(observation, link.url, score)
             for link, score in zip(links, self.scores(observation, links), strict=True)
@@ -296,10 +380,33 @@ class Crawl:
         self.intake.enter(asked)
         self.note(observation, asked)
 
+    def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
+        """Enter those of the *links* of a page that was observed before which nothing is known of."""
+        keys = [self.intake.key(link.url) for link in links]
+        known = self.store.urls.find(set(keys))
+        new = [link for link, key in zip(links, keys, strict=True) if key not in known]
+        if new:
+            self.follow(observation, new)
+
     def _link(self, observation: Observation, url: str, score: float) -> tuple[NewUrl, Decision]:
         host, key = host_of(url), self.intake.key(url)
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
         return new, self.policy.decide_link(observation, url, host, Leeway.MOVE, callback="")
+
+    def enter_listed(self, listed: Sequence[tuple[str, float | None]]) -> None:
+        """Enter URLs that a site's own list names, one link from the seeds, and when they changed, where it says so."""
+        asked = []
+        for url, _ in listed:
+            host = host_of(url)
+            if (outside := self.scope.outside(url, host)) is not None:
+                self.scope.count(outside)
+                continue
+            new = NewUrl(url, host, self.intake.key(url), depth=1)
+            asked.append((new, self.policy.decide(url, host, Leeway.MOVE, "")))
+        self.intake.enter(asked)
+        changed = {self.intake.key(url): at for url, at in listed if at is not None}
+        found = self.store.urls.find(changed)
+        self.store.seeds.set_dates({known.id: changed[key] for key, known in found.items()})
 
     def is_seen(self, url: str, score: float) -> bool:
         """Tell whether *url* was entered a short while ago with as good a score, so that nothing would come of it."""
@@ -320,18 +427,38 @@ class Crawl:
     def take(self) -> Waiting | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
         self.consequences.work()
+        self.revisits.work()
         self.replicas.work()
         self.dust.work()
         self.is_behind = False
         for _ in range(MAX_DECIDED):
             self._heads.score()
             taken = self.store.urls.take()
-            if taken is None or self.intake.again(taken):
+            if taken is None:
+                return None
+            if (decision := self._left_out(taken)) is not None:
+                self.consequences.leave_out(taken, decision)
+            elif self.intake.again(taken):
                 return taken
         self.is_behind = True
         return None
 
+    def _left_out(self, taken: Waiting) -> Decision | None:
+        """Return why a URL whose turn has come does not belong to the crawl any more; ``None`` if it does."""
+        decision = self.scope.about(taken)
+        if decision is None and self._guard.is_full(taken.host):
+            decision = full(taken.host)
+        if decision is None or decision.reason is Reason.EXCLUDED:
+            return decision
+        is_asked = taken.leeway is Leeway.AS_ASKED or self._payloads.may_leave(taken.payload)
+        return None if is_asked else decision
+
+    @property
+    def has_work(self) -> bool:
+        """Whether :meth:`take` has something to do although it gave nothing."""
+        return self.is_behind or self.consequences.has_work or self.revisits.has_work
+
     @property
     def is_pending(self) -> bool:
         """Whether there is anything to fetch, now or later."""
-        return self.store.urls.waiting > 0 or self.consequences.has_work
+        return self.store.urls.waiting > 0 or self.consequences.has_work or self.revisits.has_work

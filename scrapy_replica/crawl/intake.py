@@ -10,9 +10,10 @@ from typing import NamedTuple, Protocol, TextIO
 
 from scrapy_replica.address import has_secret, host_of, redacted
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Saved, StoreError, Waiting
-from scrapy_replica.decision import FETCH, TESTED, Action, Decision
+from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
@@ -29,6 +30,9 @@ class Payloads(Protocol):
 
     def callback(self, payload: bytes | None) -> str:
         """Return the name of the callback that is to get the page, empty for the spider's ``parse``."""
+
+    def may_leave(self, payload: bytes | None) -> bool:
+        """Tell whether the user said that the request may leave the scope."""
 
     def forget(self, payload: bytes | None) -> None:
         """Take note that no row holds *payload*."""
@@ -56,6 +60,7 @@ class Intake:
     :param counts: statistics, as ``area/what``.
     :param on_new: told URL, host and callback of every URL that waits and was not known; no callback where the URL
         stands in the place of another one, whose callback it is, or was found on no page.
+    :param on_led: told the id of every page that leads to a URL that waits and was not known.
     :param sink: where decisions are written as lines of JSON, besides the ledger of the store.
     """
 
@@ -64,17 +69,20 @@ class Intake:
         store: CrawlDB,
         policy: Policy,
         trials: Trials,
+        scope: CrawlScope,
         payloads: Payloads,
         *,
         key: Callable[[str], int],
         now: Callable[[], float],
         counts: Counter[str],
         on_new: Callable[[str, str, str | None], None],
+        on_led: Callable[[int], None],
         sink: TextIO | None = None,
     ) -> None:
         self._store, self._policy, self._trials, self._payloads = store, policy, trials, payloads
+        self._scope = scope
         self.key, self._now, self._counts, self._sink = key, now, counts, sink
-        self._on_new = on_new
+        self._on_new, self._on_led = on_new, on_led
         self._ended: set[str] = set()
         """Causes that ended in this run."""
 
@@ -152,6 +160,8 @@ class Intake:
             return
         self._counts[_COUNTED[what]] += 1
         if what is Found.NEW:
+            if row.new.parent is not None:
+                self._on_led(row.new.parent)
             is_found = not row.is_moved and row.new.parent is not None
             callback = self._payloads.callback(row.new.payload) if is_found else None
             self._on_new(row.new.url, row.new.host, callback)
@@ -160,6 +170,9 @@ class Intake:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
         decision = self._again_of(taken)
         if decision.reason is None or (decision.action is Action.DEMOTE and taken.is_demoted):
+            return True
+        # A budget is one of new pages, and this one was fetched before.
+        if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):
             return True
         # What a person orders holds for samples, too.
         if decision.reason in TESTED and self._trials.is_sample(taken.id):
@@ -195,12 +208,14 @@ class Intake:
 
         One that holds a secret may be the guess of a page that was found on another host, which alone may hear it.
         """
-        if has_secret(url) or self._policy.of_url(url, host) is not FETCH:
+        if has_secret(url) or self._scope.outside(url, host) or self._policy.of_url(url, host) is not FETCH:
             return False
         return self.enter([(NewUrl(url, host, self.key(url), score, depth=depth, parent=parent), FETCH)])[0]
 
     def ask_elsewhere(self, failed: Waiting, url: str, *, is_demoted: bool) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
+        if not self._scope.may_stand(url):
+            return None
         new = NewUrl(
             failed.url,
             failed.host,

@@ -20,3 +20,7 @@ class Observation:
     novelty: Novelty
     twin: PageRow | None = None
     """The page that this one repeats."""
+    is_known: bool = False
+    """It was fetched before, and says what it said; nothing was judged."""
+    is_changed: bool = False
+    """It was fetched before, and said something else."""

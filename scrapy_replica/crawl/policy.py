@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from scrapy_replica.address import has_secret
+from scrapy_replica.address import has_secret, host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.replicas import Block, Replicas
 from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.scope import CrawlScope, excluded, full
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
@@ -32,6 +33,7 @@ class Policy:
     draws what is fetched all the same; what they ended does not act.
 
     :param is_known: whether a URL was fetched or waits.
+    :param is_fetched: whether a URL was fetched or is on its way.
     :param is_missing: whether a URL was fetched and brought no page.
     """
 
@@ -43,12 +45,14 @@ class Policy:
         dust: Dust,
         guard: Guard,
         trials: Trials,
+        scope: CrawlScope,
         is_known: Callable[[str], bool],
+        is_fetched: Callable[[str], bool],
         is_missing: Callable[[str], bool],
     ) -> None:
         self._config, self._aliases = config, aliases
         self._replicas, self._dust, self._guard, self._trials = replicas, dust, guard, trials
-        self._is_known, self._is_missing = is_known, is_missing
+        self._scope, self._is_known, self._is_fetched, self._is_missing = scope, is_known, is_fetched, is_missing
 
     def decide(self, url: str, host: str, leeway: Leeway, callback: str, found_on: int | None = None) -> Decision:
         """Decide what is done with *url* on *host*, which *callback* is to get; samples are drawn.
@@ -67,6 +71,20 @@ class Policy:
         """Return what the evidence asks for about *url* on *host*, as the mode has it."""
         if leeway is Leeway.EXEMPT:
             return FETCH
+        if (pattern := self._scope.excluded_by(url, host)) is not None:
+            return excluded(pattern)
+        decision = self._of_url(url, host, leeway, callback, found_on)
+        other = decision.url or decision.target
+        # What is not asked for can stand for something only where it was fetched before.
+        if other is not None and not self._may_ask(other) and not self._is_fetched(other):
+            decision = FETCH
+        is_full = decision is FETCH and leeway <= Leeway.STAY and self._guard.is_full(host)
+        return full(host) if is_full else decision
+
+    def _may_ask(self, url: str) -> bool:
+        return self._scope.may_stand(url) and not self._guard.is_full(host_of(url))
+
+    def _of_url(self, url: str, host: str, leeway: Leeway, callback: str, found_on: int | None) -> Decision:
         block = self._replicas.block_of(url, host)
         if block is not None and leeway is Leeway.MOVE and has_secret(url):
             leeway = Leeway.STAY
@@ -101,7 +119,7 @@ class Policy:
         # Equal text says little of what it links to. Where the same link of the twin is known there is a page to stand
         # for it; otherwise nothing does, and it may only wait.
         other = counterpart(url, observation.page.url, twin.url)
-        is_saved = other is not None and self._is_known(other) and not self._is_missing(other)
+        is_saved = other is not None and self._is_known(other) and not self._is_missing(other) and self._may_ask(other)
         is_saved = is_saved and self._replicas.shares(twin.host, callback)
         evidence["counterpart"] = other if is_saved else None
         wanted = Action.DROP if is_saved else Action.DEMOTE

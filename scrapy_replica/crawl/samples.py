@@ -50,10 +50,19 @@ class Samples:
     What a DUST rule was to save is settled by the rule, which knows the pages of its host.
 
     :param fingerprint: URL -> 64 bits of its request fingerprint, signed.
+    :param is_stale: whether a page may have changed since it was seen, so that it is asked for again first.
     """
 
-    def __init__(self, trials: Trials, replicas: Replicas, db: CrawlDB, fingerprint: Callable[[str], int]) -> None:
+    def __init__(
+        self,
+        trials: Trials,
+        replicas: Replicas,
+        db: CrawlDB,
+        fingerprint: Callable[[str], int],
+        is_stale: Callable[[int], bool],
+    ) -> None:
         self._trials, self._replicas, self._db, self._fingerprint = trials, replicas, db, fingerprint
+        self._is_stale = is_stale
         self._audited: set[str] = set()
         """Causes of which some of what they saved was fetched at the end."""
 
@@ -65,6 +74,15 @@ class Samples:
         for sample in (one for at in (url_id, *(known.id for known in via.values())) for one in self._open(at)):
             ended += self._settle(sample, url_id, None)
         for waiting in (one for key in keys if key is not None for one in self._trials.awaiting(key)):
+            for sample in self._open(waiting):
+                ended += self._settle(sample, waiting, url_id)
+        return ended
+
+    def confirmed(self, url_id: int) -> list[str]:
+        """Take note that a page is as it was; return the causes that this ended."""
+        key = self._db.urls.key_of(url_id)
+        ended = []
+        for waiting in self._trials.awaiting(key) if key is not None else ():
             for sample in self._open(waiting):
                 ended += self._settle(sample, waiting, url_id)
         return ended
@@ -134,13 +152,16 @@ class Samples:
             return []
         if sample.target is None:
             return self._trials.settle(sample.id, _OF_NEWS[page.is_news])
+        is_fresh = target_id is not None
         if target_id is None:
             known = self._db.urls.find([sample.target]).get(sample.target)
             target_id = known.id if known is not None else None
         target = self._db.pages.trace(target_id) if target_id is not None else None
         if target is None and target_id is not None and self._db.pages.has_failed(target_id):
             return self._trials.settle(sample.id, Outcome.FAILED) + self._own(url_id)
-        if target is None:
+        if target is None or target_id is None:
             return []
         outcome = Outcome.SAME if target_id == url_id else compared(page, target)
+        if outcome is Outcome.OTHER and not is_fresh and self._is_stale(target_id):
+            return []
         return self._trials.settle(sample.id, outcome)

@@ -11,6 +11,7 @@ from functools import partial
 
 import mmh3
 
+from scrapy_replica import words
 from scrapy_replica.crawldb.contract import Sample, SampleStore, Saved
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
 from scrapy_replica.numeric import is_above, weighted_share
@@ -32,6 +33,9 @@ ENOUGH = 5_000
 MAX_RECORDS = 10_000
 """Causes whose record is in memory, about 1 kB each; others are read again."""
 
+
+RETIRED = "before pass"
+"""Begins the cause of a sample that was settled in an earlier pass over the job."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -180,8 +184,8 @@ class Trials:
     # What they showed
 
     def is_sample(self, url_id: int) -> bool:
-        """Tell whether the URL of that id was drawn."""
-        return bool(self._samples.of_url(url_id))
+        """Tell whether the URL of that id was drawn, in this pass over the job."""
+        return any(not sample.cause.startswith(RETIRED) for sample in self._samples.of_url(url_id))
 
     def open_of(self, url_id: int) -> list[Sample]:
         """Return the samples that the URL of that id is and that are not settled."""
@@ -213,7 +217,9 @@ class Trials:
             record.settle(outcome)
             if record.is_refuted and not was_refuted:
                 ended.append(sample.cause)
-                logger.info("%s ends: its samples were %s", sample.cause, _in_words(record.outcomes))
+                other, same = record.outcomes[Outcome.OTHER], record.outcomes[Outcome.SAME]
+                told = "Not any more: %s (%s of it turned out to be pages of their own, %d did not)"
+                logger.info(told, words.cause(sample.cause), words.counted(other, "sample"), same)
             if sample.reason is not None:
                 self._count(sample.reason, outcome, sample.weight, sample.weight**2, 1)
         return ended
@@ -246,7 +252,3 @@ def corner_of(url: str) -> str:
     base, _, query = url.partition("?")
     names = "&".join(sorted({argument.partition("=")[0] for argument in query.split("&")}))
     return f"{_DIGITS.sub('0', '/'.join(base.split('/', 5)[3:5]))}?{names}"
-
-
-def _in_words(outcomes: Counter[Outcome]) -> str:
-    return ", ".join(f"{outcome.value} {n}" for outcome, n in sorted(outcomes.items()) if n)

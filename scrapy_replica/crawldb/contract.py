@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.pages import Pages
+    from scrapy_replica.crawldb.revisits import Revisits
+    from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Decision, Outcome, Reason
     from scrapy_replica.records import Capture, Form, UncertainPair, Verdict
@@ -157,7 +159,7 @@ RULE, DISABLE_RULE = "rule", "disable-rule"
 MARK = "mark"
 """``{"url", "is_relevant"}``: the page at that URL is on the topic, or is not."""
 SEEDS, EXCLUDE = "seeds", "exclude"
-"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits."""
+"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits, or with ``"lift"`` do so again."""
 PAUSE, RESUME = "pause", "resume"
 """``{"host"}``: fetch nothing of it for now; go on with it."""
 
@@ -243,6 +245,9 @@ class SampleStore(Protocol):
 
     def reconsider(self, url_id: int) -> list[Sample]:
         """Make other pages of the samples of a URL that were the same; return them."""
+
+    def retire(self, mark: str) -> None:
+        """Put *mark* before the cause of what is settled of verdicts and rules: they are tested anew."""
 
     def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
         """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""
@@ -356,6 +361,22 @@ class BlockStore(Protocol):
         """Keep the *state* of *host* in place of an earlier one."""
 
 
+class SeedStore(Protocol):
+    """What the seeds say: which hosts the scope is made of, and when pages changed."""
+
+    def enter(self, host: str) -> None:
+        """Keep *host* as one of the seeds'."""
+
+    def hosts(self) -> list[str]:
+        """Return the hosts of the seeds."""
+
+    def set_dates(self, dates: Mapping[int, float]) -> None:
+        """Keep when URLs last changed, as their site says (id -> seconds since the epoch)."""
+
+    def date_of(self, url_id: int) -> float | None:
+        """Return when the URL of that id last changed, as its site says; ``None`` if it does not."""
+
+
 class CaptureStore(Protocol):
     """Which payloads are kept in WARC files, and where."""
 
@@ -414,6 +435,15 @@ class UrlStore(Protocol):
     def release(self, slot: str) -> None:
         """Let the slot take part again."""
 
+    def pause(self, host: str) -> int | None:
+        """Give out nothing of *host* until it is resumed; return how many of its URLs wait, ``None`` if it is unknown.
+
+        Only this run knows of it.
+        """
+
+    def resume(self, host: str) -> bool:
+        """Let a *host* that pauses take part again; ``False`` if it does not pause."""
+
     def rescore(self, scores: Mapping[int, float]) -> int:
         """Give the waiting URLs of *scores* (key -> score) other scores, higher or lower; return how many wait.
 
@@ -422,6 +452,9 @@ class UrlStore(Protocol):
 
     def set_scores(self, scores: Mapping[int, float]) -> None:
         """Give waiting URLs other scores (id -> score), as :meth:`rescore` does."""
+
+    def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
+        """Let URLs that are done wait again, triples of id, score and payload; return how many were done."""
 
     def finish(self, url_ids: Collection[int]) -> None:
         """Acknowledge leases: these URLs are done; one that waits again goes on waiting."""
@@ -487,6 +520,9 @@ class CrawlDB(Protocol):
     def pages(self) -> Pages: ...
 
     @property
+    def revisits(self) -> Revisits: ...
+
+    @property
     def visits(self) -> Visits: ...
 
     @property
@@ -514,7 +550,13 @@ class CrawlDB(Protocol):
     def blocks(self) -> BlockStore: ...
 
     @property
+    def seeds(self) -> SeedStore: ...
+
+    @property
     def captures(self) -> CaptureStore: ...
+
+    @property
+    def texts(self) -> Texts: ...
 
     def page(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""

@@ -79,23 +79,34 @@ class Trace(NamedTuple):
 GONE = (404, 410)
 """Statuses that say that there is no page."""
 
+NOT_MODIFIED = 304
+
 MISSING = 400
 """From this status on there is no page to stand for another."""
 
 
 def is_absent(status: int | None) -> bool:
-    """Tell whether a *status* says that there is no page of its own at a URL: it is gone, or leads elsewhere."""
-    return status is not None and (status in GONE or 300 <= status < MISSING)
+    """Tell whether a *status* says that there is no page of its own at a URL: it is gone, or leads elsewhere.
+
+    304 is about the page that was there before.
+    """
+    return status is not None and status != NOT_MODIFIED and (status in GONE or 300 <= status < MISSING)
 
 
 class Pages(Protocol):
     """One record for each URL that was fetched, with its fingerprints and what it turned out to be."""
 
     def enter(self, page: Fetched) -> None:
-        """Keep the outcome of a fetch; an earlier one of the same URL is replaced."""
+        """Keep the outcome of a fetch; an earlier one of the same URL is replaced.
+
+        Where that was a page and this is one, its traces, content and leads stay until they are set anew.
+        """
 
     def set_mark(self, url_id: int, mark: bytes, neighbours: str) -> None:
         """Keep the traces by which the page is compared with those of other hosts."""
+
+    def judge(self, url_id: int, relevance: float) -> None:
+        """Give a page another relevance."""
 
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""

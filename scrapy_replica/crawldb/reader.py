@@ -13,6 +13,8 @@ from scrapy_replica.crawldb.contract import Order, RuleRow, State
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.results import Results
     from scrapy_replica.crawldb.status import Status
+    from scrapy_replica.crawldb.tables import Tables
+    from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
     from scrapy_replica.records import Form, Novelty, UncertainPair, Verdict
@@ -144,23 +146,31 @@ class Reader(Protocol):
         """What the strategy was shown, to be read."""
 
     @property
+    def texts(self) -> Texts:
+        """Pages that a person may be asked about, and the answers, to be read."""
+
+    @property
     def results(self) -> Results:
         """What came of the crawl."""
+
+    @property
+    def tables(self) -> Tables:
+        """What is known as tables for other programs."""
 
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""
 
-    def url(self, url: str) -> UrlView | None:
-        """Return what is known of *url*; ``None`` if nothing. It may read every URL of the job."""
+    def seed_hosts(self) -> list[str]:
+        """Return the hosts of the seeds, where the crawl stays near them."""
 
-    def url_of_key(self, key: int) -> str | None:
-        """Return the URL that is known by that *key*; ``None`` if none is."""
+    def url(self, url: str, key: int | None = None) -> UrlView | None:
+        """Return what is known of the URL that has that *key*, otherwise of *url* to the letter; ``None`` if nothing.
+
+        Without a key it may read every URL of the job.
+        """
 
     def host_names(self) -> list[str]:
         """Return the names of all hosts."""
-
-    def knows(self, host: str) -> bool:
-        """Tell whether some URL of *host* was found."""
 
     def host(self, host: str) -> HostView | None:
         """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""
@@ -173,6 +183,9 @@ class Reader(Protocol):
 
     def rules(self) -> list[RuleView]:
         """Return all DUST rules, first proposed first."""
+
+    def rule(self, rule_id: int) -> RuleRow | None:
+        """Return the rule of that id, if there is one."""
 
     def saved_by_rules(self) -> int:
         """Return the number of URLs that are dropped for some rule."""

@@ -53,16 +53,19 @@ class TrapView(NamedTuple):
 
 
 class HostSize(NamedTuple):
-    """The pages of a host by their size, and how many of its URLs were saved."""
+    """The answers of a host by their size, as they came over the network, and what of it was saved."""
 
     saved: int
     """URLs that are dropped for a page that stands in their place, or for nothing new that they lead to."""
-    pages: int
-    """Pages (status 200) whose size is known."""
-    size: float
-    """Mean size in bytes, as they came over the network; 0 without pages."""
-    square: float
-    """Mean of the squares of the sizes."""
+    known: int
+    """Those of them whose page that stands in their place was fetched, so that its size is known."""
+    known_size: int
+    """Bytes of these pages, each as often as it stands for a URL."""
+    answers: int
+    """Answers of the host whose size is known, errors as well as pages."""
+    mean: float
+    """Their mean size in bytes; 0 without any."""
+    median: float
 
 
 class Savings(NamedTuple):
@@ -84,25 +87,28 @@ class Savings(NamedTuple):
         return sum(host.saved for host in self.hosts)
 
     @property
-    def bytes(self) -> tuple[float, float, float] | None:
-        """Estimate of what they would have brought, in bytes, with its 95 % interval; ``None`` without any size.
+    def known(self) -> int:
+        """Those for which a page stands that was fetched."""
+        return sum(host.known for host in self.hosts)
 
-        Each counts as the mean page fetched from its host; where none was, as the mean page of the crawl. The interval
-        is that of these means and of the pages that were not seen, as if they were drawn from their host by chance.
+    @property
+    def bytes(self) -> tuple[float, float] | None:
+        """Estimates of what they would have brought, in bytes, a low and a high one; ``None`` without any size.
+
+        A URL counts as the page that stands in its place, where that was fetched. Another one counts as the median
+        answer of its host for the low estimate, and as the mean one for the high estimate: what a crawl fetches first
+        of a site is larger than the rest. A host that never answered counts as the crawl.
         """
-        pages = sum(host.pages for host in self.hosts)
-        if not pages:
+        answers = sum(host.answers for host in self.hosts)
+        if not answers:
             return None
-        size = sum(host.pages * host.size for host in self.hosts) / pages
-        square = sum(host.pages * host.square for host in self.hosts) / pages
-        total = variance = 0.0
+        median = sum(host.answers * host.median for host in self.hosts) / answers
+        mean = sum(host.answers * host.mean for host in self.hosts) / answers
+        low = high = 0.0
         for host in self.hosts:
-            mean = host.size if host.pages else size
-            known = (host.size, host.square) if host.pages > 1 else (size, square)
-            total += host.saved * mean
-            variance += max(known[1] - known[0] ** 2, 0.0) * host.saved * (1 + host.saved / max(host.pages, 1))
-        spread = 1.96 * variance**0.5
-        return total, max(total - spread, 0.0), total + spread
+            low += host.known_size + (host.saved - host.known) * (host.median if host.answers else median)
+            high += host.known_size + (host.saved - host.known) * (host.mean if host.answers else mean)
+        return min(low, high), max(low, high)
 
 
 class Results(Protocol):

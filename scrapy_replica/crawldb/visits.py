@@ -32,6 +32,14 @@ class Visits(Protocol):
     def is_due(self) -> bool:
         """A checkpoint is worth its price by now."""
 
+    @property
+    def is_saving(self) -> bool:
+        """A checkpoint was begun and is not written yet."""
+
+    @property
+    def saved_until(self) -> int:
+        """Number of the last visit that the checkpoint has in it, 0 if there is none."""
+
     def add(self, visit: Visit) -> None:
         """Append a visit, in the transaction of the page."""
 
@@ -55,7 +63,10 @@ class Visits(Protocol):
         """Number of the last visit, 0 if there is none."""
 
     def after(self, number: int, most: int) -> list[tuple[int, Visit]]:
-        """Return at most so many visits after that *number*, and their numbers; called before there is a checkpoint."""
+        """Return at most so many visits after that *number*, and their numbers.
+
+        Those up to :attr:`saved_until` may be gone.
+        """
 
     def pages(self) -> list[tuple[int, str]]:
         """Return number and URL of the visits that are pages; called before there is a checkpoint."""
@@ -64,7 +75,10 @@ class Visits(Protocol):
         """Return the terms of the pages of these *numbers*."""
 
     def judge(self, relevances: Sequence[tuple[int, float]]) -> None:
-        """Give pages their new relevance: pairs of number and relevance; called before there is a checkpoint."""
+        """Give pages their new relevance: pairs of number and relevance."""
+
+    def terms_of(self, url: str) -> Mapping[str, int] | None:
+        """Return the terms of the page at *url*, if a visit of it is kept. It may read all of them."""
 
     def clear(self) -> None:
         """Delete all visits; called before there is a checkpoint."""

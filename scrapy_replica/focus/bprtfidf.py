@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from statistics import mean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.focus.background import examples_and_others
 
@@ -34,6 +34,8 @@ MANY_DOCUMENTS = 200
 """From so many unlabelled documents on, shares among them are taken for shares among pages."""
 ENOUGH_POSITIVES = 5
 """From so many examples on, a stem that only one of them has is taken for chance, and examples can be held out."""
+NEGATIVE = 5.0
+"""A document known to be off the topic counts as so many unlabelled ones."""
 VOCABULARY = 20_000
 FOLDS = 5
 
@@ -70,8 +72,8 @@ class BPrTFIDF:
         """The bias p of the paper, below 1."""
         return 1.0 - 2.0 * self._line
 
-    def fit(self, positives: Sequence[Terms], background: Background) -> None:
-        """Learn from *positives* (stem -> count each) and *background*.
+    def fit(self, positives: Sequence[Terms], background: Background, negatives: Sequence[Terms] = ()) -> None:
+        """Learn from *positives* (stem -> count each), *background*, and *negatives*, known to be off the topic.
 
         Equal examples count once, and documents of the background that are among the examples not at all. Raises
         ValueError when no example has a term, or the background is empty.
@@ -81,9 +83,10 @@ class BPrTFIDF:
             raise ValueError("the background is empty: give unlabelled pages or a language with shipped statistics")
         fewest = 2 if len(positive) >= ENOUGH_POSITIVES else 1
         documents = len(unlabelled) / max(len(positive), FEWEST_POSITIVES)
-        self._weights = _weights(positive, unlabelled, background.frequencies, fewest, documents)
+        general = _General(background.frequencies, _sums(negatives)[0])
+        self._weights = _weights(positive, unlabelled, general, fewest, documents)
         self._empty = EMPTY_WORDS * min(1.0, FEW_EXAMPLES / len(positive))
-        self._line = _line(positive, unlabelled, background.frequencies, self._weights, self._empty)
+        self._line = _line(positive, unlabelled, general, self._weights, self._empty)
 
     def relevance(self, terms: Terms) -> float:
         """Return Pr[x in C+] of a page, 0..1; more than 0.5 is relevant. A page without a known term gets 0."""
@@ -126,6 +129,14 @@ _TABLE = 1024
 _DAMPED = (0.0, *(1.0 + math.log(count) for count in range(1, _TABLE)))
 
 
+class _General(NamedTuple):
+    """What speaks against a stem beside the unlabelled documents."""
+
+    frequencies: Mapping[str, float]
+    negatives: Mapping[str, float]
+    """S_D(w) over the documents that are known to be off the topic."""
+
+
 def _sums(documents: Sequence[Terms]) -> tuple[dict[str, float], dict[str, int]]:
     """Return S_D(w), the sum of Pr[w in y] over the documents, and the number of documents that have w."""
     sums: dict[str, float] = {}
@@ -142,7 +153,7 @@ def _sums(documents: Sequence[Terms]) -> tuple[dict[str, float], dict[str, int]]
 def _weights(
     positive: Sequence[Terms],
     unlabelled: Sequence[Terms],
-    frequencies: Mapping[str, float],
+    general: _General,
     fewest: int,
     documents: float,
 ) -> dict[str, float]:
@@ -154,6 +165,7 @@ def _weights(
     s_p, in_p = _sums(positive)
     s_u, in_u = _sums(unlabelled)
     per_example = n * documents / max(1, len(unlabelled))
+    frequencies = general.frequencies
     pseudo = PSEUDO_DOCUMENTS * n if frequencies else 0.0
     # Stems of every eighth page beside the examples say nothing (where these are an eighth of the pages, the cut of the
     # source loses what all of them say); in fewer pages the share is that of one site's templates.
@@ -162,6 +174,7 @@ def _weights(
     for stem, mass in s_p.items():
         if in_p[stem] >= fewest and in_p[stem] + in_u.get(stem, 0) <= most:
             other = per_example * s_u.get(stem, 0.0) + pseudo * max(frequencies.get(stem, 0.0), RAREST)
+            other += NEGATIVE * general.negatives.get(stem, 0.0)
             weights[stem] = mass / (mass + other) * math.sqrt(in_p[stem] / n)
     kept = sorted(weights, key=lambda stem: (-weights[stem] * s_p[stem], stem))[:VOCABULARY]
     return {stem: weights[stem] for stem in kept}
@@ -170,14 +183,14 @@ def _weights(
 def _line(
     positive: Sequence[Terms],
     unlabelled: Sequence[Terms],
-    frequencies: Mapping[str, float],
+    general: _General,
     weights: Mapping[str, float],
     empty: float,
 ) -> float:
     """Return the Pr[x in P] from which on a page is relevant; above 0."""
     if len(positive) < ENOUGH_POSITIVES:
         return max(mean(membership(weights, terms, empty) for terms in positive) / 5.0, 1e-9)
-    held_p, held_u = _held_out(positive, unlabelled, frequencies, empty)
+    held_p, held_u = _held_out(positive, unlabelled, general, empty)
     if len(unlabelled) < MANY_DOCUMENTS:
         return max(median(held_p), 1e-9)
     return max(max(held_p, key=lambda line: (_criterion(line, held_p, held_u), line)), 1e-9)
@@ -191,7 +204,7 @@ def _criterion(line: float, held_p: Sequence[float], held_u: Sequence[float]) ->
 
 
 def _held_out(
-    positive: Sequence[Terms], unlabelled: Sequence[Terms], frequencies: Mapping[str, float], empty: float
+    positive: Sequence[Terms], unlabelled: Sequence[Terms], general: _General, empty: float
 ) -> tuple[list[float], list[float]]:
     """Return Pr[x in P] of every example and document by a model that has not seen them."""
     held_p: list[float] = []
@@ -200,7 +213,7 @@ def _held_out(
     for fold in range(FOLDS):
         train_p = [terms for i, terms in enumerate(positive) if i % FOLDS != fold]
         train_u = [terms for i, terms in enumerate(unlabelled) if i % FOLDS != fold]
-        weights = _weights(train_p, train_u, frequencies, 2, documents)
+        weights = _weights(train_p, train_u, general, 2, documents)
         held_p += [membership(weights, terms, empty) for terms in positive[fold::FOLDS]]
         held_u += [membership(weights, terms, empty) for terms in unlabelled[fold::FOLDS]]
     return held_p, held_u

@@ -31,17 +31,24 @@ class ElkanNoto:
         self._model = LinearModel()
         self._c = 1.0
 
-    def fit(self, positives: Sequence[Terms], background: Background) -> None:
-        """Learn a topic. Raises ``ValueError`` when no example has a term, or the background has no other document."""
+    def fit(self, positives: Sequence[Terms], background: Background, negatives: Sequence[Terms] = ()) -> None:
+        """Learn a topic. A negative weighs as much as an example, and so as many unlabelled documents as there are to
+        each of these.
+
+        Raises ``ValueError`` when no example has a term, or the background has no other document.
+        """
         examples, others = examples_and_others(positives, background)
         if not others:
             raise ValueError("the background is empty: give unlabelled pages")
-        idf = term_idf([*examples, *others])
-        matrix = term_matrix([*examples, *others], idf)
-        labels = np.repeat([1.0, 0.0], [len(examples), len(others)])
-        weights, intercept = fit_logistic(matrix, labels)
+        documents = [*examples, *others, *negatives]
+        idf = term_idf(documents)
+        matrix = term_matrix(documents, idf)
+        labels = np.repeat([1.0, 0.0], [len(examples), len(others) + len(negatives)])
+        weighs = np.ones(len(documents))
+        weighs[len(examples) + len(others) :] = len(others) / len(examples)
+        weights, intercept = fit_logistic(matrix, labels, weighs)
         self._model = LinearModel(idf, weights.tolist(), intercept)
-        self._c = _label_frequency(matrix, labels)
+        self._c = _label_frequency(matrix, labels, weighs)
 
     def relevance(self, terms: Terms) -> float:
         """Return Pr[relevant | *terms*], 0..1; without a known term that of a page of which nothing is known.
@@ -67,15 +74,23 @@ class ElkanNoto:
 
 
 def fit_logistic(
-    matrix: Matrix, labels: FloatArray, penalty: float = 1.0, steps: int = 500, tolerance: float = 1e-3
+    matrix: Matrix,
+    labels: FloatArray,
+    weighs: FloatArray,
+    penalty: float = 1.0,
+    steps: int = 500,
+    tolerance: float = 1e-3,
 ) -> tuple[FloatArray, float]:
     """Minimise the log losses, both classes weighing n/2, + *penalty*/2 |w|^2 (the intercept goes free).
+
+    *weighs*, shape (n,), tells how much a row weighs beside the others of its class.
 
     Returns (w, intercept). Barzilai-Borwein gradient descent (1988, the shorter step): the step length comes from two
     successive gradients; stops when the largest entry of the gradient is below *tolerance* times its first value.
     """
-    share = float(np.clip(labels.mean(), 1e-6, 1 - 1e-6))
-    sizes = np.where(labels > 0, 0.5 / share, 0.5 / (1 - share))
+    is_positive = labels > 0
+    total = np.where(is_positive, weighs[is_positive].sum(), weighs[~is_positive].sum())
+    sizes = 0.5 * len(labels) * weighs / total
     theta = np.zeros(matrix.shape[1] + 1)
     gradient = _gradient(matrix, labels, sizes, theta, penalty)
     first = float(np.abs(gradient).max())
@@ -98,7 +113,7 @@ def _gradient(matrix: Matrix, labels: FloatArray, sizes: FloatArray, theta: Floa
     return np.append(matrix.transposed_times(residuals) + penalty * theta[:-1], residuals.sum())
 
 
-def _label_frequency(matrix: Matrix, labels: FloatArray) -> float:
+def _label_frequency(matrix: Matrix, labels: FloatArray, weighs: FloatArray) -> float:
     """Return c = Pr[labelled | relevant]: mean g over positives that g was not fitted on (1 for one or two)."""
     positive = np.flatnonzero(labels)
     if len(positive) < FOLDS:
@@ -107,6 +122,6 @@ def _label_frequency(matrix: Matrix, labels: FloatArray) -> float:
     for fold in range(FOLDS):
         out = positive[fold::FOLDS]
         rest = np.setdiff1d(np.arange(len(labels)), out)
-        weights, intercept = fit_logistic(matrix.take(rest), labels[rest])
+        weights, intercept = fit_logistic(matrix.take(rest), labels[rest], weighs[rest])
         held.extend(map(sigmoid, matrix.take(out).times(weights) + intercept))
     return float(np.clip(np.mean(held), 1e-3, 1.0))

@@ -43,13 +43,16 @@ class Relevance:
         self._bayes = BPrTFIDF()
         self._regression: ElkanNoto | None = None
 
-    def fit(self, positives: Sequence[Terms], background: Background) -> None:
-        """Learn a topic. Raises ``ValueError`` when no example has a term, or the background is empty."""
-        self._bayes.fit(positives, background)
+    def fit(self, positives: Sequence[Terms], background: Background, negatives: Sequence[Terms] = ()) -> None:
+        """Learn a topic, from pages that are known not to be on it as well (*negatives*), where there are any.
+
+        Raises ``ValueError`` when no example has a term, or the background is empty.
+        """
+        self._bayes.fit(positives, background, negatives)
         _, others = examples_and_others(positives, background)
         self._regression = ElkanNoto() if len(others) >= FEWEST_DOCUMENTS else None
         if self._regression:
-            self._regression.fit(positives, background)
+            self._regression.fit(positives, background, negatives)
 
     def relevance(self, terms: Terms) -> float:
         """Return how sure the models are that a page is on topic, 0..1; more than .5 is relevant."""

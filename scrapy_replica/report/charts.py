@@ -58,7 +58,14 @@ KINDS = {"new pages": "var(--new)", "repeats": "var(--repeat)", "on topic": "var
 """What comes of a fetch, and its colour."""
 
 
-_NAMES: Spec = {"title": None, "domain": False, "ticks": False, "labelColor": "var(--ink)", "labelLimit": 170}
+_NAMES: Spec = {
+    "title": None,
+    "domain": False,
+    "ticks": False,
+    "labelColor": "var(--ink)",
+    "labelLimit": {"expr": "containerSize()[0] / 3"},
+    "labelPadding": 12,
+}
 
 
 _TOLD: Spec = {"field": "told", "type": "nominal"}
@@ -104,15 +111,15 @@ def course(rows: Rows, kinds: Sequence[str], label: str) -> Chart:
         "encoding": {"x": {**_number("fetches", "URLs fetched"), "scale": {"nice": False}}},
         "layer": [curves, cursor],
     }
-    return chart("course", label, spec, {"points": rows, "cursor": []})
+    return chart("course", label, spec, {"points": rows, "cursor": rows[-1:]})
 
 
 def false_drops(rows: Rows, label: str) -> Chart:
     """Return shares with their intervals; rows of reason, share, low and high."""
-    percent = {"format": ".0%", "title": "share that was wrongly left out, with its 95 % interval", "tickCount": 5}
+    percent = {"format": ".0%", "title": "share wrong and its 95 % interval", "tickCount": 5}
     spec = {
         "data": {"name": "rates"},
-        "height": {"step": ROW + 8},
+        "height": (ROW + 8) * len(rows),
         "encoding": {"y": {"field": "reason", "type": "nominal", "sort": None, "axis": _NAMES}},
         "layer": [
             {
@@ -142,7 +149,7 @@ def groups(nodes: Rows, edges: Rows, label: str) -> Chart:
     line: Spec = {"type": "rule", "color": "var(--repeat)", "opacity": 0.55, "strokeCap": "round"}
     kinds = {"domain": ["kept", "copy"], "range": ["var(--new)", "var(--repeat)"]}
     spec = {
-        "height": {"step": ROW},
+        "height": ROW * len(nodes),
         "layer": [
             {
                 "data": {"name": "edges"},
@@ -196,22 +203,31 @@ def groups(nodes: Rows, edges: Rows, label: str) -> Chart:
 
 
 def scores(rows: Rows, label: str) -> Chart:
-    """Return the histogram of the scores of what waits; rows of low, high, kind (first, behind) and number."""
-    kinds = {"domain": ["in their turn", "behind the others"], "range": ["var(--new)", "var(--quiet)"]}
-    axis = {"title": "score", "format": ".2f", "tickCount": 6}
-    spec = {
-        "data": {"name": "bins"},
-        "height": 200,
+    """Return the histogram of the scores of what waits; rows of low, high, first, behind and what is told of them."""
+    kinds = {"domain": ["in their turn", "behind the others"], "range": ["var(--new)", "var(--repeat)"]}
+    bars: Spec = {
         "mark": {"type": "bar", "binSpacing": 1},
         "encoding": {
-            "x": {"field": "low", "type": "quantitative", "bin": {"binned": True}, "axis": axis},
+            "x": {"field": "low", "type": "quantitative", "bin": {"binned": True}, "axis": _SCORE},
             "x2": {"field": "high"},
-            "y": {**_number("number", "URLs that wait (scale of roots)"), "scale": {"type": "sqrt"}, "stack": None},
-            "color": {"field": "kind", "type": "nominal", "scale": kinds},
+            "y": {**_number("first", "URLs, drawn by their square root"), "scale": {"type": "sqrt"}},
+            "color": {"datum": "in their turn", "type": "nominal", "scale": kinds},
             "tooltip": _TOLD,
         },
     }
+    steps: Spec = {
+        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
+        "encoding": {
+            "x": {"field": "low", "type": "quantitative"},
+            "y": {"field": "behind", "type": "quantitative"},
+            "color": {"datum": "behind the others", "type": "nominal"},
+        },
+    }
+    spec = {"data": {"name": "bins"}, "height": 220, "layer": [bars, steps]}
     return chart("scores", label, spec, {"bins": rows})
+
+
+_SCORE: Spec = {"title": "score", "format": ".2f", "tickCount": 6}
 
 
 def hosts(rows: Rows, label: str) -> Chart:
@@ -219,7 +235,7 @@ def hosts(rows: Rows, label: str) -> Chart:
     kinds = ("new pages", "repeats", "errors")
     spec = {
         "data": {"name": "hosts"},
-        "height": {"step": ROW},
+        "height": ROW * len({row["host"] for row in rows}),
         "mark": {"type": "bar", "height": {"band": 0.7}},
         "encoding": {
             "y": {"field": "host", "type": "nominal", "sort": {"field": "place"}, "axis": _NAMES},

@@ -25,6 +25,7 @@ HOSTS, COPIES, RULES, TRAPS, ENDED = 50, 100, 50, 50, 20
 """Rows of each table at most."""
 
 EXAMPLES = 2
+"""Of each rule; of each copy one."""
 
 NOTHING = Tested(0.0, 0.0, 0.0, 0, 0)
 
@@ -149,7 +150,7 @@ def _groups(job: Reader, verdicts: Sequence[VerdictView]) -> list[Group]:
     trees = {keeper: list(_tree(keeper, copies)) for keeper in copies if keeper not in blocked}
     groups, left = [], COPIES
     for keeper, tree in sorted(trees.items(), key=lambda tree: -sum(view.saved for view, _ in tree[1])):
-        shown = [Copy(view, level, job.results.saved_by(view.verdict.cause, EXAMPLES)) for view, level in tree[:left]]
+        shown = [Copy(view, level, job.results.saved_by(view.verdict.cause, 1)) for view, level in tree[:left]]
         if shown:
             groups.append(Group(keeper, job.results.pages_of(keeper), shown))
         left -= len(shown)

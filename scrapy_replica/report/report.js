@@ -17,7 +17,7 @@
     if (before?.place === place) {
       Object.assign(before, { data: chart.data });
       for (const [set, rows] of Object.entries(chart.data)) before.view.data(set, rows);
-      await before.view.runAsync();
+      await before.view.height(chart.spec.height).runAsync();
     } else {
       before?.view.finalize();
       const { view } = await vegaEmbed(place, { ...chart.spec, datasets: chart.data }, options);

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from scrapy_replica import words
 from scrapy_replica.address import redacted
@@ -73,11 +75,12 @@ def _course(figures: Figures) -> list[Chart]:
 
 def _saved(figures: Figures) -> list[Chart]:
     rows = []
-    for reason, tested in figures.status.tested.items():
-        if (rate := tested.rate) is not None:
+    for because in figures.reasons:
+        if (rate := because.tested.rate) is not None:
             share, low, high = rate
-            told = f"{words.share(tested.false_drops, tested.samples)} samples; {words.percent(share)}"
-            rows.append({"reason": words.REASONS[reason], "share": share, "low": low, "high": high, "told": told})
+            name, n = words.REASONS[because.reason], words.share(because.tested.false_drops, because.tested.samples)
+            told = f"{name}: {n} tested were wrong, {words.percent(low)} to {words.percent(high)} of all"
+            rows.append({"reason": name, "share": share, "low": low, "high": high, "told": told})
     return [charts.false_drops(rows, "Share of what was wrongly left out, by reason, with intervals.")] * bool(rows)
 
 
@@ -113,11 +116,10 @@ def _frontier(figures: Figures) -> list[Chart]:
         return []
     width = (scores.high - scores.low) / len(scores.first)
     rows = []
-    for kind, counts in (("in their turn", scores.first), ("behind the others", scores.demoted)):
-        for place, number in enumerate(counts):
-            low = scores.low + place * width
-            told = f"{words.counted(number, 'URL')} {kind}, scores {low:.2f} to {low + width:.2f}"
-            rows.append({"low": low, "high": low + width, "kind": kind, "number": number, "told": told})
+    for place, (first, behind) in enumerate(zip(scores.first, scores.demoted, strict=True)):
+        low, high = scores.low + place * width, scores.low + (place + 1) * width
+        told = f"{low:.2f} to {high:.2f}: {words.counted(first, 'URL')} in their turn, {behind:,} behind the others"
+        rows.append({"low": low, "high": high, "first": first, "behind": behind, "told": told})
     return [charts.scores(rows, "Histogram of the scores of the URLs that wait.")]
 
 
@@ -159,6 +161,13 @@ def shown(text: str) -> str:
     return words.cleaned(redacted(text), 200)
 
 
+def breakable(text: str) -> Markup:
+    """Return *text* as HTML that may be broken where the parts of a URL end."""
+    return Markup("<wbr>").join(_PARTS.split(text))
+
+
+_PARTS = re.compile(r"(?<=[/.?&=_])")
+
 TEMPLATES = Environment(
     loader=PackageLoader("scrapy_replica.report"),
     autoescape=True,
@@ -168,6 +177,7 @@ TEMPLATES = Environment(
 )
 TEMPLATES.filters |= {
     "amount": amount,
+    "breakable": breakable,
     "day": day,
     "duration": duration,
     "percent": words.percent,

@@ -16,7 +16,8 @@ def amount(n_bytes: float) -> str:
 
 def duration(seconds: float) -> str:
     """Return a time in its two largest units: ``45 seconds``, ``3 hours 12 minutes``."""
-    rest, told = round(seconds), []
+    told: list[str] = []
+    rest = round(seconds)
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
         n, rest = divmod(rest, length)
         if n or (unit == "second" and not told):

@@ -47,18 +47,21 @@ class NoveltyBudgets:
 
     A prefix starts with *credit* fetches; each novel page earns it :data:`EARNINGS` more. A calendar or a sort order
     brings nothing new, so its prefix runs dry, while a busy directory earns as it goes. *host_budget* and
-    *path_budget* are the user's own limits of novel pages (0: none).
+    *path_budget* are the user's own limits of novel pages, *host_pages* that of all pages (0: none).
     """
 
-    def __init__(self, credit: int, host_budget: int = 0, path_budget: int = 0) -> None:
+    def __init__(self, credit: int, host_budget: int = 0, path_budget: int = 0, host_pages: int = 0) -> None:
         self._credit = credit
         self._host_budget = host_budget
         self._path_budget = path_budget
+        self._host_pages = host_pages
+        self._pages = 0
         self._fetched: dict[str, float] = {}
         self._novel: dict[str, int] = {}
 
     def count(self, url: str, *, is_novel: bool | None) -> None:
         """Take note that *url* was fetched; *is_novel* is ``None`` where the page is too short to tell."""
+        self._pages += 1
         cost = UNTOLD_COST if is_novel is None else 1.0
         for key in path_prefixes(url):
             self._fetched[key] = self._fetched.get(key, 0.0) + cost
@@ -89,7 +92,14 @@ class NoveltyBudgets:
         limits = [limit for limit in (self._host_budget, self._path_budget) if limit]
         if limits:
             slack = min(slack, min(limits) - max(self._novel.values(), default=0))
+        if self._host_pages:
+            slack = min(slack, self._host_pages - self._pages)
         return max(0, slack)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many pages were fetched as the user wants."""
+        return bool(self._host_pages) and self._pages >= self._host_pages
 
     def spent(self, url: str) -> tuple[Reason, str] | None:
         """Return why no more should be fetched where *url* lies and the prefix that is spent; ``None`` if it may be."""

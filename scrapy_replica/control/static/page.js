@@ -1,4 +1,3 @@
-"use strict";
 // Everything that the crawl tells is shown as text: nothing here makes markup of a string.
 
 const token = new URLSearchParams(location.search).get("token");
@@ -19,6 +18,7 @@ function make(name, properties, ...children) {
 // Orders
 
 let silence;
+let awaited = null; // the order whose answer is to be told
 
 /** Tell the person what came of an order. */
 function say(text, command, isBad) {
@@ -37,11 +37,11 @@ async function order(kind, what) {
       headers: { ...headers, "Content-Type": "application/json" },
       body: JSON.stringify({ kind, what }),
     });
-    const answer = response.headers.get("Content-Type").startsWith("application/json")
-      ? await response.json()
-      : { error: await response.text() };
+    const isJson = response.headers.get("Content-Type").startsWith("application/json");
+    const answer = isJson ? await response.json() : { error: await response.text() };
     if (!response.ok) throw new Error(answer.error);
-    say("The crawl was told so. The same as a command:", answer.said);
+    awaited = answer.id;
+    say("The crawl was told. As a command:", answer.command);
     return true;
   } catch (error) {
     say(`Not done: ${error.message}`, "", true);
@@ -66,82 +66,98 @@ function show(parent, children) {
   if (focused) parent.querySelector(`[data-act="${CSS.escape(focused)}"]`)?.focus();
 }
 
-// One site or two?
+// Questions, one at a time: an answer or "later" brings the next
 
-let pairs = [];
-let ordered = new Set(); // pairs that were decided and wait for the crawl
-const later = [];
-let current = null;
+/** The questions of the section *id*; *card* makes what is shown of one, *first* names the button that gets the focus. */
+function questions(id, place, none, nameOf, card, first) {
+  let asked = [];
+  let current = null; // stays before the person's eyes while others come and go
+  let answered = new Set(); // until the crawl has heard it
+  const later = [];
 
-const nameOf = (pair) => [pair.copy, pair.keeper].sort().join(" ");
-
-function showPairs() {
-  const open = pairs.filter((pair) => !ordered.has(nameOf(pair)));
-  open.sort((a, b) => later.indexOf(nameOf(a)) - later.indexOf(nameOf(b)));
-  at("pairs-count").textContent = open.length ? `${open.length} to decide` : "";
-  const shown = open.find((pair) => nameOf(pair) === current) || open[0];
-  if (!shown) {
+  const next = () => {
     current = null;
-    at("pair").replaceChildren(make("p", { className: "none" }, "No pair of hosts is uncertain by now."));
-    return;
-  }
-  current = nameOf(shown);
-  show(at("pair"), [pairCard(shown)]);
-}
-
-async function decide(pair, kind, what) {
-  const name = nameOf(pair);
-  ordered.add(name);
-  next();
-  if (!(await order(kind, what))) {
-    ordered.delete(name);
-    showPairs();
-  }
-}
-
-function next() {
-  current = null;
-  showPairs();
-  (at("pair").querySelector("[data-act=same]") || at("pairs-title")).focus();
-}
-
-function putOff(pair) {
-  const name = nameOf(pair);
-  if (later.includes(name)) later.splice(later.indexOf(name), 1);
-  later.push(name);
-  next();
-}
-
-function pairCard(pair) {
-  const { copy, keeper, copy_prefix, keeper_prefix } = pair;
-  const decisions = {
-    s: () => decide(pair, "block", { host: copy, keeper, copy_prefix, keeper_prefix }),
-    d: () => decide(pair, "different", { host: copy, other: keeper }),
-    l: () => putOff(pair),
+    showOne();
+    (at(place).querySelector(`[data-act=${first}]`) || at(`${id}-title`)).focus();
   };
-  const choice = (key, text, name, className) => {
-    const button = make("button", { type: "button", className, "data-act": name, "aria-keyshortcuts": key }, text, make("kbd", { "aria-hidden": "true" }, key));
-    button.addEventListener("click", decisions[key]);
+  const actions = (question) => ({
+    async answer(kind, what) {
+      answered.add(nameOf(question));
+      next();
+      if (await order(kind, what)) return;
+      answered.delete(nameOf(question));
+      showOne();
+    },
+    later() {
+      const name = nameOf(question);
+      if (later.includes(name)) later.splice(later.indexOf(name), 1);
+      later.push(name);
+      next();
+    },
+  });
+  const showOne = () => {
+    const open = asked.filter((question) => !answered.has(nameOf(question)));
+    open.sort((a, b) => later.indexOf(nameOf(a)) - later.indexOf(nameOf(b)));
+    at(`${id}-count`).textContent = open.length ? `${open.length} to decide` : "";
+    const shown = open.find((question) => nameOf(question) === current) || open[0];
+    current = shown ? nameOf(shown) : null;
+    show(at(place), [shown ? card(shown, actions(shown)) : make("p", { className: "quiet" }, none)]);
+  };
+  return (told) => {
+    asked = told;
+    const names = new Set(asked.map(nameOf));
+    answered = new Set([...answered].filter((name) => names.has(name)));
+    showOne();
+  };
+}
+
+/** The buttons below a question; *choices* are [key, text, name, what it does], and the key works within *card*. */
+function choose(card, choices) {
+  const buttons = choices.map(([key, text, name, act]) => {
+    const button = make("button", { type: "button", "data-act": name, "aria-keyshortcuts": key }, text, make("kbd", { "aria-hidden": "true" }, key));
+    button.addEventListener("click", act);
     return button;
-  };
-  const card = make(
-    "div", { className: "card" },
-    make("p", { className: "question" }, "Is ", make("b", {}, copy), " the same site as ", make("b", {}, keeper), pair.place ? ` (${pair.place})?` : "?"),
-    make("div", {}, `The judge: ${pair.scores}; a verdict takes ${pair.wanted}. Why not yet: ${pair.why}.`),
-    make("ul", { className: "evidence" }, ...pair.evidence.map((line) => make("li", {}, line))),
-    ...pair.pages.map(([mine, theirs]) => make("div", { className: "side" }, side(mine, theirs, copy, "would not be fetched any more"), side(theirs, mine, keeper, "would be kept"))),
-    pair.pages.length ? null : make("p", { className: "none" }, "The texts of their pages are not at hand; the next pages bring some."),
-    make("div", { className: "decide", role: "group", "aria-label": "Decide" },
-      choice("s", "Same site", "same", "main"), choice("d", "Different sites", "different", ""), choice("l", "Later", "later", "")),
-  );
+  });
+  card.append(make("div", { className: "decide", role: "group", "aria-label": "Decide" }, ...buttons));
   card.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (decisions[event.key]) {
-      event.preventDefault();
-      decisions[event.key]();
-    }
+    const choice = choices.find(([key]) => key === event.key);
+    if (!choice || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    event.preventDefault();
+    choice[3]();
   });
   return card;
+}
+
+const showPairs = questions("decide", "decided", "No pair of hosts is uncertain by now.", (pair) => [pair.copy, pair.keeper].sort().join(" "), pairCard, "same");
+const showAsked = questions("asking", "asked", "No page is to be asked about by now.", (page) => page.url, pageCard, "yes");
+
+function pairCard(pair, { answer, later }) {
+  const { copy, keeper, copy_prefix, keeper_prefix } = pair;
+  const name = (host) => make("b", {}, make("bdi", {}, host));
+  const card = make("div", { className: "card" },
+    make("p", { className: "question" }, "Is ", name(copy), " the same site as ", name(keeper), pair.place ? ` (${pair.place})?` : "?"),
+    make("p", {}, `The judge: ${pair.scores}; a verdict takes ${pair.wanted}. Why there is none: ${pair.why}.`),
+    make("ul", { className: "evidence" }, ...pair.evidence.map((line) => make("li", {}, line))),
+    ...pair.pages.map(([mine, theirs]) => make("div", { className: "side" }, side(mine, theirs, copy, "would not be fetched any more"), side(theirs, mine, keeper, "would be kept"))),
+    pair.pages.length ? null : make("p", { className: "quiet" }, "The texts of their pages are not at hand; the next pages bring some."));
+  return choose(card, [
+    ["s", "Same site", "same", () => answer("block", { host: copy, keeper, copy_prefix, keeper_prefix })],
+    ["d", "Different sites", "different", () => answer("different", { host: copy, other: keeper })],
+    ["l", "Later", "later", later],
+  ]);
+}
+
+function pageCard(page, { answer, later }) {
+  const card = make("div", { className: "card" },
+    make("p", { className: "question" }, "Is ", make("b", {}, make("bdi", {}, page.title || "this page")), " on the topic?"),
+    make("p", { className: "url" }, page.shown),
+    make("p", {}, page.excerpt),
+    make("p", { className: "quiet" }, `Score ${page.relevance}; above 0.50 the crawl takes a page for relevant.`));
+  return choose(card, [
+    ["y", "Yes", "yes", () => answer("mark", { url: page.url, is_relevant: true })],
+    ["n", "No", "no", () => answer("mark", { url: page.url, is_relevant: false })],
+    ["l", "Later", "later", later],
+  ]);
 }
 
 /** One page of a pair; the words that the other page lacks are marked. */
@@ -158,11 +174,9 @@ function side(page, other, host, role) {
 
 // What else is shown
 
-const count = (number, most) => (number ? `${number.toLocaleString("en")}${number === most ? " last" : ""}` : "");
-
 function showRows(id, rows, empty, row) {
   at(`${id}-count`).textContent = rows.length ? rows.length.toLocaleString("en") : "";
-  show(at(`${id}-rows`), rows.length ? rows.map(row) : [make("li", { className: "none" }, empty)]);
+  show(at(`${id}-rows`), rows.length ? rows.map(row) : [make("li", { className: "quiet" }, empty)]);
 }
 
 const sections = {
@@ -177,21 +191,21 @@ const sections = {
     at("figures").replaceChildren(
       ...figures.map(({ name, value, note }) =>
         make("div", {}, make("dd", { className: "note" }, note), make("dd", { className: "value" }, value), make("dt", {}, name))));
-    at("hosts-count").textContent = n_hosts > hosts.length ? `${hosts.length} of ${n_hosts.toLocaleString("en")}` : "";
-    show(at("hosts-rows"), hosts.map(({ host, cells, is_paused }) =>
-      make("tr", {}, make("td", {}, host), ...cells.map((cell) => make("td", { className: "number" }, cell.toLocaleString("en"))),
-        make("td", {}, is_paused ? orderButton("Resume", `Resume ${host}`, "resume", { host }) : orderButton("Pause", `Pause ${host}`, "pause", { host })))));
+    at("known-hosts").replaceChildren(...hosts.map(({ host }) => make("option", { value: host })));
+    showRows("hosts", hosts, "Nothing was fetched yet.", ({ host, told, is_paused }) =>
+      make("li", {}, make("div", {}, make("bdi", {}, host), make("small", {}, told)),
+        is_paused ? orderButton("Resume", `Resume ${host}`, "resume", { host }) : orderButton("Pause", `Pause ${host}`, "pause", { host })));
+    if (n_hosts > hosts.length) at("hosts-count").textContent = `${hosts.length} of ${n_hosts.toLocaleString("en")}`;
   },
-  pairs(told) {
-    pairs = told;
-    const names = new Set(pairs.map(nameOf));
-    ordered = new Set([...ordered].filter((name) => names.has(name)));
-    showPairs();
+  pairs: showPairs,
+  asking(told) {
+    at("asking").hidden = false;
+    showAsked(told);
   },
   copies(copies) {
     showRows("copies", copies, "No host is taken for a copy of another.", ({ copy, keeper, told, evidence, saved }) =>
       make("li", {},
-        make("div", {}, make("b", {}, copy), ` is ${keeper}`, make("small", {}, `${told}; ${saved} URLs not fetched`),
+        make("div", {}, make("bdi", {}, copy), " is ", make("bdi", {}, keeper), make("small", {}, `${told}; ${saved} URLs not fetched`),
           evidence.length ? make("small", {}, evidence.join("; ")) : null),
         orderButton("Allow", `Allow ${copy}: no copy`, "allow", { host: copy })));
   },
@@ -200,13 +214,37 @@ const sections = {
       make("li", {}, make("div", {}, rule, make("small", {}, `rule ${id}, ${told}; ${saved} URLs not fetched`)),
         orderButton("Disable", `Disable rule ${id}`, "disable-rule", { id })));
   },
+  report(told) {
+    report = told;
+    showReport();
+  },
   acts(acts) {
+    const answered = acts.find((act) => act.id === awaited && !act.is_open);
+    if (answered) {
+      awaited = null;
+      say(`The crawl: ${answered.answer}`, answered.command, answered.answer.startsWith("not done"));
+    }
     showRows("acts", acts, "Nothing was told by hand yet.", ({ at: when, kind, what, command, answer, is_open }) =>
       make("li", {}, make("div", {}, make("code", {}, command || `${kind}: ${Object.values(what).join(", ")}`),
         make("small", { className: answer.startsWith("not done") ? "bad" : "" },
           `${new Date(when * 1000).toLocaleTimeString()}: ${is_open ? "waits for the crawl" : answer}`))));
   },
 };
+
+// The report's script comes with its library, after this one.
+let report = null;
+
+function showReport() {
+  if (!report || !window.replicaReport) return;
+  for (const [id, title] of Object.entries(report.titles)) {
+    if (at(`section-${id}`)) continue;
+    at("report").append(make("section", { "aria-labelledby": `report-${id}` },
+      make("h2", { id: `report-${id}` }, title), make("div", { id: `section-${id}`, className: "live" })));
+  }
+  window.replicaReport.update(report.update);
+}
+
+document.addEventListener("DOMContentLoaded", showReport);
 
 function running(kind, text) {
   at("running").className = `pill ${kind}`;

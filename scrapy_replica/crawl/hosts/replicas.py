@@ -20,6 +20,7 @@ from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.judge import Judge
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved
+from scrapy_replica.words import evidence_of, score
 
 logger = logging.getLogger(__name__)
 
@@ -288,7 +289,8 @@ class Replicas:
         expires_at = None if is_manual else now + self._config.verdict_days * DAY_SECONDS
         self._db.verdicts.enter(verdict, now, expires_at)
         self._db.uncertain_pairs.forget(verdict.copy)
-        logger.info("%s is a replica of %s (score %.3f)", verdict.copy, verdict.keeper, verdict.score)
+        why = "a person says so" if is_manual else "; ".join([f"score {score(verdict.score)}", *evidence_of(verdict)])
+        logger.info("%s is a copy of %s (%s)", verdict.copy, verdict.keeper, why)
 
     def expire(self) -> list[Verdict]:
         """End verdicts by age, and return them."""

@@ -126,7 +126,7 @@ class Guide:
             self._strategy.load(pieces)
         for count, visit in enumerate(self._visits.tail(), 1):
             if count == 1:
-                logger.info("Showing the strategy the pages since its checkpoint")
+                logger.info("The strategy is shown again the pages that came after it was last kept")
             if self.is_warming_up:
                 self._early_order.scores(visit.links)
             self._show(visit)
@@ -165,7 +165,8 @@ class Guide:
 
     def _keep_and_show(self, visit: Visit) -> list[float]:
         if self._keeps_visits:
-            if self._stage is None and self._visits.is_due and visit.relevance is not None:
+            is_due = self._stage is None and self._successor is None and self._visits.is_due
+            if is_due and visit.relevance is not None:
                 self._visits.begin(self._strategy.name, self._strategy.save())
             self._visits.add(visit)
             self._visits.work()
@@ -179,15 +180,18 @@ class Guide:
         return None if scores is None else np.nan_to_num(scores).tolist()
 
     def learn_anew(self, pages: int) -> dict[str, float]:
-        """Learn the topic anew, or end the warm-up, where that is due after so many *pages*; called once a page.
+        """Learn the topic anew, from new marks as well, or end the warm-up; called once a page, so many *pages* so far.
 
         Return new scores of URLs found earlier: when a fresh strategy has taken over, the best score of each link so
         far, but for those of the warm-up that score 0 and did before. Where it cannot be learnt anew, because an
         example has lost its text, the crawl goes on with what it knows.
         """
+        is_due = self._stage is not None and pages >= self._stage
         try:
-            if self._successor is None and self._stage is not None and pages >= self._stage:
-                self._begin_anew(self._stage)
+            if self._successor is None and is_due:
+                self._begin_anew(self._stage or 0)
+            elif self._successor is None and self.relevance.marks.are_new and not self._visits.is_saving:
+                self._take_up_marks()
             if self._successor is not None and self._successor.catch_up():
                 self._succeed(self._successor)
         except StoreError:
@@ -195,15 +199,36 @@ class Guide:
         except Exception as error:
             logger.exception("The topic is not learnt again, and the crawl goes on as it was: %s", error)
             self._successor = None
-            self._end_stage(self._best.scores)
+            self.relevance.marks.end()
+            if is_due:
+                self._end_stage(self._best.scores)
         return self._new_scores.take()
 
     def _begin_anew(self, stage: int) -> None:
         if self.relevance.relearn(self._unlabelled(stage)):
-            strategy, words = self._recipe.make(self.relevance.of_terms, self._model)
-            self._successor = Successor(strategy, words, self._visits, self.relevance.of_terms)
+            self._successor = self._new_successor(stage)
         else:
             self._end_stage(self._best.scores)
+
+    def _new_successor(self, stage: int | None) -> Successor:
+        strategy, words = self._recipe.make(self.relevance.of_terms, self._model)
+        if (pieces := self._visits.checkpoint(strategy.name)) is not None:
+            strategy.load(pieces)
+        return Successor(strategy, words, self._visits, self.relevance.of_visit, stage)
+
+    def _take_up_marks(self) -> None:
+        """Learn from what a person said of pages, and let the strategy see the pages so far in its light.
+
+        Where their visits are not kept, and in the warm-up, at whose end they are shown once more anyway, what comes
+        from now on is.
+        """
+        if not self.relevance.relearn():
+            return
+        if self._keeps_visits and not self.is_warming_up:
+            self._successor = self._new_successor(None)
+            return
+        _, self._words = self._recipe.make(self.relevance.of_terms, self._model)
+        self.relevance.marks.end()
 
     def _unlabelled(self, stage: int) -> list[Mapping[str, int]]:
         pages = self._visits.pages()[:stage]
@@ -214,7 +239,11 @@ class Guide:
         self._strategy, self._words, self._last = successor.strategy, successor.words, successor.last
         self._successor = None
         self.shown += 1
-        self._end_stage(successor.best.scores)
+        if successor.stage is not None:
+            self._end_stage(successor.best.scores)
+        else:
+            self._new_scores.put(successor.best.scores)
+        self.relevance.marks.end()
 
     def _end_stage(self, best: Mapping[str, float]) -> None:
         was_early, self.is_warming_up = self.is_warming_up, False

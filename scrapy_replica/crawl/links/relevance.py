@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
+from scrapy_replica.crawl.links.marks import Marks
 from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus.links import finite
 from scrapy_replica.focus.relevance import Relevance as Model
 from scrapy_replica.records import Page
 
 Terms = Mapping[str, int]
 
-Fit = Callable[[list[Terms]], Model]
-"""Unlabelled pages -> relevance model."""
+KEY, UNLABELLED = "relevance model", "unlabelled pages"
 
-KEY = "relevance model"
+
+class Fit(Protocol):
+    """Makes a model of the user's examples."""
+
+    def __call__(self, unlabelled: Sequence[Terms], yes: Sequence[Terms], no: Sequence[Terms]) -> Model:
+        """Return the model, learnt from *unlabelled* pages and from those a person said yes and no to as well.
+
+        :raises ValueError: nothing can be learnt from these.
+        """
 
 
 class Relevance:
-    """The relevance model, kept in the crawl database. Without one nothing is relevant."""
+    """The relevance model, kept in the crawl database, and a person's marks. Without a model nothing is relevant."""
 
     def __init__(self, db: CrawlDB) -> None:
         self._db = db
         self._fit: Fit | None = None
         self._model: Model | None = None
+        self.marks = Marks(db)
+        self.version = 0
+        """Grows with each new model."""
         if (state := db.meta(KEY)) is not None:
             self._load(state)
 
@@ -47,23 +62,46 @@ class Relevance:
         """Take the model that *fit* makes of the user's examples, unless one was learnt before."""
         self._fit = fit
         if self._model is None:
-            self.relearn([])
+            self._learn(fit, [])
 
-    def relearn(self, unlabelled: list[Terms]) -> bool:
+    def relearn(self, unlabelled: list[Terms] | None = None) -> bool:
         """Make the model again with *unlabelled* pages of this crawl beside the background; ``False`` without topic.
 
-        They show what every page of these sites says.
+        They show what every page of these sites says. Without them those of the last time are taken, for the marks.
+        Raises ``ValueError`` where nothing can be learnt from these.
         """
         if self._fit is None:
             return False
-        self._model = self._fit(unlabelled)
-        self._db.set_meta(KEY, self._model.save())
+        if unlabelled is None:
+            unlabelled = _read(self._db.meta(UNLABELLED))
+        else:
+            self._db.set_meta(UNLABELLED, zlib.compress(json.dumps(unlabelled).encode(), 1))
+        self.marks.begin()
+        self._learn(self._fit, unlabelled)
         return True
 
+    def _learn(self, fit: Fit, unlabelled: Sequence[Terms]) -> None:
+        self._model = fit(unlabelled, *self.marks.terms())
+        self.version += 1
+        self._db.set_meta(KEY, self._model.save())
+
     def of(self, page: Page) -> float:
-        """Return the probability that *page* is on topic, 0..1."""
-        return self.of_terms(page.terms)
+        """Return the probability that *page* is on topic, 0..1; what a person said of it where it is marked."""
+        return self._of(page.url, page.terms)
+
+    def of_visit(self, visit: Visit) -> float:
+        """Return the same of a page that was visited."""
+        return self._of(visit.url, visit.terms)
+
+    def _of(self, url: str, terms: Terms) -> float:
+        marked = self.marks.relevance(url)
+        return self.of_terms(terms) if marked is None else marked
 
     def of_terms(self, terms: Terms) -> float:
         """Return the probability that text with these *terms* is on topic, 0..1; 0 where the model has no answer."""
         return finite(self._model.relevance(terms)) if self._model is not None else 0.0
+
+
+def _read(packed: bytes | None) -> list[Terms]:
+    found: list[Terms] = json.loads(zlib.decompress(packed)) if packed is not None else []
+    return found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from scrapy_replica.crawl.links.recipe import OfTerms, show
-from scrapy_replica.crawldb.visits import Visits
+from scrapy_replica.crawl.links.recipe import show
+from scrapy_replica.crawldb.visits import Visit, Visits
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relearning import BestScores
 from scrapy_replica.focus.strategy import Strategy
@@ -18,18 +18,27 @@ SCORES_AT_ONCE = 2_000
 
 
 class Successor:
-    """A fresh *strategy* and its *words*, shown the *visits* so far with the relevance that they have by now.
+    """A *strategy* as it was saved last, or a fresh one, and its *words*, shown the *visits* since as they are by now.
 
-    *of_terms* judges the pages that were shown before it was made; later ones have its relevance already.
+    *judge* tells the relevance of the pages that were shown before it was made; later ones have it already. *stage* is
+    the one that ends with it, ``None`` where it is for marks.
     """
 
-    def __init__(self, strategy: Strategy, words: LinkWords, visits: Visits, of_terms: OfTerms) -> None:
+    def __init__(
+        self,
+        strategy: Strategy,
+        words: LinkWords,
+        visits: Visits,
+        judge: Callable[[Visit], float],
+        stage: int | None,
+    ) -> None:
         self.strategy, self.words = strategy, words
         self.last: Page | None = None
         self.best = BestScores()
-        self._visits, self._of_terms = visits, of_terms
+        self.stage = stage
+        self._visits, self._judge = visits, judge
         self._judged_until = self._newest = visits.newest
-        self._seen = 0
+        self._seen = visits.saved_until
 
     def catch_up(self) -> bool:
         """Show it some more visits, and more than came meanwhile; return whether it has seen all."""
@@ -39,7 +48,7 @@ class Successor:
         for number, visit in rows:
             self._seen = number
             if visit.relevance is not None and number <= self._judged_until:
-                relevance = self._of_terms(visit.terms)
+                relevance = self._judge(visit)
                 judged.append((number, relevance))
                 visit = visit._replace(relevance=relevance)  # noqa: PLW2901 - the same visit, as it is by now
             self.last, scores = show(self.strategy, visit, self.last)

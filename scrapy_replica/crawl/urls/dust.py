@@ -37,6 +37,7 @@ from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
+from scrapy_replica.words import rule as in_words
 
 logger = logging.getLogger(__name__)
 
@@ -79,10 +80,16 @@ class DustFindings:
 
 
 class Dust:
-    """The rules of a crawl. What concerns a host is read from the crawl database when the host is met."""
+    """The rules of a crawl. What concerns a host is read from the crawl database when the host is met.
 
-    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float]) -> None:
-        self._config, self._db, self._now = config, db, now
+    :param is_stale: whether a page may have changed since it was seen, so that it is asked for again before another is
+        held against it.
+    """
+
+    def __init__(
+        self, config: Config, db: CrawlDB, now: Callable[[], float], is_stale: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        self._config, self._db, self._now, self._is_stale = config, db, now, is_stale
         self._hosts = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
         self._wide: list[WatchedRule] = []
         """Rules for more than one host."""
@@ -150,7 +157,14 @@ class Dust:
         return host.saves(form)
 
     def observe(
-        self, page: Page, url_id: int, twin: PageRow | None, callback: str = "", *, asks_more: bool = False
+        self,
+        page: Page,
+        url_id: int,
+        twin: PageRow | None,
+        callback: str = "",
+        *,
+        asks_more: bool = False,
+        is_changed: bool = False,
     ) -> DustFindings:
         """Take note of a page that was fetched and of which the spider's *callback* is through.
 
@@ -166,7 +180,8 @@ class Dust:
         host = self._hosts.peek(name) or self._hosts.put(name, self._read(name, url_id))
         content = content_of(page, callback_number(callback), self._config.min_words)
         # One that was under way when the host was read has no content there.
-        if form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None):
+        is_told = form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None)
+        if is_told and not is_changed:
             return findings
         twin = twin if twin is not None and twin.host == page.host else None
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
@@ -179,7 +194,8 @@ class Dust:
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
         kept = sorted(news)[: host.pages.room]
         told = json.dumps(aliases) if aliases else None
-        self._db.pages.set_content(url_id, content, cluster, told, pack_leads(kept))
+        first = self._db.pages.leads(url_id) or b""  # of a page that changed
+        self._db.pages.set_content(url_id, content, cluster, told, first + pack_leads(kept))
         host.pages.add(form, content, cluster, aliases, kept)
         if cluster is not None:
             for one in (form, *came_by):
@@ -210,7 +226,7 @@ class Dust:
             if watched.is_ended:
                 continue  # with a sibling, a moment ago
             level = watched.level
-            settled = watched.observe(form, cluster, url_id, host.pages)
+            settled = watched.observe(form, cluster, url_id, host.pages, self._is_stale)
             if settled is not None:
                 self._settle(host, watched, level, settled, findings)
 
@@ -224,6 +240,8 @@ class Dust:
         if other_cluster is None or host.pages.is_boilerplate(cluster) or host.pages.is_boilerplate(other_cluster):
             return
         is_same = cluster == other_cluster
+        if not is_same and self._is_stale(other if changed == form else changed):
+            return
         # Of several rules that together are wrong the one that was right least often is to blame.
         for watched in rules if is_same else [min(rules, key=lambda rule: rule.watch.right)]:
             level = watched.level
@@ -247,19 +265,19 @@ class Dust:
         elif level.is_acting and not settled.is_same:
             findings.doubted.append(watched)
         elif watched.level != level and watched.is_acting:
-            logger.info("DUST rule %d acts: %s", watched.id, watched.rule)
+            logger.info("Rule %d is in force: %s", watched.id, in_words(watched.rule.to_dict()))
             findings.begun.append(_host_of(host.name))
             self._put_in_force(host, watched)
 
     def _end(self, host: HostRules, watched: WatchedRule, findings: DustFindings, *, has_acted: bool) -> None:
-        logger.info("DUST rule %d is withdrawn: %s", watched.id, watched.rule)
+        logger.info("Rule %d was wrong and is withdrawn: %s", watched.id, in_words(watched.rule.to_dict()))
         self._carried.refuted(watched.rule)
         self._taught.tried(watched)
         if not has_acted:
             return
         findings.ended.append(watched)
         for sibling in host.siblings(watched):
-            logger.info("DUST rule %d is withdrawn with rule %d: %s", sibling.id, watched.id, sibling.rule)
+            logger.info("Rule %d is withdrawn with rule %d, which is like it", sibling.id, watched.id)
             if sibling.is_acting:
                 findings.ended.append(sibling)
             sibling.watch.is_withdrawn = True

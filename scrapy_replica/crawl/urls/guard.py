@@ -82,7 +82,7 @@ class Guard:
         config = self._config
         credit = config.trap_credit
         found = _HostGuard(
-            NoveltyBudgets(credit, config.host_budget, config.path_budget),
+            NoveltyBudgets(credit, config.host_budget, config.path_budget, config.host_pages),
             Traps(max(1, credit // 2)) if credit else None,
             Mazes(max(1, 3 * credit // 2)),
         )
@@ -134,6 +134,12 @@ class Guard:
         is_repeated = is_news is False and page.words >= self._config.min_words
         known.mazes.observe(page, url_id, found_on, is_repeated=is_repeated)
         return is_news
+
+    def is_full(self, host: str) -> bool:
+        """Tell whether as many pages of *host* were fetched as the user wants."""
+        if not self._config.host_pages or self._slack.get(host, 0) > 0:
+            return False
+        return self._guard_of(host).budgets.is_full
 
     def bars(self, url: str, host: str, found_on: int | None = None) -> Bar | None:
         """Return why *url* on *host* is not to be fetched; ``None`` if it may be.

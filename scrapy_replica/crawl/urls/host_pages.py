@@ -168,8 +168,13 @@ class HostPages:
         aliases: Iterable[str] = (),
         leads: Iterable[int] = (),
     ) -> None:
-        """Take up a fetched page, the forms that lead to it (redirects, ``rel=canonical``), and where it leads."""
-        if self.is_full:
+        """Take up a fetched page, the forms that lead to it (redirects, ``rel=canonical``), and where it leads.
+
+        One that is known changed: it is what it is now.
+        """
+        if form in self.clusters:
+            self._forget(self.clusters[form])
+        elif self.is_full:
             return
         self.pages += 1
         self._leads.update(leads)
@@ -185,6 +190,15 @@ class HostPages:
             elif self._aliases[alias] != cluster:
                 # All pages name the front page as canonical, or lead to the login: that says nothing of them.
                 self._aliases[alias] = None
+
+    def _forget(self, cluster: int | None) -> None:
+        """Take note that a page of *cluster* is none of it any more."""
+        self.pages -= 1
+        if cluster is not None and cluster in self._sizes:
+            self._twins -= self._sizes[cluster] > 1
+            self._sizes[cluster] -= 1
+            if not self._sizes[cluster]:
+                del self._sizes[cluster]
 
     def _witness(self, form: str, cluster: int) -> None:
         self._sizes[cluster] = self._sizes.get(cluster, 0) + 1

@@ -64,6 +64,8 @@ class _Found(NamedTuple):
     other: int
     """Cluster of the page before."""
     is_image_known: bool
+    other_form: str
+    """Form of the page before."""
 
     @property
     def is_same(self) -> bool:
@@ -193,26 +195,45 @@ class WatchedRule:
 
     def _pair(self, form: str, cluster: int, url_id: int, known: Mapping[str, int | None]) -> _Found | None:
         """Return what the page at *form* makes a pair with, according to the rule; take note of the page."""
+
+        def now(seen: Seen) -> int:
+            return known.get(seen.form) or seen.cluster
+
         image = self.image(form)
         before = self._seen.get(form if image is None else image)
         if image is None:
-            return _Found(before, form, cluster, before.cluster, is_image_known=True) if before is not None else None
+            return (
+                None
+                if before is None
+                else _Found(before, form, cluster, now(before), is_image_known=True, other_form=before.form)
+            )
         this, other = Seen(form, cluster, url_id), known.get(image)
         if before is None:
             self._remember(image, this)
         if other is not None:
-            return _Found(this, image, cluster, other, is_image_known=True)
-        return _Found(this, image, cluster, before.cluster, is_image_known=False) if before is not None else None
+            return _Found(this, image, cluster, other, is_image_known=True, other_form=image)
+        return (
+            None
+            if before is None
+            else _Found(this, image, cluster, now(before), is_image_known=False, other_form=before.form)
+        )
 
     def _remember(self, image: str, seen: Seen) -> None:
         if len(self._seen) >= _MAX_SEEN:
             del self._seen[next(iter(self._seen))]  # a page and its image are fetched within a short while
         self._seen[image] = seen
 
-    def observe(self, form: str, cluster: int, url_id: int, host: HostPages) -> Settled | None:
-        """Hold the page just fetched from *form* against the page that the rule takes it for; keep the score."""
+    def observe(
+        self, form: str, cluster: int, url_id: int, host: HostPages, is_stale: Callable[[str], bool]
+    ) -> Settled | None:
+        """Hold the page just fetched from *form* against the page that the rule takes it for; keep the score.
+
+        One that *is_stale* may say the same by now: nothing is known before it is fetched again.
+        """
         found = self._pair(form, cluster, url_id, host.clusters)
         if found is None or host.is_boilerplate(found.other) or host.is_boilerplate(cluster):
+            return None
+        if not found.is_same and is_stale(found.other_form):
             return None
         self.images += found.is_image_known and found.is_same
         self.record(found.changed.form, found.image, found.callback, is_same=found.is_same)

@@ -15,13 +15,17 @@ from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
 from scrapy_replica.crawldb.sqlite.lock import JobLock
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.pages import PageTable
+from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.saved import SavedTable
+from scrapy_replica.crawldb.sqlite.seeds import SeedTable
+from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
+from scrapy_replica.crawldb.texts import Texts
 from scrapy_replica.crawldb.visits import Visits
 
 FILE_NAME = "replica.sqlite"
@@ -59,6 +63,7 @@ class SqliteCrawlDB:
 
     def _make_tables(self, connection: Connection) -> None:
         self.pages = PageTable(connection)
+        self.revisits = RevisitTable(connection)
         self.ledger = LedgerTable(connection)
         self.samples = SampleTable(connection)
         self.verdicts = VerdictTable(connection)
@@ -68,7 +73,9 @@ class SqliteCrawlDB:
         self.visits: Visits = VisitTable(connection)
         self.forms = FormTable(connection)
         self.blocks = BlockTable(connection)
+        self.seeds = SeedTable(connection)
         self.captures = CaptureTable(connection)
+        self.texts: Texts = TextTable(connection)
         self.urls = UrlTable(connection)
         self.saved = SavedTable(connection, self.urls)
         self.commit()

@@ -31,6 +31,7 @@ class Frontier:
         self._sizes: Counter[str] = Counter()
         """Slot -> number of its hosts."""
         self._held: set[str] = set()
+        self._paused: set[int] = set()
         self._best: dict[str, Head] = {}
         """Slot that is not held -> its best head, which is on the heap."""
         self._heap: list[tuple[Head, str]] = []
@@ -46,6 +47,7 @@ class Frontier:
     def forget_host(self, host: int) -> None:
         """Take back :meth:`add_host`."""
         self._remove(host)
+        self._paused.discard(host)
         slot = self._slots.pop(host)
         self._sizes[slot] -= 1
         self._choose(slot)
@@ -53,12 +55,12 @@ class Frontier:
     def offer(self, host: int, head: Head) -> None:
         """Take note that a URL of *host* waits with key *head*."""
         current = self._heads.get(host)
-        if current is None or head < current:
+        if (current is None or head < current) and host not in self._paused:
             self._set(host, head)
 
     def refresh(self, host: int) -> None:
         """Ask for the head of *host* anew, after its waiting URLs changed."""
-        head = self._head_of(host)
+        head = self._head_of(host) if host not in self._paused else None
         if head is None:
             self._remove(host)
             self._choose(self._slots[host])
@@ -113,6 +115,16 @@ class Frontier:
             self._held.remove(slot)
             if slot in self._hosts:
                 self._choose(slot)
+
+    def pause(self, host: int) -> None:
+        """Give out nothing of *host* until it is resumed; it does not keep demoted URLs of other hosts waiting."""
+        self._paused.add(host)
+        self.refresh(host)
+
+    def resume(self, host: int) -> None:
+        """Let a *host* that pauses take part again."""
+        self._paused.discard(host)
+        self.refresh(host)
 
     def first(self) -> int | None:
         """Return the host whose URL :meth:`pop` would give.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,10 +11,12 @@ from scrapy_replica.crawldb.pages import Fetched, HostPage, PageRow, TextPlace, 
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 # The fields of the record are columns; the host is that of the URL.
-INSERT = (
-    f"INSERT OR REPLACE INTO pages ({', '.join(Fetched._fields)}, host)"
+VALUES = (
+    f"INTO pages ({', '.join(Fetched._fields)}, host)"
     f" VALUES ({', '.join('?' * len(Fetched._fields))}, (SELECT host FROM urls WHERE id = ?1))"
 )
+
+UPDATE = ", ".join(f"{name} = excluded.{name}" for name in Fetched._fields[1:])
 
 
 class PageTable:
@@ -22,12 +26,19 @@ class PageTable:
         self._read, self._write = connection.read, connection.write
 
     def enter(self, page: Fetched) -> None:
-        """Keep the outcome of a fetch; an earlier one of the same URL is replaced."""
-        self._write(INSERT, page._replace(simhash=None if page.simhash is None else signed(page.simhash)))
+        row = page._replace(simhash=None if page.simhash is None else signed(page.simhash))
+        if page.status == HTTPStatus.OK:
+            self._write(f"INSERT {VALUES} ON CONFLICT (url) DO UPDATE SET {UPDATE}", row)
+        else:
+            self._write(f"INSERT OR REPLACE {VALUES}", row)
 
     def set_mark(self, url_id: int, mark: bytes, neighbours: str) -> None:
         """Keep the traces by which the page is compared with those of other hosts."""
         self._write("UPDATE pages SET mark = ?, neighbours = ? WHERE url = ?", (mark, neighbours, url_id))
+
+    def judge(self, url_id: int, relevance: float) -> None:
+        """Give a page another relevance."""
+        self._write("UPDATE pages SET relevance = ? WHERE url = ?", (relevance, url_id))
 
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""

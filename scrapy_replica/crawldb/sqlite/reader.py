@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ from scrapy_replica.crawldb.sqlite.results import ResultReader
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
+from scrapy_replica.crawldb.sqlite.tables import TableReader
+from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.status import Status
@@ -92,6 +95,8 @@ class SqliteReader:
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders = OrderTable(connection)
         self.visits = VisitTable(connection)
+        self.texts = TextTable(connection)
+        self.tables = TableReader(connection, lambda: self.status(None, sys.maxsize).hosts)
         self.results = ResultReader(connection, self._verdicts)
         self.uncertain_pairs = UncertainPairTable(connection).all
 
@@ -104,13 +109,9 @@ class SqliteReader:
 
     # URLs
 
-    def url(self, url: str) -> UrlView | None:
-        row = self._read(
-            "SELECT urls.id, urls.url, urls.state, urls.depth, urls.priority, urls.score, urls.is_demoted, parents.url"
-            " FROM urls LEFT JOIN urls AS parents ON parents.id = urls.parent WHERE urls.url = ?"
-            " ORDER BY urls.id LIMIT 1",
-            (url,),
-        ).fetchone()
+    def url(self, url: str, key: int | None = None) -> UrlView | None:
+        row = self._url("urls.key = ?", key) if key is not None else None
+        row = row or self._url("urls.url = ?", url)
         if row is None:
             return None
         url_id, address, number, depth, priority, score, is_demoted, parent = row
@@ -130,8 +131,14 @@ class SqliteReader:
             self._decisions(url_id),
         )
 
-    def url_of_key(self, key: int) -> str | None:
-        return next(iter(self._column("SELECT url FROM urls WHERE key = ?", (key,))), None)
+    def _url(self, condition: str, value: str | int) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._read(
+            "SELECT urls.id, urls.url, urls.state, urls.depth, urls.priority, urls.score, urls.is_demoted, parents.url"
+            f" FROM urls LEFT JOIN urls AS parents ON parents.id = urls.parent WHERE {condition}"
+            " ORDER BY urls.id LIMIT 1",
+            (value,),
+        ).fetchone()
+        return row
 
     def host_names(self) -> list[str]:
         return self._column("SELECT DISTINCT name FROM hosts", ())
@@ -172,8 +179,8 @@ class SqliteReader:
 
     # Hosts
 
-    def knows(self, host: str) -> bool:
-        return bool(self._column("SELECT 1 FROM hosts WHERE name = ? LIMIT 1", (host,)))
+    def seed_hosts(self) -> list[str]:
+        return self._column("SELECT host FROM seed_hosts ORDER BY host", ())
 
     def host(self, host: str) -> HostView | None:
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
@@ -224,6 +231,9 @@ class SqliteReader:
 
     def _rule(self, row: RuleRow) -> RuleView:
         return RuleView(row, self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (f"rule {row.id}",)))
+
+    def rule(self, rule_id: int) -> RuleRow | None:
+        return self._rules.row(rule_id)
 
     def saved_by_rules(self) -> int:
         return self._count(f"SELECT COUNT(DISTINCT saved.url) {SAVED} cause >= ? AND cause < ?", ("rule ", "rule!"))

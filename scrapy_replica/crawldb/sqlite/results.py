@@ -20,6 +20,21 @@ URGENT = "9e999"
 
 BUDGETS = ", ".join(f"'{reason.value}'" for reason in (Reason.TRAP_BUDGET, Reason.HOST_BUDGET, Reason.PATH_BUDGET))
 
+SAVED = (
+    "SELECT urls.host, COUNT(*), COUNT(stand_in), COALESCE(SUM(stand_in), 0)"
+    " FROM (SELECT saved.url, MAX(size) AS stand_in FROM saved LEFT JOIN urls AS target ON target.key = saved.target"
+    " LEFT JOIN pages ON pages.url = target.id AND status = 200 GROUP BY saved.url) AS held"
+    f" JOIN urls ON urls.id = held.url WHERE urls.state = {DROPPED} GROUP BY urls.host"
+)
+"""Host, URLs of it that were not fetched, those of them whose stand-in has a size, and the sum of these."""
+
+SIZES = (
+    "SELECT host, n, mean, AVG(size) FROM (SELECT host, size, COUNT(*) OVER own AS n, AVG(size) OVER own AS mean,"
+    " ROW_NUMBER() OVER (PARTITION BY host ORDER BY size) AS place FROM pages WHERE size IS NOT NULL"
+    " WINDOW own AS (PARTITION BY host)) WHERE place IN ((n + 1) / 2, (n + 2) / 2) GROUP BY host"
+)
+"""Host, number, mean and median of the sizes of its answers."""
+
 
 class ResultReader:
     """Keeps :class:`~scrapy_replica.crawldb.results.Results`."""
@@ -67,21 +82,10 @@ class ResultReader:
         return [TrapView(host, Reason(reason), *fields) for host, reason, *fields, _ in rows]
 
     def savings(self) -> Savings:
-        dropped = dict(
-            self._read(
-                f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED}"
-                " AND EXISTS (SELECT 1 FROM saved WHERE saved.url = urls.id) GROUP BY host"
-            )
-        )
-        sizes = {
-            host: known
-            for host, *known in self._read(
-                "SELECT host, COUNT(size), AVG(size), AVG(1.0 * size * size) FROM pages"
-                " WHERE status = 200 AND size IS NOT NULL GROUP BY host"
-            )
-        }
+        saved = {host: counts for host, *counts in self._read(SAVED)}
+        sizes = {host: known for host, *known in self._read(SIZES)}
         return Savings(
-            [HostSize(dropped.get(host, 0), *sizes.get(host, (0, 0.0, 0.0))) for host in dropped | sizes],
+            [HostSize(*saved.get(host, (0, 0, 0)), *sizes.get(host, (0, 0.0, 0.0))) for host in saved | sizes],
             *self._read(
                 "SELECT COUNT(DISTINCT target) FROM saved JOIN urls ON urls.id = saved.url"
                 f" WHERE state = {DROPPED} AND target IS NOT NULL"

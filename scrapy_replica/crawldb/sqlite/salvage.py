@@ -248,7 +248,8 @@ def _number_hosts(connection: Connection) -> None:
     connection.write("DELETE FROM hosts")
     rows = [(number, name, slot, ips[number]) for (name, slot), number in numbers.items()]
     connection.write_many("INSERT INTO hosts VALUES (?, ?, ?, ?)", rows)
-    connection.write("UPDATE pages SET host = (SELECT host FROM urls WHERE id = pages.url)")
+    for table in ("pages", "revisits"):
+        connection.write(f"UPDATE {table} SET host = (SELECT host FROM urls WHERE id = {table}.url)")
 
 
 def _fetch_again(connection: Connection) -> int:

@@ -49,6 +49,13 @@ class SampleTable:
         ).fetchall()
         return [_sample(row) for row in rows]
 
+    def retire(self, mark: str) -> None:
+        for kind in ("host", "rule"):
+            self._write(
+                "UPDATE samples SET cause = ?1 || cause WHERE cause > ?2 AND cause < ?3 AND outcome IS NOT NULL",
+                (mark, f"{kind} ", f"{kind}!"),
+            )
+
     def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
         rows = self._read(
             "SELECT reason, outcome, SUM(weight), SUM(weight * weight), COUNT(*) FROM samples"

@@ -82,6 +82,33 @@ CREATE INDEX signatures ON pages (signature, fetched_at) WHERE signature IS NOT 
 CREATE INDEX simhashes ON pages (simhash, fetched_at) WHERE simhash IS NOT NULL;
 CREATE INDEX texts_of_host ON pages (simhash, host) WHERE simhash IS NOT NULL;
 CREATE INDEX pages_of_host ON pages (host, fetched_at, status, novelty, relevance, size);
+CREATE TABLE revisits (               -- what asking for a URL showed, and for it again
+    url INTEGER PRIMARY KEY,          -- urls.id
+    host INTEGER NOT NULL,            -- hosts.id
+    payload BLOB,                     -- the request where it is more than a plain GET
+    etag TEXT,                        -- what it can be asked for with if it changed
+    last_modified TEXT,
+    body INTEGER,                     -- hash of the body last sent
+    content BLOB,                     -- of what counts of it: main text, or where it redirects to
+    size INTEGER NOT NULL,            -- bytes of that body, as sent
+    visits INTEGER NOT NULL,          -- that brought it, or word that it is as it was
+    changes INTEGER NOT NULL,         -- visits that found it changed
+    first_at REAL NOT NULL,           -- seconds since the epoch
+    seen_at REAL NOT NULL,            -- its body was sent last
+    checked_at REAL NOT NULL,         -- it was visited last
+    believed INTEGER NOT NULL,        -- visits since the last body, all answered by 304
+    unchanged_s REAL NOT NULL,        -- sum of the times between visits that found no change
+    changed BLOB NOT NULL,            -- times between visits that found one, the last 16, 4 bytes each
+    misses INTEGER NOT NULL,          -- visits in a row that brought nothing
+    gone_at REAL                      -- since when there is no page: 404 or 410
+);
+CREATE INDEX believed ON revisits (host) WHERE believed > 0;
+CREATE TABLE promises (               -- what the ETag and Last-Modified of a host turned out to be worth
+    host TEXT PRIMARY KEY,
+    drawn INTEGER NOT NULL,           -- pages asked for without them on purpose
+    kept INTEGER NOT NULL,            -- pages that changed and whose ETag or Last-Modified did, too
+    broken INTEGER NOT NULL           -- pages that changed and whose ETag and Last-Modified did not
+) WITHOUT ROWID;
 CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,
     url TEXT NOT NULL,
@@ -185,6 +212,24 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
     term TEXT NOT NULL,
     PRIMARY KEY (host, term)
 ) WITHOUT ROWID;
+CREATE TABLE seed_hosts (             -- what the scope is made of: hosts of the seeds and of what they redirect to
+    host TEXT PRIMARY KEY
+) WITHOUT ROWID;
+CREATE TABLE dates (                  -- when a page last changed, as a sitemap has it
+    url INTEGER PRIMARY KEY,          -- urls.id
+    changed_at REAL NOT NULL          -- seconds since the epoch
+);
+CREATE TABLE texts (                  -- of pages that a person may be asked about, at most 1,000
+    url INTEGER PRIMARY KEY,          -- urls.id
+    worth REAL NOT NULL,              -- how unsure the relevance model is of it, 0..1; the least go first
+    excerpt TEXT NOT NULL,            -- beginning of the main text
+    terms BLOB NOT NULL               -- zlib of JSON: stem -> count
+);
+CREATE TABLE marks (                  -- what a person said of pages: on the topic or not
+    url INTEGER PRIMARY KEY,          -- urls.id
+    is_relevant INTEGER NOT NULL,
+    terms BLOB NOT NULL               -- as in texts
+);
 CREATE TABLE blocks (
     host TEXT PRIMARY KEY,
     state BLOB NOT NULL               -- hashes of its blocks of main text, and how many pages were counted

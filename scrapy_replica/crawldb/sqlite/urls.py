@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from scrapy_replica.address import name_of
@@ -39,6 +39,8 @@ class UrlTable:
         self._hosts: dict[tuple[str, str], int] = {}
         """(Name, slot) -> id: 250 bytes a host."""
         self._rows: dict[int, tuple[str, str]] = {}
+        self._paused: set[str] = set()
+        """Names of hosts of which nothing is given out."""
         self._changed: set[int] = set()
         """Hosts whose waiting URLs changed in the open span."""
         self.waiting = int(connection.meta(WAITING_META) or 0)
@@ -81,6 +83,8 @@ class UrlTable:
         self._hosts[name, slot] = host
         self._rows[host] = name, slot
         self._frontier.add_host(host, slot)
+        if name in self._paused:
+            self._frontier.pause(host)
 
     def host_id(self, name: str, slot: str | None = None) -> int:
         """Return the number of the host in that download slot, entering it if it is new."""
@@ -215,6 +219,23 @@ class UrlTable:
     def release(self, slot: str) -> None:
         self._frontier.release(slot)
 
+    def pause(self, host: str) -> int | None:
+        if not (ids := self._ids_of(host)):
+            return None
+        self._paused.add(host)
+        for host_id in ids:
+            self._frontier.pause(host_id)
+        count = f"SELECT COUNT(*) FROM urls WHERE state = {WAITING} AND host = ?"
+        return sum(int(self._read(count, (host_id,)).fetchone()[0]) for host_id in ids)
+
+    def resume(self, host: str) -> bool:
+        if host not in self._paused:
+            return False
+        self._paused.remove(host)
+        for host_id in self._ids_of(host):
+            self._frontier.resume(host_id)
+        return True
+
     def _waiting(self, row: Sequence[Any]) -> Waiting:
         url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, leeway = row
         name, slot = self._rows[host]
@@ -290,6 +311,20 @@ class UrlTable:
         self._refresh(host)
         self.waiting -= 1
         return self._waiting(row)
+
+    def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
+        sql = (
+            f"UPDATE urls SET state = {WAITING}, is_demoted = 0, score = ?, payload = ? WHERE id = ? AND state = {DONE}"
+            " RETURNING host, priority"
+        )
+        n_renewed = 0
+        for url_id, score, payload in urls:
+            row = self._write(sql, (score, payload, url_id)).fetchone()
+            if row is not None:
+                self._offer(row[0], False, row[1], score, url_id)
+                n_renewed += 1
+        self.waiting += n_renewed
+        return n_renewed
 
     def finish(self, url_ids: Collection[int]) -> None:
         sql = f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ? AND state <> {WAITING}"

@@ -53,6 +53,16 @@ class VisitTable:
         """There are ``EVERY`` visits since the last checkpoint, and it left nothing to be done."""
         return self._since >= EVERY and self._is_tidy
 
+    @property
+    def is_saving(self) -> bool:
+        """A checkpoint was begun and is not written yet."""
+        return self._pieces is not None
+
+    @property
+    def saved_until(self) -> int:
+        """Number of the last visit that the checkpoint has in it, 0 if there is none."""
+        return self._record()[3]
+
     def add(self, visit: Visit) -> None:
         """Append a row, in the transaction of the page."""
         links = [field for link in visit.links for field in (link.url, link.text)]
@@ -128,6 +138,12 @@ class VisitTable:
         """Return the terms of the pages of these *numbers*."""
         sql = "SELECT url, relevance, body FROM visits WHERE id = ?"
         return [_visit(*self._read(sql, (number,)).fetchone()).terms for number in numbers]
+
+    def terms_of(self, url: str) -> Mapping[str, int] | None:
+        """Return the terms of the page at *url*, if a visit of it is kept."""
+        sql = "SELECT url, relevance, body FROM visits WHERE url = ? AND relevance IS NOT NULL ORDER BY id DESC LIMIT 1"
+        row = self._read(sql, (url,)).fetchone()
+        return _visit(*row).terms if row is not None else None
 
     def judge(self, relevances: Sequence[tuple[int, float]]) -> None:
         """Give pages their new relevance: pairs of number and relevance."""

@@ -1,0 +1,74 @@
+"""``scrapy replica doctor``: whether installation, settings and job are sound, and what to do where they are not."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from scrapy.utils.project import inside_project
+
+from scrapy_replica.commands.checks import BROKEN, LOOK, OK, of_installation, of_job, of_settings
+from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.job import is_begun
+from scrapy_replica.words import cleaned, wrapped
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from scrapy.settings import Settings
+
+    from scrapy_replica.commands.checks import Check
+
+WIDTH = 13
+"""Columns before what was found."""
+
+
+class DoctorCommand(Command):
+    """Looks, and changes nothing."""
+
+    name = "doctor"
+    help = "check the installation, the settings of the project, and a job"
+    group = "keep"
+    examples = ("scrapy replica doctor", "scrapy replica doctor job")
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("job", metavar="JOB", nargs="?", help="folder of a crawl (its JOBDIR); else the JOBDIR set")
+        parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        found = list(checks(opts.job, settings))
+        states = [check.state for check in found]
+        if opts.json:
+            figures = {state.replace(" ", "_"): states.count(state) for state in (OK, LOOK, BROKEN)}
+            listed = [check._asdict() for check in found]
+            sys.stdout.write(json.dumps({"figures": figures, "checks": listed}) + "\n")
+        else:
+            sys.stdout.write(as_text(found))
+        return int(BROKEN in states)
+
+
+def checks(job: str | None, settings: Settings) -> Iterator[Check]:
+    """Yield all that was looked at."""
+    yield from of_installation()
+    yield from of_settings(settings, has_project=inside_project())
+    if job is None and (folder := settings.get("JOBDIR")) and is_begun(folder):
+        job = folder
+    if job is not None:
+        yield from of_job(job)
+
+
+def as_text(found: list[Check]) -> str:
+    """Return a line for each thing, below what it belongs to, and what to do."""
+    lines = []
+    for area, of_area in groupby(found, lambda check: check.area):
+        lines.append(wrapped(cleaned(area)))
+        for check in of_area:
+            lines.append(f"  {check.state:<{WIDTH - 2}}{wrapped(cleaned(check.what, 2_000), WIDTH).lstrip()}")
+            if check.todo:
+                lines.append(wrapped(f"-> {check.todo}", WIDTH, WIDTH + 3))
+    wrong = [sum(check.state == state for check in found) for state in (BROKEN, LOOK)]
+    lines.append("all is well" if not any(wrong) else f"{wrong[0]} broken, {wrong[1]} to look at")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,136 @@
+"""``scrapy replica export``: what a job knows, for other programs."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from types import UnionType
+from typing import IO, TYPE_CHECKING, Any, get_args, get_type_hints
+
+from scrapy_replica.address import redacted
+from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.formats import FORMATS
+from scrapy_replica.commands.graph import Edge, Node, write_gexf
+from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.write import replacing
+from scrapy_replica.crawldb.tables import DecisionRow, HostRow, LinkRow, RelevanceRow
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from scrapy.settings import Settings
+
+TABLES = {"links": LinkRow, "relevance": RelevanceRow, "decisions": DecisionRow, "hosts": HostRow}
+"""Name of a table and what its rows are."""
+
+BATCH = 10_000
+"""Rows that are read at once; between two batches the crawl beside may clear its log."""
+
+
+class ExportCommand(Command):
+    """Reads the crawl database of a finished or running crawl."""
+
+    name = "export"
+    help = "write links, relevance, decisions or hosts as a table or graph"
+    group = "keep"
+    examples = (
+        "scrapy replica export job relevance --format jsonl",
+        "scrapy replica export job links --format gexf --out links.gexf",
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR)")
+        parser.add_argument("what", choices=TABLES, help="the table")
+        parser.add_argument("--format", choices=[*FORMATS, "gexf"], default="csv", help="csv unless told")
+        parser.add_argument("--out", metavar="FILE", help="file to write, replaced as a whole; else standard output")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        if opts.format == "gexf" and opts.what not in GRAPHS:
+            raise ValueError(f"--format gexf is for graphs ({' and '.join(GRAPHS)}), not for {opts.what}")
+        if opts.format == "parquet" and not opts.out:
+            raise ValueError("--format parquet is no text: name a file with --out")
+        with reading(opts.job):
+            pass  # a wrong job is refused before a file is begun
+        with replacing(Path(opts.out)) if opts.out else nullcontext(sys.stdout.buffer) as file:
+            count = write(opts, file)
+        if opts.out:
+            sys.stdout.write(f"{opts.out}: {count:,} rows\n")
+        if not count:
+            sys.stderr.write(f"{opts.job}: there is nothing to export so far\n")
+        return int(not count)
+
+
+def write(opts: argparse.Namespace, file: IO[bytes]) -> int:
+    """Write the table or graph; return the number of its rows or nodes."""
+    if opts.format == "gexf":
+        return GRAPHS[opts.what](opts.job, file)
+    return FORMATS[opts.format](columns_of(opts.what), batches(opts.job, opts.what), file)
+
+
+def columns_of(what: str) -> dict[str, type]:
+    """Return name and type of the columns of a table; ``None`` may stand in all."""
+    hints = get_type_hints(TABLES[what])
+    return {name: get_args(hint)[0] if isinstance(hint, UnionType) else hint for name, hint in hints.items()}
+
+
+def batches(job: str, what: str) -> Iterator[list[Any]]:
+    """Yield the rows of a table, some at a time, secrets in their URLs blotted out.
+
+    Each batch is read by itself, as last committed: a crawl that runs adds rows meanwhile.
+    """
+    after = 0
+    while rows := _rows(job, what, after):
+        after = rows[-1][0]
+        yield [row._make(redacted(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]
+        if what == "hosts":
+            break
+
+
+def _rows(job: str, what: str, after: int) -> list[Any]:
+    with reading(job) as known:
+        tables = known.tables
+        if what == "hosts":
+            return list(tables.hosts())
+        rows: list[Any] = getattr(tables, what)(after, BATCH)
+        return rows
+
+
+def graph_of_links(job: str, file: IO[bytes]) -> int:
+    """Write a node for each URL, and an edge from the page that it was first found on."""
+    last = 0
+
+    def nodes() -> Iterator[Node]:
+        nonlocal last
+        for rows in batches(job, "links"):
+            for row in rows:
+                last = row.id
+                yield Node(row.id, row.target, [row.host, row.depth, row.state, row.is_demoted, row.score])
+
+    def edges() -> Iterator[Edge]:
+        for rows in batches(job, "links"):
+            for row in rows:
+                # What a running crawl entered meanwhile is no node.
+                if row.id > last:
+                    return
+                if row.source_id is not None and row.source_id <= last:
+                    yield Edge(row.source_id, row.id, 1)
+
+    columns = columns_of("links")
+    kept = {name: columns[name] for name in ("host", "depth", "state", "is_demoted", "score")}
+    return write_gexf(kept, nodes(), edges(), file)
+
+
+def graph_of_hosts(job: str, file: IO[bytes]) -> int:
+    """Write a node for each host, and an edge for each URL of another host that was first found on it."""
+    columns = columns_of("hosts")
+    with reading(job) as known:
+        rows = known.tables.hosts()
+        nodes = (Node(row.host, row.host, row) for row in rows)
+        edges = (Edge(*link) for link in known.tables.host_links())
+        return write_gexf(columns, nodes, edges, file)
+
+
+GRAPHS = {"links": graph_of_links, "hosts": graph_of_hosts}
+"""Tables that are graphs as well, and what writes them."""

@@ -1,0 +1,83 @@
+"""Tables as CSV, JSON lines and Parquet, a batch of rows at a time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import IO, TYPE_CHECKING, Any
+
+from scrapy_replica.words import cleaned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    Columns = Mapping[str, type]
+    """Name -> type of its values, which may be ``None`` as well."""
+    Batches = Iterable[Sequence[Sequence[Any]]]
+
+FORMULA = ("=", "+", "-", "@")
+"""What a text begins with that spreadsheets take for a formula."""
+
+
+def printable(text: str) -> str:
+    """Return *text* whole, without characters that steer a terminal or that XML has no place for."""
+    return text if text.isprintable() else cleaned(text, len(text))
+
+
+def write_csv(columns: Columns, batches: Batches, file: IO[bytes]) -> int:
+    """Write CSV in UTF-8 with a header; a text that a spreadsheet would take for a formula gets a ``'`` before it."""
+    text, count = io.TextIOWrapper(file, "utf-8", newline=""), 0
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for rows in batches:
+        writer.writerows([[_cell(value) for value in row] for row in rows])
+        count += len(rows)
+    text.flush()
+    text.detach()
+    return count
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def write_jsonl(columns: Columns, batches: Batches, file: IO[bytes]) -> int:
+    """Write an object a line, in ASCII."""
+    count = 0
+    for rows in batches:
+        file.writelines(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n".encode() for row in rows)
+        count += len(rows)
+    return count
+
+
+def write_parquet(columns: Columns, batches: Batches, file: IO[bytes]) -> int:
+    """Write Parquet, a row group for each batch.
+
+    :raises ImportError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError("--format parquet needs pyarrow: pip install 'scrapy-replica[parquet]'") from error
+    types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+    schema, count = pa.schema([(name, types[kind]) for name, kind in columns.items()]), 0
+    with parquet.ParquetWriter(file, schema) as writer:
+        for rows in batches:
+            arrays = [
+                pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)
+            ]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            count += len(rows)
+    return count
+
+
+FORMATS: dict[str, Callable[[Columns, Batches, IO[bytes]], int]] = {
+    "csv": write_csv,
+    "jsonl": write_jsonl,
+    "parquet": write_parquet,
+}

@@ -1,0 +1,103 @@
+"""Coming back to a page: it is asked for if it changed, and where it did not nobody need look at it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import mmh3
+
+from scrapy_replica.crawldb.pages import NOT_MODIFIED
+from scrapy_replica.freshness.answer import Answer
+from scrapy_replica.freshness.validators import validators_of
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from scrapy_replica.components.flight import Flight, Flights
+    from scrapy_replica.crawl.revisits import Revisits
+    from scrapy_replica.records import Page
+
+ETAG, DATE = "If-None-Match", "If-Modified-Since"
+
+
+class Returns:
+    """Puts conditions on requests for pages that are known, and tells what of their responses is news."""
+
+    def __init__(self, revisits: Revisits, flights: Flights) -> None:
+        self._revisits, self._flights = revisits, flights
+
+    def ask(self, request: Request) -> None:
+        """Ask for the page if it changed, unless somebody else puts conditions on *request*."""
+        flight = self._flights.of(request)
+        if flight.url_id is None or has_conditions(request):
+            return
+        condition = self._revisits.condition(flight.url_id)
+        if condition.etag is not None:
+            request.headers[ETAG] = condition.etag
+        if condition.last_modified is not None:
+            request.headers[DATE] = condition.last_modified
+        flight.is_conditional = bool(condition)
+
+    def asked(self, request: Request) -> bool:
+        """Take the conditions off *request*, whose copies are other requests; tell whether there were any."""
+        is_conditional = self._flights.of(request).is_conditional
+        if is_conditional:
+            request.headers.pop(ETAG, None)
+            request.headers.pop(DATE, None)
+        return is_conditional
+
+    def is_unchanged(self, response: Response) -> bool:
+        """Tell whether the page is the one that was sent before, byte for byte."""
+        assert response.request is not None
+        flight = self._flights.of(response.request)
+        before = self._revisits.before(flight.url_id) if flight.url_id is not None else None
+        if before is None:
+            return False
+        if response.status == NOT_MODIFIED:
+            is_unchanged = flight.is_conditional
+        else:
+            is_unchanged = response.status == 200 and before.body == _hash(response)
+        if is_unchanged:
+            flight.is_observed = True
+            flight.answer = self._answer(response, flight, before.content)
+        return is_unchanged
+
+    def is_known(self, response: Response, flight: Flight, page: Page) -> bool:
+        """Tell whether the *page* of *response* says what it said before, and take note of what it says."""
+        flight.answer = self._answer(response, flight, page.signature)
+        before = self._revisits.before(flight.url_id) if flight.url_id is not None else None
+        return before is not None and before.content == flight.answer.content
+
+    def _answer(self, response: Response, flight: Flight, content: bytes | None) -> Answer:
+        headers, body = response.headers, _hash(response)
+        return Answer(
+            response.status,
+            validators_of(headers.get("ETag"), headers.get("Last-Modified"), self._revisits.now()),
+            body,
+            content if content is not None else body.to_bytes(8, "big", signed=True),
+            flight.size or 0,
+            flight.is_conditional,
+            is_cached=flight.status is None,
+        )
+
+
+def has_conditions(request: Request) -> bool:
+    """Tell whether *request* asks for a page if it changed."""
+    return ETAG in request.headers or DATE in request.headers
+
+
+def silence(response: Response) -> None:
+    """Let no callback and no errback see *response*."""
+    request = response.request
+    assert request is not None
+    request.callback = _nothing
+    request.meta["handle_httpstatus_all"] = True  # else 304 is an error
+
+
+def _nothing(response: Response, **_: Any) -> None:
+    pass
+
+
+def _hash(response: Response) -> int:
+    return int(mmh3.hash64(response.body)[0])

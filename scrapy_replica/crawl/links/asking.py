@@ -1,0 +1,72 @@
+"""Pages that a person may be asked about: those of which the relevance model is least sure."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from scrapy_replica.crawl.links.relevance import Relevance
+from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.texts import Text
+from scrapy_replica.focus.asking import uncertainty
+from scrapy_replica.records import Page
+
+MOST, MOST_OF_HOST = 1_000, 100
+"""Texts kept, some 1.5 kB each, and of one host."""
+EXCERPT = 1_000
+"""Characters of the main text that are kept to be read."""
+REJUDGED = 50
+"""Texts judged anew after a page, in 5 ms, when there is another model."""
+
+
+class Asking:
+    """Keeps the texts of the pages that are most uncertain by the model of the day, in the crawl database."""
+
+    def __init__(self, db: CrawlDB, relevance: Relevance) -> None:
+        self._texts, self._relevance = db.texts, relevance
+        self._version, self._next = relevance.version, 0
+        self.read_again()
+
+    def read_again(self) -> None:
+        """Read what is kept: a page that was told was taken back in the crawl database."""
+        kept = self._texts.kept()
+        self._worths = {row.url_id: row.worth for row in kept}
+        self._hosts = {row.url_id: row.host for row in kept}
+        self._of_host = Counter(self._hosts.values())
+        self._least = min(self._worths.values(), default=0.0)
+
+    def add(self, page: Page, url_id: int, relevance: float) -> None:
+        """Keep the text of a *page* of that *relevance*, if an answer would teach more than that to another one."""
+        worth = uncertainty(relevance)
+        is_full = len(self._worths) >= MOST
+        if not self._relevance.is_learnt or not page.terms or (is_full and worth <= self._least):
+            return
+        is_host_full = self._of_host[page.host] >= MOST_OF_HOST
+        if (is_full or is_host_full) and not self._make_room(worth, page.host if is_host_full else None):
+            return
+        self._texts.enter(Text(url_id, worth, page.text[:EXCERPT], page.terms))
+        self._worths[url_id], self._hosts[url_id] = worth, page.host
+        self._of_host[page.host] += 1
+
+    def _make_room(self, worth: float, host: str | None) -> bool:
+        """Drop the text that is worth least, of *host* if it is given; ``False`` where none is worth less."""
+        least = min((one for one in self._worths if host in {None, self._hosts[one]}), key=self._worths.__getitem__)
+        is_less = self._worths[least] < worth
+        if is_less:
+            self._texts.drop([least])
+            self._of_host[self._hosts.pop(least)] -= 1
+            del self._worths[least]
+        self._least = min(self._worths.values(), default=0.0)
+        return is_less
+
+    def work(self) -> None:
+        """Judge some of the texts anew, where the model is another one since; called once a page."""
+        if self._version != self._relevance.version:
+            self._version, self._next = self._relevance.version, 1
+        if not self._next:
+            return
+        texts = self._texts.after(self._next - 1, REJUDGED)
+        worths = {text.url_id: uncertainty(self._relevance.of_terms(text.terms)) for text in texts}
+        self._texts.set_worths(list(worths.items()))
+        self._worths.update(worths)
+        self._next = texts[-1].url_id + 1 if len(texts) == REJUDGED else 0
+        self._least = min(self._worths.values(), default=0.0)

@@ -1,0 +1,374 @@
+"""Coming back: which URLs of an earlier crawl are asked for again, in which way, and what the answers show."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+
+import mmh3
+import numpy as np
+
+from scrapy_replica.config import Config
+from scrapy_replica.crawl.trials import RETIRED
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
+from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
+from scrapy_replica.crawldb.revisits import History
+from scrapy_replica.freshness.answer import Answer
+from scrapy_replica.freshness.change_rate import HostChanges, chances, rates
+from scrapy_replica.freshness.validators import Validators, is_same_etag
+
+logger = logging.getLogger(__name__)
+
+STATE = "revisits"
+"""Key of the pass over the job that was begun last."""
+
+SLICE = 200
+"""URLs looked at in one turn: 10 ms."""
+
+MAX_CHANGED = 16
+"""Times between visits that found a change which are kept of a URL; then the older half is forgotten, and half of the
+time without a change."""
+
+MAX_MISSES = 3
+"""Visits in a row that bring nothing after which a URL is not asked for any more."""
+
+MAX_LED = 100_000
+"""Pages that led to something new and whose callback is not through: there are never so many."""
+
+EVIDENCE = 4
+"""Pages asked for without their validators that a change seen through them is worth."""
+
+
+@dataclass
+class Pass:
+    """One pass over the URLs of a job."""
+
+    number: int = 0
+    began_at: float = 0.0
+    """Seconds since the epoch."""
+    after: int | None = 0
+    """Id of the last URL that was looked at whether it is due; ``None`` when all were."""
+    doubted: list[str] = field(default_factory=list)
+    """Hosts whose answers by 304 are taken back."""
+    is_over: bool = True
+
+
+class Revisits:
+    """The passes over a job, under ``REPLICA_REVISIT``; a pass goes on through the end of the process.
+
+    A URL is due when the chance that it changed since it was last seen is above ``REPLICA_REVISIT_CHANCE``, by its own
+    changes and those of its host (:mod:`~scrapy_replica.freshness.change_rate`); where nothing is known of a host, all
+    are. Of the others ``REPLICA_EXPLORE`` are asked for all the same, so that what begins to change is noticed. The
+    most likely to have changed comes first.
+
+    A page is asked for on condition that it changed, with the ETag and date that its server gave. Some are asked for
+    without: where such a page says something else, and the server says the same of it, its host has broken its
+    promise, is asked without conditions from then on, and what it answered by 304 is asked for again.
+
+    :param key: URL -> 64 bits of its request fingerprint, signed.
+    :param now: seconds since the epoch.
+    :param salt: what draws depend on; unknown to the sites.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        store: CrawlDB,
+        key: Callable[[str], int],
+        now: Callable[[], float],
+        salt: int,
+        counts: Counter[str],
+    ) -> None:
+        self._config, self._store, self._salt, self._counts = config, store, salt, counts
+        self._key, self.now = key, now
+        self.is_on = config.revisit
+        self._led: set[int] = set()
+        """Ids of pages that led to what no page before led to."""
+        self._hosts: dict[str, HostChanges] = {}
+        state = store.meta(STATE)
+        self._pass = Pass(**json.loads(state)) if state is not None else Pass()
+        if self.is_on:
+            self._open()
+
+    def _open(self) -> None:
+        self._hosts = {name: HostChanges(*sums) for name, sums in self._store.revisits.changes_of_hosts().items()}
+        if not self._pass.is_over:
+            logger.info("Pass %d over the job goes on", self._pass.number)
+            return
+        self._pass = Pass(self._pass.number + 1, self.now(), is_over=False)
+        # Verdicts and rules are on trial anew.
+        self._store.samples.retire(f"{RETIRED} {self._pass.number}: ")
+        self._keep()
+
+    def _keep(self) -> None:
+        self._store.set_meta(STATE, json.dumps(asdict(self._pass)).encode())
+
+    # What is due
+
+    @property
+    def has_work(self) -> bool:
+        """Whether URLs may still turn out to be due."""
+        return self.is_on and (self._pass.after is not None or bool(self._pass.doubted))
+
+    def work(self) -> None:
+        """Look at a few URLs whether they are due."""
+        if not self.is_on:
+            return
+        if self._pass.doubted:
+            self._take_back(self._pass.doubted[0])
+        elif self._pass.after is not None:
+            self._look(self._pass.after)
+
+    def _look(self, after: int) -> None:
+        found = self._store.revisits.done_after(after, SLICE)
+        self._pass.after = found[-1][0].url if found else None
+        self._keep()
+        asked = [one for one in found if one[0].checked_at < self._pass.began_at and one[0].misses < MAX_MISSES]
+        if asked:
+            due = [
+                (history.url, chance, history.payload)
+                for (history, _), chance in zip(asked, self._chances(asked), strict=True)
+                if self._is_due(history, chance)
+            ]
+            self._counts["revisit/due"] += self._store.urls.renew(due)
+            self._counts["revisit/not_due"] += len(asked) - len(due)
+
+    def _chances(self, asked: list[tuple[History, str]]) -> list[float]:
+        """Return the chance of each URL to have changed; 1 where nothing is known of its host."""
+        known = [self._hosts.get(host) for _, host in asked]
+        changed = np.zeros((len(asked), MAX_CHANGED))
+        for row, (history, _) in zip(changed, asked, strict=True):
+            row[: len(history.changed)] = history.changed
+        unchanged = np.array([history.unchanged_s for history, _ in asked])
+        share = np.array([one.share if one is not None else 0.0 for one in known])
+        interval = np.array([one.interval if one is not None else 1.0 for one in known])
+        age = np.array([self._pass.began_at - history.checked_at for history, _ in asked])
+        told = chances(rates(changed, unchanged, share, interval), age)
+        return [float(chance) if one is not None else 1.0 for chance, one in zip(told, known, strict=True)]
+
+    def _is_due(self, history: History, chance: float) -> bool:
+        is_doubtful = history.misses > 0 or history.content is None
+        return is_doubtful or chance > self._config.revisit_chance or self._draws(history.url, self._config.explore)
+
+    def _draws(self, url_id: int, share: float) -> bool:
+        draw: int = mmh3.hash64(f"{self._pass.number} {url_id}", self._salt, signed=False)[0]
+        return draw < share * (1 << 64)
+
+    def modified(self, urls: Iterable[tuple[int, float]]) -> int:
+        """Let URLs be due that were modified since they were seen, as a sitemap says; return how many are.
+
+        *urls* are pairs of key and time, in seconds since the epoch; one in the future says nothing.
+        """
+        times = {key: at for key, at in urls if at <= self.now()}
+        due = []
+        for key, known in self._store.urls.find(times).items():
+            history = self._store.revisits.of(known.id) if known.state is State.DONE else None
+            if history is not None and history.seen_at < times[key] and history.checked_at < self._pass.began_at:
+                due.append((history.url, 1.0, history.payload))
+        return self._store.urls.renew(due) if self.is_on else 0
+
+    # How it is asked for
+
+    def condition(self, url_id: int) -> Validators:
+        """Return what the URL of that id is to be asked for with, if it changed; nothing: as if for the first time."""
+        history = self.before(url_id)
+        if history is None or history.misses:
+            return Validators()
+        validators, host = Validators(history.etag, history.last_modified), self._store.urls.row(url_id).host
+        promises = self._store.revisits.promises_of(host)
+        if not validators or promises.broken:
+            return Validators()
+        # The number of pages drawn grows with the square root of those asked for, and hardly once changes were seen.
+        share = 1 / (2 + promises.drawn + EVIDENCE * promises.kept)
+        if self._config.explore and self._draws(url_id, max(self._config.explore, share)):
+            self._store.revisits.set_promises(host, promises._replace(drawn=promises.drawn + 1))
+            self._counts["revisit/unconditional_samples"] += 1
+            return Validators()
+        return validators
+
+    # What the answer shows
+
+    def led_on(self, url_id: int) -> None:
+        """Take note that the page of that id led to a URL that no page before led to."""
+        if self.is_on:
+            if len(self._led) >= MAX_LED:
+                self._led.clear()
+            self._led.add(url_id)
+
+    def before(self, url_id: int) -> History | None:
+        """Return what is known of the page of the URL of that id; ``None``: there was none."""
+        return self._store.revisits.of(url_id) if self.is_on and self._store.pages.has_page(url_id) else None
+
+    def settle(self, url_id: int, answer: Answer, payload: bytes | None) -> bool:
+        """Take note of the *answer* to a request for the URL of that id, whose callback is through.
+
+        Return whether it says anything but that the page is the one that was known.
+        """
+        before, has_led = self._store.revisits.of(url_id), url_id in self._led
+        self._led.discard(url_id)
+        if before is None:
+            before = History(url_id, payload)
+        elif answer.is_cached:
+            return True
+        if answer.status == NOT_MODIFIED:
+            self._not_modified(before, answer)
+        elif answer.content is not None:
+            self._seen(before, answer, has_led=has_led)
+        else:
+            self._missed(before, answer)
+        return answer.content is None or answer.content != before.content
+
+    def is_stale_url(self, url: str) -> bool:
+        """Tell what :meth:`is_stale` does, of the page at *url*."""
+        known = self._store.urls.find([key := self._key(url)]).get(key) if self.is_on else None
+        return known is not None and self.is_stale(known.id)
+
+    def is_stale(self, url_id: int) -> bool:
+        """Tell whether a page may have changed since it was seen; if so, it is asked for now."""
+        history = self._store.revisits.of(url_id) if self.is_on else None
+        if history is None or history.checked_at >= self._pass.began_at or history.misses >= MAX_MISSES:
+            return False
+        self._store.urls.renew([(history.url, URGENT, history.payload)])
+        return True
+
+    def _not_modified(self, before: History, answer: Answer) -> None:
+        if not answer.is_conditional:
+            self._missed(before, answer)  # nobody asked
+            self._doubt(before)
+            return
+        now = self.now()
+        unchanged = before.unchanged_s + now - before.checked_at
+        self._store.revisits.enter(
+            before._replace(
+                visits=before.visits + 1, believed=before.believed + 1, unchanged_s=unchanged, checked_at=now
+            )
+        )
+        self._count_believed(before, 1)
+        promised, told = before.etag, answer.validators.etag
+        if promised is not None and told is not None and not is_same_etag(promised, told):
+            self._doubt(before)  # it is about something else
+        elif self._store.revisits.promises_of(host := self._host_of(before)).broken:
+            self._take_back_later(host)  # it was asked before the host broke its promise
+
+    def _count_believed(self, history: History, n: int) -> None:
+        self._counts["revisit/not_modified"] += n
+        self._counts["revisit/bytes_saved"] += n * history.size
+
+    def _seen(self, before: History, answer: Answer, *, has_led: bool) -> None:
+        now, is_first = self.now(), before.content is None
+        is_other = not is_first and answer.content != before.content
+        is_changed = not is_first and (is_other or has_led or before.gone_at is not None)
+        after = before._replace(
+            etag=answer.validators.etag,
+            last_modified=answer.validators.last_modified,
+            body=answer.body,
+            content=answer.content,
+            size=answer.size or before.size,
+            visits=before.visits + 1,
+            changes=before.changes + is_changed,
+            first_at=now if is_first else before.first_at,
+            seen_at=now,
+            checked_at=now,
+            believed=0,
+            misses=0,
+            gone_at=None,
+        )
+        if not is_first:
+            after = _timed(after, now - before.checked_at, is_changed=is_changed)
+            self._counts["revisit/changed" if is_changed else "revisit/unchanged"] += 1
+        self._store.revisits.enter(after)
+        if is_other:
+            self._hold_to_promise(before, answer)
+
+    def _hold_to_promise(self, before: History, answer: Answer) -> None:
+        """Look whether the server told of the change: a page says something else by now."""
+        promised = Validators(before.etag, before.last_modified)
+        if not promised:
+            return
+        if promised.promise(answer.validators):
+            self._doubt(before)
+        else:
+            host = self._host_of(before)
+            promises = self._store.revisits.promises_of(host)
+            self._store.revisits.set_promises(host, promises._replace(kept=promises.kept + 1))
+
+    def _missed(self, before: History, answer: Answer) -> None:
+        is_gone, now = answer.status in GONE, self.now()
+        gone_at = before.gone_at or (now if is_gone else None)
+        checked_at = before.checked_at if before.visits else now
+        self._store.revisits.enter(before._replace(misses=before.misses + 1, gone_at=gone_at, checked_at=checked_at))
+        if before.visits:
+            self._counts["revisit/gone" if is_gone else "revisit/failed"] += 1
+
+    def _host_of(self, history: History) -> str:
+        return self._store.urls.row(history.url).host
+
+    # Hosts that break their promises
+
+    def _doubt(self, history: History) -> None:
+        host = self._host_of(history)
+        promises = self._store.revisits.promises_of(host)
+        self._store.revisits.set_promises(host, promises._replace(broken=promises.broken + 1))
+        if not promises.broken:
+            self._counts["revisit/hosts_doubted"] += 1
+            logger.info("%s says of pages that changed that they did not: it is asked without a condition", host)
+        self._take_back_later(host)
+
+    def _take_back_later(self, host: str) -> None:
+        if self.is_on and host not in self._pass.doubted:
+            self._pass.doubted.append(host)
+            self._keep()
+
+    def _take_back(self, host: str) -> None:
+        """Ask again for some of what *host* answered by 304, as if it had not been asked."""
+        believed = self._store.revisits.believed_of(host, SLICE)
+        for history in believed:
+            self._store.revisits.enter(_unbelieved(history))
+            self._count_believed(history, -(history.checked_at >= self._pass.began_at))
+        self._counts["revisit/taken_back"] += self._store.urls.renew(
+            [(history.url, 1.0, history.payload) for history in believed]
+        )
+        if not believed:
+            self._pass.doubted.remove(host)
+            self._keep()
+
+    # The end of a pass
+
+    def end(self) -> None:
+        """Take note that nothing is left to ask for: the next run begins a pass."""
+        if not self.is_on or self._pass.is_over:
+            return
+        self._pass.is_over = True
+        self._keep()
+        asked = {name: self._counts[f"revisit/{name}"] for name in ("not_modified", "unchanged", "changed", "gone")}
+        if any(asked.values()):
+            logger.info(
+                "Pass %d over the job is complete: %d pages not modified (304), %d as they were, %d changed, %d gone; "
+                "%.1f MB of bodies not sent",
+                self._pass.number,
+                *asked.values(),
+                self._counts["revisit/bytes_saved"] / 1e6,
+            )
+
+
+def _timed(history: History, seconds: float, *, is_changed: bool) -> History:
+    """Return *history* with a visit so many *seconds* after the one before."""
+    if not is_changed:
+        return history._replace(unchanged_s=history.unchanged_s + seconds)
+    changed, unchanged = (*history.changed, seconds), history.unchanged_s
+    if len(changed) > MAX_CHANGED:
+        changed, unchanged = changed[-MAX_CHANGED // 2 :], unchanged / 2
+    return history._replace(changed=changed, unchanged_s=unchanged)
+
+
+def _unbelieved(history: History) -> History:
+    """Return *history* as it was when the body was last sent."""
+    return history._replace(
+        visits=history.visits - history.believed,
+        believed=0,
+        unchanged_s=max(0.0, history.unchanged_s - (history.checked_at - history.seen_at)),
+        checked_at=history.seen_at,
+    )

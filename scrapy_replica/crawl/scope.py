@@ -1,0 +1,221 @@
+"""The scope of a job: kept with it, widened by its seeds, changed by a person while it runs."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from scrapy_replica.address import host_of
+from scrapy_replica.config import Config
+from scrapy_replica.crawldb.contract import EXCLUDE, CrawlDB, Waiting
+from scrapy_replica.crawldb.reader import Reader
+from scrapy_replica.decision import Action, Decision, Reason
+from scrapy_replica.records import Link, Page, Reach
+from scrapy_replica.sites.language import guess_language
+from scrapy_replica.urls.scope import Outside, Pattern, Scope, plain
+
+logger = logging.getLogger(__name__)
+
+SCOPE, LEFT_OUT = "scope", "left out"
+"""Keys of what a job keeps: the settings that make its scope, and how many links were left out for each reason."""
+
+OUT_OF_SCOPE, HOST_PAGES = Reason.OUT_OF_SCOPE.value, Reason.HOST_PAGES.value
+"""Causes of what was dropped when its turn came; a changed scope brings it back, to be decided about anew."""
+
+
+class CrawlScope:
+    """Tells what does not belong to the crawl.
+
+    Links out of scope make no rows, so that a page with thousands of them fills nothing: they are counted by reason,
+    and ``explain`` works the reason out again. What a person excludes while the crawl runs is a decision like any
+    other, and comes back when the pattern is lifted.
+
+    :param canonical: host -> the host that an alias of the user's makes of it.
+    """
+
+    def __init__(self, config: Config, store: CrawlDB, counts: Counter[str], canonical: Callable[[str], str]) -> None:
+        self._scope, self._store, self._counts, self._canonical = Scope(config), store, counts, canonical
+        for host in store.seeds.hosts():
+            self._scope.open_to(host)
+        self._excluded: list[Pattern] = []
+        for order in store.orders.done(EXCLUDE):
+            (self.include if order.what.get("lift") else self.exclude)(order.what["pattern"])
+        self._left_out = Counter[str](json.loads(store.meta(LEFT_OUT) or "{}"))
+        self.is_changed = self._is_changed(config)
+        """The settings are not those that the job began with."""
+
+    def _is_changed(self, config: Config) -> bool:
+        before, now = self._store.meta(SCOPE), as_told(config)
+        if before == now:
+            return False
+        self._store.set_meta(SCOPE, now)
+        if before is not None:
+            logger.warning(
+                "The scope is another one than before: what waits outside is dropped when its turn comes, what was "
+                "dropped so and is inside now comes back, and links that were left out count where they are met again"
+            )
+        return before is not None
+
+    # Seeds
+
+    def open_to(self, host: str) -> bool:
+        """Let *host* in, as that of a seed, and the host that it is an alias of; tell whether one was outside."""
+        was_outside = False
+        for one in dict.fromkeys((host, self._canonical(host))):
+            if self._scope.reach is not Reach.ANY and one and one not in self._scope.hosts:
+                self._store.seeds.enter(one)
+                was_outside |= self._scope.open_to(one)
+        return was_outside
+
+    # What does not belong
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every link belongs to the crawl."""
+        return self._scope.is_open
+
+    def is_near(self, host: str) -> bool:
+        """Tell whether *host* is near enough to the seeds."""
+        return self._scope.is_near(host)
+
+    def outside(self, url: str, host: str) -> Outside | None:
+        """Return why *url* on *host* does not belong to the crawl; ``None`` if it does."""
+        return self._scope.outside(url, host)
+
+    def may_stand(self, url: str) -> bool:
+        """Tell whether *url* may be asked for in the place of another one."""
+        host = host_of(url)
+        return self._scope.outside(url, host) is None and self.excluded_by(url, host) is None
+
+    def links_of(self, page: Page) -> PageLinks:
+        """Return what tells which links of *page* belong to the crawl."""
+        return PageLinks(self._scope, page, self.count)
+
+    def count(self, outside: Outside, n: int = 1) -> None:
+        """Take note that *n* links were left out."""
+        self._left_out[outside.value] += n
+        self._counts[f"scope/{outside.value}"] += n
+
+    def about(self, taken: Waiting) -> Decision | None:
+        """Return the decision about a URL whose turn has come and that does not belong to the crawl any more.
+
+        The scope may be another one than when it was found. Seeds belong to it whatever they look like, unless a person
+        excluded them later.
+        """
+        if (pattern := self.excluded_by(taken.url, taken.host)) is not None:
+            return excluded(pattern)
+        if not taken.depth:
+            return None
+        outside = self._scope.outside(taken.url, taken.host)
+        return out_of_scope(outside) if outside is not None else None
+
+    def store(self) -> None:
+        """Keep with the job how many links were left out."""
+        if self._left_out:
+            self._store.set_meta(LEFT_OUT, json.dumps(self._left_out).encode())
+
+    # A person's orders
+
+    def excluded_by(self, url: str, host: str) -> str | None:
+        """Return the pattern by which a person excluded *url* while the crawl ran; ``None`` if none."""
+        if not self._excluded:
+            return None
+        url = plain(url, host)
+        return next((pattern.text for pattern in self._excluded if pattern.matches(url)), None)
+
+    def exclude(self, text: str) -> None:
+        """Exclude what the pattern *text* matches.
+
+        :raises ValueError: it is no pattern, or is excluded already.
+        """
+        if any(pattern.text == text for pattern in self._excluded):
+            raise ValueError(f"{text} is excluded already")
+        self._excluded.append(Pattern(text))
+
+    def include(self, text: str) -> None:
+        """Lift the pattern *text*.
+
+        :raises ValueError: nobody excluded it while the crawl ran.
+        """
+        kept = [pattern for pattern in self._excluded if pattern.text != text]
+        if len(kept) == len(self._excluded):
+            excluded = ", ".join(pattern.text for pattern in self._excluded) or "nothing"
+            raise ValueError(f"{text} was not excluded while the crawl ran; {excluded} was")
+        self._excluded = kept
+
+
+class PageLinks:
+    """Tells which links of a page belong to the crawl; *count* is told why others do not.
+
+    A page in another language leads to its translations into wanted ones only.
+    """
+
+    def __init__(self, scope: Scope, page: Page, count: Callable[[Outside], None]) -> None:
+        self._scope, self._count = scope, count
+        self._is_foreign, self._alternates = False, dict[str, bool]()
+        if scope.knows_languages:
+            # Templates often state the language of another page than theirs: both have to speak against it.
+            self._is_foreign = scope.is_foreign(page.language, guess_language(page.text))
+            self._alternates = scope.alternates(page)
+
+    def has(self, url: str) -> bool:
+        """Tell whether *url* belongs to the crawl."""
+        outside = self._scope.outside(url, host_of(url))
+        if outside is None and not self._alternates.get(url, not self._is_foreign):
+            outside = Outside.LANGUAGE
+        if outside is not None:
+            self._count(outside)
+        return outside is None
+
+    def of(self, links: Sequence[Link]) -> list[Link]:
+        """Return those of *links* that belong to the crawl, and the translations that stand in their place."""
+        translations = [Link(url) for url, is_wanted in self._alternates.items() if is_wanted and self._is_foreign]
+        return [link for link in dict.fromkeys((*links, *translations)) if self.has(link.url)]
+
+
+def excluded(pattern: str) -> Decision:
+    """Return the decision about what a person excluded by *pattern*."""
+    evidence, causes = {"pattern": pattern}, (cause_of(pattern),)
+    return Decision(Action.DROP, Action.DROP, Reason.EXCLUDED, evidence=evidence, causes=causes)
+
+
+def cause_of(pattern: str) -> str:
+    """Return what brings back what a person excluded by *pattern* when that is lifted."""
+    return f"{Reason.EXCLUDED.value} {pattern}"
+
+
+def full(host: str) -> Decision:
+    """Return the decision about what lies on a host of which enough pages were fetched."""
+    return Decision(Action.DROP, Action.DROP, Reason.HOST_PAGES, evidence={"host": host}, causes=(HOST_PAGES,))
+
+
+def out_of_scope(outside: Outside, **evidence: object) -> Decision:
+    """Return the decision about what does not belong to the crawl."""
+    told = {"why": outside.value, **evidence}
+    return Decision(Action.DROP, Action.DROP, Reason.OUT_OF_SCOPE, evidence=told, causes=(OUT_OF_SCOPE,))
+
+
+def kept_scope(job: Reader) -> Scope | None:
+    """Return the scope of a *job* as it stands; ``None`` where no crawl kept one."""
+    told = job.meta(SCOPE)
+    if told is None:
+        return None
+    settings = json.loads(told)
+    scope = Scope(Config(**settings | {"scope": Reach(settings["scope"])}))
+    for host in job.seed_hosts():
+        scope.open_to(host)
+    return scope
+
+
+def as_told(config: Config) -> bytes:
+    """Return the settings that make the scope as a job keeps them: one JSON object."""
+    settings = {
+        "scope": config.scope.value,
+        "include": config.include,
+        "exclude": config.exclude,
+        "languages": config.languages,
+        "host_pages": config.host_pages,
+    }
+    return json.dumps(settings).encode()

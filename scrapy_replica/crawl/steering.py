@@ -1,0 +1,79 @@
+"""What a person changes about where a running crawl goes: more seeds, patterns to exclude, hosts that pause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scrapy_replica.address import host_of
+from scrapy_replica.crawl.consequences import Consequences
+from scrapy_replica.crawl.intake import Intake
+from scrapy_replica.crawl.obeying import Obeying
+from scrapy_replica.crawl.scope import CrawlScope, cause_of
+from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS, URGENT, CrawlDB, Leeway, NewUrl
+from scrapy_replica.decision import FETCH
+from scrapy_replica.words import counted
+
+
+class Steering:
+    """Carries out orders about what is fetched next. It needs a frontier that is the crawl's own.
+
+    A paused host keeps what waits of it, and the crawl stays open for it.
+
+    :param on_seed: told the URL of each seed that a person added, in this run or before.
+    """
+
+    def __init__(
+        self,
+        store: CrawlDB,
+        scope: CrawlScope,
+        intake: Intake,
+        consequences: Consequences,
+        obeying: Obeying,
+        *,
+        on_seed: Callable[[str], None],
+    ) -> None:
+        self._store, self._scope = store, scope
+        self._intake, self._consequences, self._on_seed = intake, consequences, on_seed
+        for order in store.orders.done(SEEDS):
+            for url in order.what["urls"]:
+                on_seed(url)
+        orders = sorted((*store.orders.done(PAUSE), *store.orders.done(RESUME)), key=lambda order: order.id)
+        for host, kind in {order.what["host"]: order.kind for order in orders}.items():
+            if kind == PAUSE:
+                store.urls.pause(host)
+        obeying.add(SEEDS, self._add)
+        obeying.add(EXCLUDE, self._exclude)
+        obeying.add(PAUSE, self._pause)
+        obeying.add(RESUME, self._resume)
+
+    def _add(self, what: Mapping[str, Any]) -> str | None:
+        """Fetch URLs next, whatever waits, and let their hosts into the scope."""
+        urls = [url for url in what["urls"] if host_of(url)]
+        for url in urls:
+            self._on_seed(url)
+        n_new = sum(self._intake.enter([(self._seed(url), FETCH) for url in urls]))
+        n_known = len(urls) - n_new
+        return f"{counted(n_known, 'of them was', 'of them were')} known before" if n_known else None
+
+    def _seed(self, url: str) -> NewUrl:
+        return NewUrl(url, host_of(url), self._intake.key(url), URGENT, leeway=Leeway.EXEMPT)
+
+    def _exclude(self, what: Mapping[str, Any]) -> None:
+        """Exclude a pattern, or lift one."""
+        pattern = what["pattern"]
+        if not what.get("lift"):
+            self._scope.exclude(pattern)
+        else:
+            self._scope.include(pattern)
+            self._consequences.lift(cause_of(pattern))
+
+    def _pause(self, what: Mapping[str, Any]) -> str:
+        n_waiting = self._store.urls.pause(what["host"])
+        if n_waiting is None:
+            raise ValueError(f"no URL on {what['host']} is known")
+        return f"{counted(n_waiting, 'URL')} of it {'waits' if n_waiting == 1 else 'wait'}"
+
+    def _resume(self, what: Mapping[str, Any]) -> None:
+        if not self._store.urls.resume(what["host"]):
+            raise ValueError(f"{what['host']} does not pause")

@@ -1,0 +1,78 @@
+"""What a store keeps of URLs that are asked for again: the contract's records and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+
+class History(NamedTuple):
+    """What asking for a URL showed so far; times are seconds since the epoch."""
+
+    url: int
+    """Id of the URL."""
+    payload: bytes | None = None
+    """Its request where it is more than a plain GET."""
+    etag: str | None = None
+    last_modified: str | None = None
+    body: int | None = None
+    """Signed 64-bit hash of the body last sent; ``None`` where there was none."""
+    content: bytes | None = None
+    """Stands for what counts of it: its main text, or where it redirects to; ``None`` where it never had a page."""
+    size: int = 0
+    """Bytes of that body, as sent."""
+    visits: int = 0
+    """That brought it, or word that it is as it was."""
+    changes: int = 0
+    """Visits that found it changed."""
+    first_at: float = 0.0
+    seen_at: float = 0.0
+    """When its body was sent last."""
+    checked_at: float = 0.0
+    """When it was visited last."""
+    believed: int = 0
+    """Visits since its body was sent, all answered by 304."""
+    unchanged_s: float = 0.0
+    """Sum of the times between visits that found no change, seconds."""
+    changed: tuple[float, ...] = ()
+    """Times between visits that found a change, seconds; the last few."""
+    misses: int = 0
+    """Visits in a row that brought nothing."""
+    gone_at: float | None = None
+    """Since when there is no page: 404 or 410."""
+
+
+class Promises(NamedTuple):
+    """What the ETag and Last-Modified of a host turned out to be worth."""
+
+    drawn: int = 0
+    """Pages asked for without them on purpose."""
+    kept: int = 0
+    """Pages that changed, and so did these."""
+    broken: int = 0
+    """Pages that changed, and these did not."""
+
+
+class Revisits(Protocol):
+    """One history for each URL that a plain request can ask for again, and one record for each host."""
+
+    def of(self, url_id: int) -> History | None:
+        """Return the history of the URL of that id; ``None`` if there is none."""
+
+    def enter(self, history: History) -> None:
+        """Keep *history* in place of an earlier one of its URL."""
+
+    def done_after(self, url_id: int, most: int) -> list[tuple[History, str]]:
+        """Return the histories of at most so many URLs that are done, and their hosts, in the order of ids."""
+
+    def changes_of_hosts(self) -> Mapping[str, tuple[int, int, float]]:
+        """Return for each host its visits beyond the first to each URL, those that found a change, and the seconds."""
+
+    def believed_of(self, host: str, most: int) -> list[History]:
+        """Return the histories of at most so many URLs of *host* whose last visit was answered by 304."""
+
+    def promises_of(self, host: str) -> Promises:
+        """Return what the validators of *host* turned out to be worth."""
+
+    def set_promises(self, host: str, promises: Promises) -> None:
+        """Keep what the validators of *host* turned out to be worth."""

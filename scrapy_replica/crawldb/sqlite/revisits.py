@@ -1,0 +1,73 @@
+"""The tables of what asking for URLs again showed, and of what hosts say about changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.schema import DONE
+
+# The fields of the records are columns; the host is that of the URL.
+COLUMNS = ", ".join(f"revisits.{name}" for name in History._fields)
+
+CHANGED = History._fields.index("changed")
+
+INSERT = (
+    f"INSERT OR REPLACE INTO revisits ({', '.join(History._fields)}, host)"
+    f" VALUES ({', '.join('?' * len(History._fields))}, (SELECT host FROM urls WHERE id = ?1))"
+)
+
+
+class RevisitTable:
+    """One row for each URL that was asked for, and one for each host that was drawn."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def of(self, url_id: int) -> History | None:
+        row = self._read(f"SELECT {COLUMNS} FROM revisits WHERE url = ?", (url_id,)).fetchone()
+        return None if row is None else _history(row)
+
+    def enter(self, history: History) -> None:
+        changed = np.array(history.changed, dtype="<f4").tobytes()
+        self._write(INSERT, history._replace(changed=changed))  # type: ignore[arg-type]
+
+    def done_after(self, url_id: int, most: int) -> list[tuple[History, str]]:
+        rows = self._read(
+            f"SELECT {COLUMNS}, hosts.name FROM revisits JOIN urls ON urls.id = revisits.url"
+            f" JOIN hosts ON hosts.id = revisits.host WHERE revisits.url > ? AND urls.state = {DONE}"
+            " ORDER BY revisits.url LIMIT ?",
+            (url_id, most),
+        )
+        return [(_history(row[:-1]), row[-1]) for row in rows]
+
+    def changes_of_hosts(self) -> Mapping[str, tuple[int, int, float]]:
+        rows = self._read(
+            "SELECT name, SUM(visits - 1), SUM(changes), SUM(checked_at - first_at)"
+            " FROM revisits JOIN hosts ON hosts.id = revisits.host WHERE visits > 1 GROUP BY name"
+        )
+        return {name: (visits, changes, seconds) for name, visits, changes, seconds in rows}
+
+    def believed_of(self, host: str, most: int) -> list[History]:
+        rows = self._read(
+            f"SELECT {COLUMNS} FROM revisits INDEXED BY believed"
+            " WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND believed > 0 LIMIT ?",
+            (host, most),
+        )
+        return [_history(row) for row in rows]
+
+    def promises_of(self, host: str) -> Promises:
+        row = self._read("SELECT drawn, kept, broken FROM promises WHERE host = ?", (host,)).fetchone()
+        return Promises() if row is None else Promises(*row)
+
+    def set_promises(self, host: str, promises: Promises) -> None:
+        self._write("INSERT OR REPLACE INTO promises VALUES (?, ?, ?, ?)", (host, *promises))
+
+
+def _history(row: Sequence[Any]) -> History:
+    changed: bytes = row[CHANGED]
+    return History(*row)._replace(changed=tuple(np.frombuffer(changed, dtype="<f4").tolist()))

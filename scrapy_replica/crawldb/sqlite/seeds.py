@@ -1,0 +1,27 @@
+"""The tables of the hosts of the seeds, and of the dates that sitemaps tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scrapy_replica.crawldb.sqlite.connection import Connection
+
+
+class SeedTable:
+    """One row for each host that the scope is made of, and one for each URL whose change a sitemap dates."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
+
+    def enter(self, host: str) -> None:
+        self._write("INSERT OR IGNORE INTO seed_hosts VALUES (?)", (host,))
+
+    def hosts(self) -> list[str]:
+        return [host for (host,) in self._read("SELECT host FROM seed_hosts")]
+
+    def set_dates(self, dates: Mapping[int, float]) -> None:
+        self._write_many("INSERT OR REPLACE INTO dates VALUES (?, ?)", list(dates.items()))
+
+    def date_of(self, url_id: int) -> float | None:
+        row = self._read("SELECT changed_at FROM dates WHERE url = ?", (url_id,)).fetchone()
+        return row[0] if row else None

@@ -1,0 +1,78 @@
+"""The tables of a job for other programs, read a batch at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timezone
+
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.schema import STATES
+from scrapy_replica.crawldb.status import HostStatus
+from scrapy_replica.crawldb.tables import DecisionRow, HostLink, HostRow, LinkRow, RelevanceRow
+
+
+class TableReader:
+    """Keeps :class:`~scrapy_replica.crawldb.tables.Tables`."""
+
+    def __init__(self, connection: Connection, hosts: Callable[[], Sequence[HostStatus]]) -> None:
+        self._read, self._hosts = connection.read, hosts
+
+    def links(self, after: int, most: int) -> list[LinkRow]:
+        rows = self._read(
+            "SELECT urls.id, pages.id, pages.url, urls.url, hosts.name, urls.depth, urls.state, urls.is_demoted,"
+            " urls.score FROM urls JOIN hosts ON hosts.id = urls.host LEFT JOIN urls AS pages ON pages.id = urls.parent"
+            " WHERE urls.id > ? ORDER BY urls.id LIMIT ?",
+            (after, most),
+        )
+        return [
+            LinkRow._make((*row, STATES[state].value, bool(is_demoted), score if math.isfinite(score) else None))
+            for *row, state, is_demoted, score in rows
+        ]
+
+    def relevance(self, after: int, most: int) -> list[RelevanceRow]:
+        rows = self._read(
+            "SELECT pages.url, urls.url, hosts.name, fetched_at, status, error, title, words, relevance, novelty,"
+            " twins.url FROM pages JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"
+            " LEFT JOIN urls AS twins ON twins.id = pages.twin WHERE pages.url > ? ORDER BY pages.url LIMIT ?",
+            (after, most),
+        )
+        return [RelevanceRow(number, url, host, _time(at), *row) for number, url, host, at, *row in rows]
+
+    def decisions(self, after: int, most: int) -> list[DecisionRow]:
+        rows = self._read(
+            "SELECT decisions.id, at, urls.url, hosts.name, action, wanted, reason, probability, evidence, is_sampled,"
+            " (SELECT outcome FROM samples WHERE samples.url = decisions.url AND samples.reason = decisions.reason)"
+            " FROM decisions JOIN urls ON urls.id = decisions.url JOIN hosts ON hosts.id = urls.host"
+            " WHERE decisions.id > ? ORDER BY decisions.id LIMIT ?",
+            (after, most),
+        )
+        return [
+            DecisionRow._make((number, _time(at), *row, bool(is_sampled), outcome))
+            for number, at, *row, is_sampled, outcome in rows
+        ]
+
+    def hosts(self) -> list[HostRow]:
+        ips = dict(self._read("SELECT name, MAX(ip) FROM hosts GROUP BY name"))
+        kept = {
+            copy: (keeper, score)
+            for copy, keeper, score in self._read("SELECT copy, keeper, score FROM verdicts WHERE ended IS NULL")
+        }
+        return [
+            HostRow(one.host, ips[one.host], *one.traffic, one.waiting, one.dropped, *kept.get(one.host, (None, None)))
+            for one in self._hosts()
+        ]
+
+    def host_links(self) -> Iterator[HostLink]:
+        rows = self._read(
+            "SELECT source.name, target.name, SUM(n) FROM (SELECT pages.host AS one, urls.host AS other, COUNT(*) AS n"
+            " FROM urls JOIN urls AS pages ON pages.id = urls.parent WHERE pages.host <> urls.host GROUP BY one, other)"
+            " JOIN hosts AS source ON source.id = one JOIN hosts AS target ON target.id = other"
+            " WHERE source.name <> target.name GROUP BY source.name, target.name"
+        )
+        for row in rows:
+            yield HostLink(*row)
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds")

@@ -1,0 +1,112 @@
+"""What a job knows as tables for other programs: rows of plain values, in the order of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+
+class LinkRow(NamedTuple):
+    """A URL and the page that it was first found on. Of further links to it nothing is kept."""
+
+    id: int
+    """Number of the URL."""
+    source_id: int | None
+    """Number of the URL of that page; ``None`` for a seed."""
+    source: str | None
+    target: str
+    host: str
+    depth: int
+    state: str
+    is_demoted: bool
+    score: float | None
+    """The strategy's; ``None`` where the URL is asked for to decide something."""
+
+
+class RelevanceRow(NamedTuple):
+    """A fetch and what came of it."""
+
+    id: int
+    """Number of the URL."""
+    url: str
+    host: str
+    fetched_at: str
+    """ISO 8601, UTC."""
+    status: int | None
+    error: str | None
+    title: str | None
+    words: int | None
+    relevance: float | None
+    """0..1."""
+    novelty: str | None
+    repeats: str | None
+    """URL of the page that it is a duplicate of."""
+
+
+class DecisionRow(NamedTuple):
+    """A decision about a URL."""
+
+    id: int
+    at: str
+    """ISO 8601, UTC."""
+    url: str
+    host: str
+    action: str
+    """What was done."""
+    wanted: str
+    """What the evidence asked for."""
+    reason: str
+    probability: float
+    evidence: str
+    """JSON."""
+    is_sampled: bool
+    outcome: str | None
+    """What a fetch showed all the same."""
+
+
+class HostRow(NamedTuple):
+    """A host and what came of it."""
+
+    host: str
+    ip: str | None
+    fetches: int
+    pages: int
+    novel: int
+    exact_duplicates: int
+    near_duplicates: int
+    relevant: int
+    failed: int
+    refused: int
+    waiting: int
+    dropped: int
+    copy_of: str | None
+    """Host that is fetched in its place."""
+    score: float | None
+    """How sure that is, 0..1."""
+
+
+class HostLink(NamedTuple):
+    """Two hosts, and how many URLs of the second were first found on the first."""
+
+    source: str
+    target: str
+    urls: int
+
+
+class Tables(Protocol):
+    """The tables. Rows come in batches, so that none is read for longer than a crawl beside it would like."""
+
+    def links(self, after: int, most: int) -> list[LinkRow]:
+        """Return at most so many rows whose number is greater than *after*."""
+
+    def relevance(self, after: int, most: int) -> list[RelevanceRow]:
+        """Return at most so many rows whose number is greater than *after*."""
+
+    def decisions(self, after: int, most: int) -> list[DecisionRow]:
+        """Return at most so many rows whose number is greater than *after*."""
+
+    def hosts(self) -> list[HostRow]:
+        """Return all hosts, most fetched first."""
+
+    def host_links(self) -> Iterator[HostLink]:
+        """Yield the pairs of different hosts of which one leads to the other."""

@@ -1,0 +1,1 @@
+"""How often pages change, and what servers say about it."""

@@ -1,0 +1,25 @@
+"""What a server answered to a request for a page, as far as it tells whether the page changed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scrapy_replica.freshness.validators import Validators
+
+
+class Answer(NamedTuple):
+    """One answer."""
+
+    status: int | None
+    """HTTP status; ``None`` where no response came."""
+    validators: Validators = Validators()
+    body: int | None = None
+    """Signed 64-bit hash of the body."""
+    content: bytes | None = None
+    """Stands for what counts: the main text, or where it redirects to; ``None`` where there is no page."""
+    size: int = 0
+    """Bytes of the body as sent."""
+    is_conditional: bool = False
+    """The page was asked for if it changed."""
+    is_cached: bool = False
+    """Nobody was asked: it comes from a cache."""
