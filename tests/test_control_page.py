@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -307,25 +305,6 @@ def running(tmp_path):
         serve.kill()
         crawl.communicate()
         serve.communicate()
-
-
-@pytest.fixture
-def browser():
-    """A headless Chromium."""
-    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    if None in found:
-        assert os.environ.get("CI") != "true", "chromium and chromium-driver must be installed"
-        pytest.skip("chromium and chromium-driver are not installed")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = found[0]
-    for option in ("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-sync",
-                   "disable-background-networking", "disable-component-update", "window-size=1200,1600"):  # fmt: skip
-        options.add_argument(f"--{option}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))
-    yield driver
-    driver.quit()
 
 
 def test_a_person_decides_a_pair_and_the_running_crawl_obeys(running, browser):
