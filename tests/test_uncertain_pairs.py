@@ -9,10 +9,13 @@ from test_hosts_command import enter, replica
 from test_live_replicas import ALL, crawl_sites, held, per_host, site
 
 from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.crawl.hosts.uncertain_pairs import MAX_TEXTS, UncertainPairs
 from scrapy_replica.crawldb.contract import BLOCK, DIFFERENT
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import MAX_PAIRS
-from scrapy_replica.records import Doubt, PagePair, UncertainPair, Verdict
+from scrapy_replica.records import Doubt, Page, PagePair, UncertainPair, Verdict
+from scrapy_replica.sites.detector import Detector, Findings
+from scrapy_replica.sites.judge import Judge
 
 
 def uncertain(job):
@@ -124,6 +127,15 @@ class TestDecidedByHand:
         assert store.orders.open()[1].what == {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
         code, _, err = replica(capsys, "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
         assert (code, err.count("\n")) == (2, 1)
+
+
+def test_texts_of_the_last_pages_only_are_remembered(store):
+    pairs = UncertainPairs(store.uncertain_pairs, Detector(Judge.load()))
+    for number in range(MAX_TEXTS + 100):
+        page = Page(f"http://a.example/{number}", "a.example", title="t" * 10_000, text="x" * 100_000)
+        pairs.observe(page, Findings())
+    assert len(pairs._texts) == MAX_TEXTS
+    assert sum(len(kept.text) + len(kept.title) for kept in pairs._texts.values()) < 2_000_000
 
 
 class TestTable:
