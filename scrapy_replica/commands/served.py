@@ -105,7 +105,7 @@ class ServedJob:
     def _look(self, section: str, reader: Reader) -> tuple[str, float]:
         begun = time.thread_time()
         try:
-            text = json.dumps(self._made[section](reader))
+            text = json.dumps(self._made[section](reader), allow_nan=False)  # which no browser could read
         except StoreError:
             raise
         except Exception:

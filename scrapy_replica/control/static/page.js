@@ -194,7 +194,7 @@ const sections = {
   figures({ figures, hosts, n_hosts }) {
     at("figures").replaceChildren(
       ...figures.map(({ name, value, note }) =>
-        make("div", {}, make("dd", { className: "note" }, note), make("dd", { className: "value" }, value), make("dt", {}, name))));
+        make("div", {}, make("dt", {}, name), make("dd", {}, value), make("dd", { className: "note" }, note))));
     at("known-hosts").replaceChildren(...hosts.map(({ host }) => make("option", { value: host })));
     showRows("hosts", hosts, "Nothing was fetched yet.", ({ host, told, is_paused }) =>
       make("li", {}, make("div", {}, make("bdi", {}, host), make("small", {}, told)),
