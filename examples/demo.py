@@ -22,6 +22,9 @@ from urllib.parse import urlsplit
 
 from pydoc_web import PydocWeb
 
+from scrapy_replica.decision import Action, Reason
+from scrapy_replica.words import ACTIONS, REASONS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -213,7 +216,8 @@ def print_decisions(figures: dict[str, float]) -> None:
     for name, count in figures.items():
         if name.startswith("decision."):
             _, reason, action = name.split(".")
-            print(f"  {reason + ': ' + action:<40} {count:>17,}")
+            told = f"{REASONS[Reason(reason)]}: {ACTIONS[Action(action)]}"
+            print(f"  {told:<69} {count:>7,}")
     samples = figures["samples"]
     if samples:
         low, high = figures["false_drop_rate_low"], figures["false_drop_rate_high"]

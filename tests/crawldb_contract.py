@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scrapy_replica.address import name_of
-from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, Saved, State
+from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, Sample, Saved, State
+from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.decision import Outcome, Reason
 
 
 class StopError(Exception):
@@ -332,6 +334,48 @@ class CrawlDBContract:
         assert db.urls.waiting == 0
         assert db.urls.take() is None
         assert db.urls.find([key_of("a/1")]) == {key_of("a/1"): Known(url_id, State.DROPPED, None)}
+
+    def test_what_is_done_waits_again_where_it_is_renewed(self, db):
+        done, waits = enter(db, "a/1", "a/2")
+        assert name(db.urls.take()) == "a/1"
+        db.urls.finish([done])
+        assert db.urls.renew([(done, 0.5, b"payload"), (waits, 0.9, None)]) == 1
+        assert db.urls.waiting == 2
+        row = db.urls.take()
+        assert (row.id, row.score, row.payload, row.is_demoted) == (done, 0.5, b"payload", False)
+        assert (db.urls.take().score, db.urls.waiting) == (0.0, 0)
+
+    def test_histories(self, opened):
+        db = opened()
+        ids = enter(db, "a/1", "a/2", "b/1")
+        for _ in ids:
+            db.urls.finish([db.urls.take().id])
+        histories = [History(one, visits=2, changes=1, changed=(0.5, 2.0), checked_at=9.0) for one in ids]
+        for history in histories:
+            db.revisits.enter(history)
+        db.revisits.enter(histories[0]._replace(believed=3))
+        assert db.revisits.of(ids[1]) == histories[1]
+        assert db.revisits.of(99) is None
+        assert db.revisits.done_after(ids[0], 9) == [(histories[1], "a"), (histories[2], "b")]
+        assert [one.url for one in db.revisits.believed_of("a", 9)] == ids[:1]
+        assert db.revisits.changes_of_hosts() == {"a": (2, 2, 18.0), "b": (1, 1, 9.0)}
+        db.urls.renew([(ids[2], 0.0, None)])
+        assert [host for _, host in db.revisits.done_after(0, 9)] == ["a", "a"]
+
+    def test_promises(self, db):
+        assert db.revisits.promises_of("a") == Promises()
+        db.revisits.set_promises("a", Promises(1, 2, 3))
+        assert (db.revisits.promises_of("a"), db.revisits.promises_of("b")) == (Promises(1, 2, 3), Promises())
+
+    def test_samples_that_are_retired_are_of_another_cause(self, db):
+        settled, still_open = enter(db, "a/1", "a/2")
+        for one, cause in ((settled, "host a of b"), (still_open, "host a of b"), (settled, "trap-budget on a")):
+            db.samples.enter([Sample(one, cause, Reason.REPLICA_HOST, 5, "", 1.0)])
+        db.samples.settle(settled, Outcome.SAME)
+        db.samples.retire("before: ")
+        assert [sample.id for sample in db.samples.of_cause("host a of b")] == [still_open]
+        assert [sample.id for sample in db.samples.of_cause("before: host a of b")] == [settled]
+        assert [sample.id for sample in db.samples.of_cause("trap-budget on a")] == [settled]
 
     def test_what_is_done_stays_so(self, db):
         url_id = enter(db, "a/1")[0]

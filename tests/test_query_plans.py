@@ -7,8 +7,9 @@ import inspect
 import pytest
 from crawldb_contract import url
 
-from scrapy_replica.crawldb.contract import Sample, Saved
+from scrapy_replica.crawldb.contract import URGENT, Sample, Saved
 from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.revisits import History, Promises
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
@@ -29,6 +30,10 @@ ONCE = {
     "SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id",
     "SELECT url, relevance, body FROM visits WHERE url = ? AND relevance IS NOT NULL ORDER BY id DESC LIMIT 1",
     "DELETE FROM visits",
+    (
+        "SELECT name, SUM(visits - 1), SUM(changes), SUM(checked_at - first_at)"
+        " FROM revisits JOIN hosts ON hosts.id = revisits.host WHERE visits > 1 GROUP BY name"
+    ),
     "SELECT work FROM work ORDER BY id",
     "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
     "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)",
@@ -115,12 +120,12 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts"
-    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts = tables = [
-        Calls(getattr(db, name)) for name in names.split()
-    ]
+    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts revisits"
+    tables = [Calls(getattr(db, name)) for name in names.split()]
+    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, revisits = tables
     with db.page():
         use_urls(urls, saved)
+        use_revisits(urls, revisits)
     use_pages(pages, visits, ledger, samples)
     verdict = Verdict("a", "b", "", "", 0.9, 20)
     verdicts.enter(verdict, 1.0, 2.0)
@@ -169,6 +174,18 @@ def use_texts(texts):
     assert texts.terms_at("http://a/0") is not None
     assert texts.said_of("http://a/0") is True
     assert [question.excerpt for question in texts.questions()] == ["text"]
+
+
+def use_revisits(urls, revisits):
+    url_id = urls.discover([url("again/1", URGENT)])[0][0]
+    urls.take()
+    urls.finish([url_id])
+    revisits.enter(History(url_id, visits=2, believed=1, changed=(1.0,)))
+    assert revisits.of(url_id) == revisits.done_after(0, 9)[0][0] == revisits.believed_of("again", 9)[0]
+    assert revisits.changes_of_hosts() == {"again": (1, 0, 0.0)}
+    revisits.set_promises("again", Promises(1, 2, 3))
+    assert revisits.promises_of("again") == Promises(1, 2, 3)
+    assert urls.renew([(url_id, 0.5, None)]) == 1
 
 
 def use_urls(urls, saved):
@@ -243,6 +260,7 @@ def use_pages(pages, visits, ledger, samples):
     assert len(samples.of_url(1)) == len(samples.of_cause("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
     samples.reconsider(1)
+    samples.retire("before: ")
     assert len(list(samples.settled())) == 1
 
 

@@ -62,6 +62,9 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     scope.add_argument("--host-pages", type=int, metavar="N", help="fetch at most N pages of one host")
     scope.add_argument("--sitemaps", action="store_true", default=None, help="begin with the seeds' sitemaps as well")
     parser.add_argument("--job", metavar="DIR", help="keep the crawl here; the same command goes on where it was")
+    parser.add_argument(
+        "--revisit", action="store_true", help="ask again for what may have changed of the pages of the --job"
+    )
     parser.add_argument("--max-pages", type=int, default=0, metavar="N", help="stop after N pages (status 200)")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("-o", "--output", metavar="FILE", help="add the items to FILE (.jsonl, .csv, ...)")
@@ -82,6 +85,10 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
         settings.set("DEPTH_LIMIT", opts.depth, "cmdline")
     if opts.job:
         settings.set("JOBDIR", opts.job, "cmdline")
+    if opts.revisit:
+        if not opts.job:
+            raise ValueError("--revisit: give the --job whose pages are to be asked for again")
+        settings.set("REPLICA_REVISIT", True, "cmdline")
     if opts.output or opts.overwrite_output:
         settings.set("FEEDS", feeds(opts, settings), "cmdline")
     if opts.max_pages < 0:
@@ -150,10 +157,10 @@ class Run:
             value = self.stats.get(f"replica/sample/false_drop_rate_{end}")
             if value is not None:
                 rate[f"false_drop_rate_{end}"] = value
-        decisions = {
+        counted = {
             key.removeprefix("replica/").replace("/", "."): count
             for key, count in sorted(self.stats.items())
-            if key.startswith(("replica/decision/", "replica/scope/"))
+            if key.startswith(("replica/decision/", "replica/scope/", "replica/revisit/"))
         }
         return {
             "wall_s": round(self.meter.seconds, 3),
@@ -161,7 +168,7 @@ class Run:
             **memory_figures(),
             "samples": self.stats.get("replica/sample/settled", 0),
             **rate,
-            **decisions,
+            **counted,
         }
 
 
