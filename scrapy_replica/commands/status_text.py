@@ -99,6 +99,8 @@ def _fetches(status: Status, *, has_topic: bool) -> str:
         counts = [_count(traffic, field) for traffic in (status.total, status.recent)]
         shares = [_share(traffic, field) for traffic in (status.total, status.recent)]
         lines.append(f"{name:<22}{counts[0]:>12,}{shares[0]:>8}{counts[1]:>18,}{shares[1]:>8}".rstrip())
+    if status.unchanged:
+        lines.append(f"{'as before (304)':<22}{status.unchanged:>12,}{'':>8}{status.recent_unchanged:>18,}")
     return "\n".join(lines) + "\n"
 
 
@@ -118,7 +120,7 @@ def _frontier(status: Status) -> str:
     told = [
         f"URLs: {urls[State.WAITING]:,} waiting ({status.demoted:,} of them behind the others),",
         f"{urls[State.LEASED]:,} being fetched, {urls[State.DONE]:,} done, {urls[State.DROPPED]:,} not fetched.",
-        f"{status.per_second * 60:,.0f} fetches a minute.",
+        f"{status.per_second * 60:,.0f} answers a minute.",
     ]
     if status.seconds_left:
         told.append(f"What waits now takes {lasting(status.seconds_left)} at this rate.")
@@ -126,19 +128,19 @@ def _frontier(status: Status) -> str:
 
 
 def _decisions(status: Status) -> str:
-    """Return a line for each reason: what was to wait behind the others, what is saved, and what samples say of it."""
+    """Return a line for each reason: what was to wait, what is not fetched, and what samples say of that."""
     reasons = [reason for reason in Reason if any(key[0] is reason for key in status.decisions)]
     rows = [
         (
             REASONS[reason],
             status.decisions.get((reason, Action.DEMOTE), 0),
-            status.saved.get(reason, 0),
+            status.dropped.get(reason, 0),
             status.tested[reason].samples if reason in status.tested else 0,
             _rate(status.tested.get(reason)),
         )
         for reason in reasons
     ]
-    header = ("saved because", "later", "saved", "tested", "wrongly (95 %)")
+    header = ("why", "later", "not fetched", "tested", "wrongly (95 %)")
     return table(header, rows) if rows else "nothing was decided against a URL\n"
 
 
