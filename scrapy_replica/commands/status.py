@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import is_running, reading
-from scrapy_replica.commands.run import say
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.crawl.links.relevance import KEY
 
@@ -82,7 +81,6 @@ def watch(opts: argparse.Namespace) -> int:
                 sys.stdout.write(told if opts.json else f"{told}\n")
                 sys.stdout.flush()
             if not runs:
-                say("no crawl has the job open")
                 return 0
             time.sleep(max(LOOK_SECONDS, REST * (time.monotonic() - begun)))
     finally:
