@@ -22,6 +22,9 @@ from urllib.parse import urlsplit
 
 from pydoc_web import PydocWeb
 
+from scrapy_replica.decision import Action, Reason
+from scrapy_replica.words import ACTIONS, REASONS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -105,7 +108,7 @@ def plain_command(pages: int, output: Path) -> list[str]:
 def addon_command(pages: int, output: Path) -> list[str]:
     """What a user types: ``scrapy replica crawl SEEDS --topic FOLDER --job DIR``."""
     options = ["--topic", str(FOLDER / "topic"), "--job", str(JOB), "--max-pages", str(pages)]
-    command = [*SCRAPY, "replica", "crawl", str(FOLDER / "seeds.txt"), *options, "-o", str(output)]
+    command = [*SCRAPY, "replica", "crawl", str(FOLDER / "seeds.txt"), "--scope", "any", *options, "-o", str(output)]
     # The command is polite to strangers (1 request a second to a host); this web is our own.
     command += ["-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8", "-s", f"REPLICA_LEDGER={LEDGER}"]
     say("  " + " ".join(["scrapy", *command[len(SCRAPY) :]]))
@@ -213,7 +216,8 @@ def print_decisions(figures: dict[str, float]) -> None:
     for name, count in figures.items():
         if name.startswith("decision."):
             _, reason, action = name.split(".")
-            print(f"  {reason + ': ' + action:<40} {count:>17,}")
+            told = f"{REASONS[Reason(reason)]}: {ACTIONS[Action(action)]}"
+            print(f"  {told:<69} {count:>7,}")
     samples = figures["samples"]
     if samples:
         low, high = figures["false_drop_rate_low"], figures["false_drop_rate_high"]

@@ -302,6 +302,9 @@ def cause(text: str) -> str:
 
 # Verdicts
 
+_ROUNDED = 1e-4
+"""Features are kept with four digits."""
+
 
 def evidence_of(verdict: Verdict) -> list[str]:
     """Return what a verdict rests on, one clause for each witness: ``pages in equal places that agree: 17 of 18``."""
@@ -313,7 +316,7 @@ def evidence_of(verdict: Verdict) -> list[str]:
         _pages(told, "tnum", pages, 0.0, "whose titles differ in a number only") if told.get("tnum") else "",
     ]
     if "bj50" in told:
-        lines.append(f"text that the middle pair has in common: {percent(_unshrunk(told['bj50'], pages, 0.3))}")
+        lines.append(f"text in common on the median page: {percent(_unshrunk(told['bj50'], pages, 0.3))}")
     if "cknown" in told:
         lines.append(f"known paths that both have: {percent(min(told['cknown'], 1.0))}")
     if "vmark" in told:
@@ -324,12 +327,14 @@ def evidence_of(verdict: Verdict) -> list[str]:
 
 
 def _pages(told: Mapping[str, float], name: str, pages: int, prior: float, what: str) -> str:
-    """Return a share of the compared pages as a count, where each of them says something; otherwise in percent."""
+    """Return a share of the compared pages as a count of those that say something about it; else in percent."""
     if name not in told:
         return ""
-    agreeing = _unshrunk(told[name], pages, prior) * pages
-    is_count = abs(agreeing - round(agreeing)) < 0.05
-    return f"{what}: {share(round(agreeing), pages) if is_count else percent(agreeing / max(pages, 1))}"
+    for telling in range(pages, pages // 2, -1):
+        agreeing = _unshrunk(told[name], telling, prior) * telling
+        if abs(agreeing - round(agreeing)) < _ROUNDED * (telling + 1):
+            return f"{what}: {share(round(agreeing), telling)}"
+    return f"{what}: {percent(_unshrunk(told[name], pages, prior))}"
 
 
 def _unshrunk(value: float, pages: int, prior: float) -> float:

@@ -388,7 +388,7 @@ class TestLedger:
             "a.example": (
                 "ip: 192.0.2.1",
                 "URLs: 12 fetched, 2 not fetched",
-                "not fetched, for limit of pages below its path: 2 URLs",
+                "2 URLs: limit of pages below its path; not fetched",
             ),
         }.items():
             command, parser = ExplainCommand(), argparse.ArgumentParser()

@@ -162,7 +162,7 @@ class TestExplain:
         lines = replica(capsys, "explain", "www.a.example:8080", "--job", job)[1].splitlines()
         assert lines == ["host: www.a.example:8080", "URLs: 1 waiting", "decisions: none, nothing spoke against it"]
         lines = replica(capsys, "explain", "WWW.a.example", "--job", job)[1].splitlines()
-        assert {"URLs: 1 waiting, 2 not fetched", "  not fetched, for host is a copy of another: 1 URL"} <= {*lines}
+        assert {"URLs: 1 waiting, 2 not fetched", "  1 URL: host is a copy of another; not fetched"} <= {*lines}
 
     def test_follows_what_is_fetched_in_the_place_of_what_is_not(self, job, capsys):
         db = SqliteCrawlDB(job)
@@ -308,7 +308,7 @@ class TestWrongArguments:
         ("arguments", "says"),
         [
             (["block", "http://a.example/", "--as", "b.example"], "is no host name"),
-            (["block", "a.example", "--as", "b.example/x"], "is no host name"),
+            (["block", "a.example", "--as", "b.example/x"], "knows no host b.example"),
             (["block", "a.example", "--as", "A.example"], "cannot be a copy of itself"),
             (["allow", ""], "is no host name"),
             (["allow", "a.example:http"], "is no host name"),

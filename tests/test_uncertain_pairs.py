@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_hosts_command import replica
+from test_hosts_command import enter, replica
 from test_live_replicas import ALL, crawl_sites, held, per_host, site
 
 from scrapy_replica.commands.job import ordering, reading
@@ -91,11 +91,14 @@ class TestDecidedByHand:
         assert uncertain(tmp_path) == []
 
     def test_with_a_command(self, store, tmp_path, capsys):
-        store.uncertain_pairs.enter(pair("b.example"))
+        for number, host in enumerate(("a.example", "b.example")):
+            enter(store, f"http://{host}/", host, number)
         store.commit()
         assert replica(capsys, "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
         (order,) = store.orders.open()
         assert (order.kind, order.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
+        assert replica(capsys, "block", "b.example/", "--as", "a.example/docs/", "--job", tmp_path)[0] == 0
+        assert store.orders.open()[1].what == {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
         code, _, err = replica(capsys, "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
         assert (code, err.count("\n")) == (2, 1)
 

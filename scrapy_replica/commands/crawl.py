@@ -28,6 +28,7 @@ class CrawlCommand(Command):
     examples = (
         "scrapy replica crawl https://example.org/ --job job --max-pages 1000",
         "scrapy replica crawl seeds.txt --topic examples/ --job job -o pages.jsonl",
+        "scrapy replica crawl https://example.org/ --job job --revisit",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -50,6 +50,9 @@ NOVELTIES = {
 }
 """What pages are beside those fetched before, in words."""
 
+LEAST_SHARE = 0.005
+"""Share of a score that is told."""
+
 ENDED = {
     "withdrawn": "withdrawn, for pages that its samples brought are not on the other host",
     "expired": "ended by its age",
@@ -150,6 +153,8 @@ def _score_lines(known: Mapping[str, Any]) -> Iterator[str]:
     if "score parts" in known:
         yield "what the score is made of: value x weight"
         for part in sorted(known["score parts"], key=lambda part: -abs(part["share"])):
+            if abs(part["share"]) < LEAST_SHARE:
+                break
             name = PARTS.get(part["name"], part["name"])
             yield f"  {name:<46} {part['value']:7.2f} x {part['weight']:6.2f} = {part['share']:7.2f}"
 
@@ -180,8 +185,9 @@ def _host_lines(known: Mapping[str, Any]) -> Iterator[str]:
         yield _line("copies of it", ", ".join(known["replicas"]))
     yield "decisions:" if known["decisions"] else "decisions: none, nothing spoke against it"
     for made in known["decisions"]:
-        done, why = ACTIONS[Action(made["action"])], REASONS[Reason(made["reason"])]
-        yield wrapped(f"{done}, for {why}: {counted(made['urls'], 'URL')}", 2, 4)
+        action, why = Action(made["action"]), REASONS[Reason(made["reason"])]
+        done = "fetched all the same" if action is Action.FETCH else ACTIONS[action]
+        yield wrapped(f"{counted(made['urls'], 'URL')}: {why}; {done}", 2, 4)
 
 
 def _verdict_lines(known: Mapping[str, Any]) -> Iterator[str]:

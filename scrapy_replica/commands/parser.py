@@ -47,7 +47,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def _shown(action: argparse.Action) -> str:
-    name = str(action.metavar or action.dest)
+    is_choice = action.choices is not None and not action.option_strings
+    choices = f"{{{','.join(map(str, action.choices or ()))}}}" if is_choice else action.dest
+    name = str(action.metavar or choices)
     return _MANY.get(str(action.nargs), "{}").replace("{}", name)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.crawldb.contract import Order
     from scrapy_replica.crawldb.reader import Reader, RuleView, VerdictView
-    from scrapy_replica.crawldb.status import HostStatus
+    from scrapy_replica.crawldb.status import HostStatus, Status
     from scrapy_replica.records import PagePair, UncertainPair
 
 MAX_HOSTS, MAX_PAIRS, MAX_COPIES, MAX_RULES, MAX_ACTS = 30, 50, 200, 100, 50
@@ -42,9 +42,8 @@ DOUBTS = {
 """What keeps two hosts from a verdict."""
 
 
-def figures(job: Reader, *, is_running: bool) -> dict[str, Any]:
-    """Return the figures of the crawl, and its hosts with most fetches."""
-    status = job.status(time.time() if is_running else None, MAX_HOSTS)
+def figures(job: Reader, status: Status, *, is_running: bool) -> dict[str, Any]:
+    """Return the figures of the crawl, its *status*, and its hosts with most fetches."""
     total, urls = status.total, status.urls
     tested, left = status.all_tested.rate, status.seconds_left
     saved, paused = sum(status.saved.values()), _paused(job)
@@ -52,7 +51,7 @@ def figures(job: Reader, *, is_running: bool) -> dict[str, Any]:
         "figures": [
             {"name": "pages", "value": f"{total.pages:,}", "note": f"of {total.fetches:,} fetches"},
             {"name": "new", "value": f"{total.novel:,}", "note": _share_of(total.novel, total.pages)},
-            {"name": "duplicates fetched", "value": f"{total.duplicates:,}", "note": ""},
+            {"name": "duplicates", "value": f"{total.duplicates:,}", "note": ""},
             {"name": "fetches saved", "value": f"{saved:,}", "note": _wrong(tested)},
             {
                 "name": "waiting",
@@ -102,9 +101,12 @@ def _host(host: HostStatus, paused: set[str]) -> dict[str, Any]:
     return {"host": _name(host.host), "told": ", ".join(told), "is_paused": host.host in paused}
 
 
-def report(job: Reader, *, is_running: bool) -> dict[str, Any]:
-    """Return the sections of the report as ``report.js`` takes them, and their titles."""
-    made = sections.update(figures_of(job, time.time() if is_running else None))
+def report(job: Reader, *, is_running: bool) -> dict[str, Any] | None:
+    """Return the sections of the report as ``report.js`` takes them, and their titles; ``None`` at the very beginning."""
+    found = figures_of(job, time.time() if is_running else None)
+    if not found.status.total.fetches:
+        return None
+    made = sections.update(found)
     titles = {name: title for name, title, _ in sections.SECTIONS if name not in OWN}
     return {"titles": titles, "update": made | {"sections": {name: made["sections"][name] for name in titles}}}
 

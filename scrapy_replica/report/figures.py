@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.crawl.links.relevance import KEY
-from scrapy_replica.crawldb.contract import ACTING
+from scrapy_replica.crawldb.contract import ACTING, State
 from scrapy_replica.crawldb.status import Tested
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.rule import Rule
@@ -93,6 +93,11 @@ class Figures(NamedTuple):
     trapped: int
     """URLs of all traps."""
     scores: Scores | None
+
+    @property
+    def waiting(self) -> int:
+        """URLs that wait."""
+        return self.status.urls.get(State.WAITING, 0)
 
     @property
     def reasons(self) -> list[Because]:

@@ -272,7 +272,8 @@ for (const form of document.querySelectorAll("form[data-kind]")) {
 function dispatch(block) {
   const field = (name) => block.split("\n").find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
   const section = field("event");
-  if (sections[section]) sections[section](JSON.parse(field("data")));
+  const told = section && JSON.parse(field("data"));
+  if (told && sections[section]) sections[section](told); // null: there is no such thing in this crawl
 }
 
 async function listen() {
