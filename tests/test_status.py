@@ -16,7 +16,6 @@ from web import crawl, page
 from scrapy_replica import Addon, TopicSpider
 from scrapy_replica.commands import status as command
 from scrapy_replica.commands.job import is_running
-from scrapy_replica.commands.status_text import lasting
 from scrapy_replica.crawldb.contract import NewUrl, Sample, Saved
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
@@ -24,6 +23,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Verdict
+from scrapy_replica.words import lasting
 
 VERDICT = Verdict("b.example", "a.example", "", "", 0.9, 9)
 NOW = 1_700_010_000.0

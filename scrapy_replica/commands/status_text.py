@@ -12,6 +12,7 @@ from scrapy_replica.words import (
     REASONS,
     cleaned,
     counted,
+    lasting,
     percent,
     rule,
     score,
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.contract import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
     from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
-
-UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))
-"""Seconds of a unit of time and its name."""
 
 ROWS = (
     ("fetched", "fetches"),
@@ -61,17 +59,6 @@ def in_words(status: Status, acts: Sequence[Order], now: float, *, is_running: b
         _hosts(status),
     ]
     return "\n".join(part for part in parts if part)
-
-
-def lasting(seconds: float) -> str:
-    """Return a time in its two largest units: ``3 h 12 min``."""
-    left = round(seconds)
-    told: list[str] = []
-    for size, unit in UNITS:
-        count, left = divmod(left, size)
-        if count or told or size == 1:
-            told.append(counted(count, unit) if unit == "day" else f"{count} {unit}")
-    return " ".join(one for one in told[:2] if one[:2] != "0 ") or "0 s"
 
 
 def _time(at: float) -> str:
