@@ -73,7 +73,7 @@ class StatusReader:
             (self._connection.meta(SPIDER) or b"").decode(),
             first,
             last,
-            end - begin,
+            max(0.0, end - begin),
             self._states(sum(waiting.values()), sum(dropped.values())),
             demoted,
             reduce(Traffic.plus, traffic.values(), Traffic()),
