@@ -126,9 +126,12 @@ class Keeper:
         exchange = exchange_of(request, response)
         is_told_by_payload = bool(exchange.body) and exchange.truncated is None
         original = self._original(exchange.digest) if is_told_by_payload else None
+        if exchange.status == records.NOT_MODIFIED_STATUS:
+            original = self._store.captures.of_url(exchange.url)
         record_id, record = records.response(exchange, original)
         flight.record = record_id, exchange.date
-        self._counts["warc/responses" if original is None else "warc/revisits"] += 1
+        is_revisit = original is not None or exchange.status == records.NOT_MODIFIED_STATUS
+        self._counts["warc/revisits" if is_revisit else "warc/responses"] += 1
         if original is None and is_told_by_payload:
             capture = Capture(exchange.url, exchange.date, "")
             self._batch.captures[exchange.digest] = self._pending[exchange.digest] = capture
@@ -248,6 +251,7 @@ def exchange_of(request: Request, response: Response) -> records.Exchange:
         bool(request.body),
         _head(f"{spoken} {response.status} {responses.get(response.status, '')}".rstrip(), response.headers, {}),
         response.body,
+        response.status,
         None if is_proxied or response.ip_address is None else str(response.ip_address),
         next((TRUNCATED[flag] for flag in response.flags if flag in TRUNCATED), None),
     )
