@@ -13,7 +13,7 @@ from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.contract import ACTING, PAUSE, RESUME, State
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
-from scrapy_replica.words import DOUBTS, cleaned, counted, evidence_of, percent, place_of, rule, score
+from scrapy_replica.words import DOUBTS, cleaned, counted, evidence_of, lasting, percent, place_of, rule, score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ def figures(job: Reader, status: Status, *, is_running: bool) -> dict[str, Any]:
         ("on topic", f"{total.relevant:,}", _share_of(total.relevant, total.pages)) if has_topic else None,
         ("fetches saved", f"{saved:,}", _wrong(tested) if saved else ""),
         ("waiting", f"{urls.get(State.WAITING, 0):,}", f"{status.demoted:,} behind the others"),
-        ("a second", f"{status.per_second:.1f}", f"{_lasting(left)} left" if left else "") if is_running else None,
+        ("a second", f"{status.per_second:.1f}", f"{lasting(left)} left" if left else "") if is_running else None,
         ("errors", f"{total.errors:,}", _share_of(total.errors, total.fetches)),
     ]
     return {
@@ -62,13 +62,6 @@ def _share_of(part: int, whole: int) -> str:
 
 def _wrong(tested: tuple[float, float, float] | None) -> str:
     return f"{percent(tested[0])} wrongly, {percent(tested[2])} at most" if tested is not None else "not tested yet"
-
-
-def _lasting(seconds: float) -> str:
-    for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _paused(job: Reader) -> set[str]:
