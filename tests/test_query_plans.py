@@ -121,7 +121,9 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts revisits seeds"
+    names = (
+        "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts revisits seeds"
+    )
     tables = [Calls(getattr(db, name)) for name in names.split()]
     urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, *more = tables
     revisits, seeds = more

@@ -202,6 +202,12 @@ class TestOrdinarySpider:
         ours, plain = await crawl(Asks, SITE, REPLICA), await crawl(Asks, SITE)
         assert Counter(ours.urls) == Counter(plain.urls)
 
+    async def test_start_urls_that_can_be_read_once(self):
+        class Once(Asks):
+            start_urls = (url for url in (TOP,))
+
+        assert TOP in (await crawl(Once, SITE, REPLICA)).urls
+
     async def test_what_says_that_it_may_leave_does(self):
         result = await crawled(spider=Asks, SCOPE="domains")
         outside = {url for url in result.urls if "b.example" in url}

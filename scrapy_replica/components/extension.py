@@ -165,7 +165,8 @@ class ReplicaExtension:
             examples = self._examples.topic.urls if self._examples is not None else ()
             self.borders.open(examples)
         # A crawl that goes on may take links before the seeds come by once more.
-        for url in getattr(self._crawler.spider, "start_urls", ()):
+        urls = getattr(self._crawler.spider, "start_urls", ())
+        for url in urls if isinstance(urls, (list, tuple)) else ():  # a generator gives them once, to the spider
             self.add_seed(url)
         if self._examples is None:
             return
