@@ -15,7 +15,7 @@ from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
-from scrapy_replica.records import Doubt, Form, Link, UncertainPair, Verdict
+from scrapy_replica.records import Capture, Doubt, Form, Link, UncertainPair, Verdict
 
 SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders", "uncertain_pairs"}
 """Partial indexes that hold little by what they are, and a table of 200 rows at most: a scan of one is a look-up."""
@@ -121,12 +121,10 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    names = (
-        "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts revisits seeds"
-    )
-    tables = [Calls(getattr(db, name)) for name in names.split()]
-    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, *more = tables
-    revisits, seeds = more
+    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts"
+    tables = [Calls(getattr(db, name)) for name in (*names.split(), "revisits", "seeds", "captures")]
+    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, *rest = tables
+    revisits, seeds, captures = rest
     with db.page():
         use_urls(urls, saved)
         use_revisits(urls, revisits)
@@ -156,6 +154,9 @@ def use(db, folder):
     forms.hosts()
     blocks.enter("a", b"x")
     blocks.state("a")
+    captures.enter(b"digest", Capture("http://a/1", "2026-01-01T00:00:00Z", "a.warc.gz"))
+    captures.find(b"digest")
+    captures.of_url("http://a/1")
     use_texts(texts)
     db.commit()
     given = orders.give("allow", {"host": "a"}, 1.0)
@@ -270,6 +271,7 @@ def use_pages(pages, visits, ledger, samples):
     visits.clear()
     ledger.record(1, Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET), 1.0)
     ledger.knows(1, Reason.TRAP_BUDGET)
+    ledger.last(1)
     samples.enter([Sample(1, "rule 1", Reason.DUST_RULE, 5, "a", 1.0)])
     assert len(samples.of_url(1)) == len(samples.of_cause("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
