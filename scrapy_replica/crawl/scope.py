@@ -213,6 +213,12 @@ def kept_scope(job: Reader) -> Scope | None:
     return scope
 
 
+def left_out(job: Reader) -> dict[Outside, int]:
+    """Return how many links of *job* were left out for each reason, in all its runs, most first."""
+    told: dict[str, int] = json.loads(job.meta(LEFT_OUT) or "{}")
+    return {Outside(why): n for why, n in sorted(told.items(), key=lambda one: -one[1])}
+
+
 def as_told(config: Config) -> bytes:
     """Return the settings that make the scope as a job keeps them: one JSON object."""
     settings = {
