@@ -194,7 +194,7 @@ class ReplicaExtension:
         """Tell whether *url* is near enough to the seeds, whatever it looks like."""
         return self.crawl.scope.is_near(host_of(url))
 
-    def list(self, listed: Sequence[Listed]) -> None:
+    def enter_listed(self, listed: Sequence[Listed]) -> None:
         """Enter what a sitemap lists."""
         if self.error is not None:
             return
