@@ -97,6 +97,15 @@ def time_of(at: float) -> str:
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
+def unreadable(error: Exception) -> str:
+    """Return why a file cannot be read, without the name of the file."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is no UTF-8 (byte {error.start})"
+    return "it is cut off" if isinstance(error, EOFError) else cleaned(str(error))
+
+
 # Lines
 
 
