@@ -108,7 +108,7 @@ def plain_command(pages: int, output: Path) -> list[str]:
 def addon_command(pages: int, output: Path) -> list[str]:
     """What a user types: ``scrapy replica crawl SEEDS --topic FOLDER --job DIR``."""
     options = ["--topic", str(FOLDER / "topic"), "--job", str(JOB), "--max-pages", str(pages)]
-    command = [*SCRAPY, "replica", "crawl", str(FOLDER / "seeds.txt"), *options, "-o", str(output)]
+    command = [*SCRAPY, "replica", "crawl", str(FOLDER / "seeds.txt"), "--scope", "any", *options, "-o", str(output)]
     # The command is polite to strangers (1 request a second to a host); this web is our own.
     command += ["-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8", "-s", f"REPLICA_LEDGER={LEDGER}"]
     say("  " + " ".join(["scrapy", *command[len(SCRAPY) :]]))

@@ -158,7 +158,7 @@ class Config:
         "Ask for the pages of the job in the JOBDIR again, those that may have changed: :doc:`revisiting`.",
     )
     revisit_chance: float = _setting(
-        0.1,
+        0.02,
         "A page is asked for again when the chance that it changed since it was seen is above this; with 0 all are.",
         low=0,
         high=1,

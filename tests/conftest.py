@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -28,3 +31,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def shared() -> Path:
     """The folder of real test data, present in CI only."""
     return SHARED
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """A headless Chromium."""
+    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
+    if None in found:
+        assert os.environ.get("CI") != "true", "chromium and chromium-driver must be installed"
+        pytest.skip("chromium and chromium-driver are not installed")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = found[0]
+    for option in ("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-sync",
+                   "disable-background-networking", "disable-component-update", "window-size=1200,1600"):  # fmt: skip
+        options.add_argument(f"--{option}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))
+    yield driver
+    driver.quit()

@@ -74,6 +74,7 @@ def crawl(tmp_path, seed, *options):
     items = tmp_path / "items.jsonl"
     items.unlink(missing_ok=True)
     command = [sys.executable, "-W", "error", "-m", "scrapy", "replica", "crawl", seed, "-o", str(items), "--json"]
+    command += ["--scope", "any"]
     command += ["-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8", "-s", "RETRY_ENABLED=False"]
     done = subprocess.run(
         [*command, *options], capture_output=True, text=True, timeout=60, env=environment, check=False

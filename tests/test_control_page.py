@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,7 +18,7 @@ from test_hosts_command import enter, replica
 from test_uncertain_pairs import pair
 
 from scrapy_replica.commands.job import reading
-from scrapy_replica.commands.serve import ServedJob
+from scrapy_replica.commands.served import ServedJob
 from scrapy_replica.control.server import MAX_LISTENERS, MAX_ORDER_BYTES, Server
 from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, State
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -173,8 +171,10 @@ class TestOrders:
             (BLOCK, {"host": "a.example", "keeper": "A.example"}, "cannot be a copy of itself"),
             (BLOCK, {"host": "a.example", "keeper": "c.example"}, "knows no host c.example; did you mean"),
             ("seeds", {"urls": []}, "name at least one URL"),
-            ("seeds", {"urls": ["file:///etc/passwd"]}, "is no URL of the web"),
+            ("seeds", {"urls": ["file:///etc/passwd"]}, "is no http or https URL"),
             ("disable-rule", {"id": "1"}, "named by its number"),
+            ("exclude", {"pattern": "calendar"}, "matches no whole URL"),
+            ("mark", {"url": "http://a.example/", "is_relevant": True}, "has no topic to learn"),
         ],
     )
     async def test_nonsense_is_refused_in_a_line(self, kind, what, says, store, tmp_path):
@@ -307,25 +307,6 @@ def running(tmp_path):
         serve.communicate()
 
 
-@pytest.fixture
-def browser():
-    """A headless Chromium."""
-    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    if None in found:
-        assert os.environ.get("CI") != "true", "chromium and chromium-driver must be installed"
-        pytest.skip("chromium and chromium-driver are not installed")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = found[0]
-    for option in ("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-sync",
-                   "disable-background-networking", "disable-component-update", "window-size=1200,1600"):  # fmt: skip
-        options.add_argument(f"--{option}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))
-    yield driver
-    driver.quit()
-
-
 def test_a_person_decides_a_pair_and_the_running_crawl_obeys(running, browser):
     job, address, serve = running
     browser.get(address)
@@ -340,9 +321,13 @@ def test_a_person_decides_a_pair_and_the_running_crawl_obeys(running, browser):
     clicked = time.monotonic()
     wait_until(lambda: waiting(job, copy) == 0)
     assert time.monotonic() - clicked < 5
-    wait_until(lambda: "not fetched" in browser.find_element("id", "now").text)
-    assert f"scrapy replica block {copy} --as" in browser.find_element("id", "acts").text
+    wait_until(lambda: f"scrapy replica block {copy} --as" in browser.find_element("id", "acts").text)
+    wait_until(lambda: copy in browser.find_element("id", "copies-rows").text)
     assert "No pair of hosts is uncertain" in browser.find_element("id", "decide").text
+    wait_until(lambda: browser.find_elements("css selector", "#chart-course svg"))
+    assert "1 host was found to be a copy" in browser.find_element("id", "report").text
+    assert browser.find_elements("tag name", "img") == []
+    assert "broken" not in browser.title
     assert [line for line in browser.get_log("browser") if line["level"] == "SEVERE"] == []
     serve.send_signal(signal.SIGINT)
     assert serve.wait(5) == 130

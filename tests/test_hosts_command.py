@@ -308,7 +308,7 @@ class TestWrongArguments:
         ("arguments", "says"),
         [
             (["block", "http://a.example/", "--as", "b.example"], "is no host name"),
-            (["block", "a.example", "--as", "b.example/x"], "is no host name"),
+            (["block", "a.example", "--as", "b.example/x"], "knows no host b.example"),
             (["block", "a.example", "--as", "A.example"], "cannot be a copy of itself"),
             (["allow", ""], "is no host name"),
             (["allow", "a.example:http"], "is no host name"),

@@ -19,6 +19,7 @@ from scrapy_replica.crawldb.contract import NewUrl, Saved, State, StoreError
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.salvage import salvage
+from scrapy_replica.crawldb.texts import Mark
 from scrapy_replica.records import Verdict
 
 N = 700
@@ -200,6 +201,17 @@ class TestWhatIsKept:
         assert (salvaged.rows["verdicts"], salvaged.rows["rules"], salvaged.rows["orders"]) == (1, 1, 1)
         db = SqliteCrawlDB(tmp_path / "new", "a")
         assert [verdict.copy for verdict, *_ in db.verdicts.holding()] == ["b.example"]
+        db.close()
+
+    def test_marks_that_can_be_read(self, job, tmp_path):
+        db = SqliteCrawlDB(job, "a")
+        for url_id in (1, 2, 99):
+            db.texts.mark(url_id, {"x": url_id}, is_relevant=True)
+        db._connection.write("UPDATE marks SET terms = x'789c00' WHERE url = 2")
+        db.close()
+        salvage(job / FILE_NAME, tmp_path / "new")
+        db = SqliteCrawlDB(tmp_path / "new", "a")
+        assert db.texts.marks() == [Mark(f"{SITE}0", True, {"x": 1})]
         db.close()
 
     def test_the_spider_that_it_belongs_to(self, job, tmp_path):

@@ -30,6 +30,7 @@ COMMANDS = (
     ("explain", "ExplainCommand"),
     ("model", "ModelCommand"),
     ("hosts", "HostsCommand"),
+    ("pairs", "PairsCommand"),
     ("hosts", "BlockCommand"),
     ("hosts", "AllowCommand"),
     ("steer", "AddCommand"),

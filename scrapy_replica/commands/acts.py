@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.commands.hosts import host_name
+from scrapy_replica.commands.hosts import checked_block, host_name
 from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.commands.order import known_host
+from scrapy_replica.commands.steer import web_url
 from scrapy_replica.crawl.links.questions import check_page
 from scrapy_replica.crawldb.contract import (
     ALLOW,
@@ -21,6 +22,7 @@ from scrapy_replica.crawldb.contract import (
     SEEDS,
     Order,
 )
+from scrapy_replica.urls.scope import Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,11 +71,8 @@ def _host(what: Mapping[str, Any]) -> What:
 
 
 def _block(what: Mapping[str, Any]) -> What:
-    checked = _host(what) | {"keeper": host_name(_text(what, "keeper"))}
-    if checked["host"] == checked["keeper"]:
-        raise ValueError(f"{checked['host']} cannot be a copy of itself")
-    prefixes = {name: _text(what, name).strip("/") for name in ("copy_prefix", "keeper_prefix") if what.get(name)}
-    return checked | prefixes
+    prefixes = (_text(what, name) if what.get(name) else "" for name in ("copy_prefix", "keeper_prefix"))
+    return dict(checked_block(_text(what, "host"), _text(what, "keeper"), *prefixes))
 
 
 def _different(what: Mapping[str, Any]) -> What:
@@ -93,14 +92,11 @@ def _seeds(what: Mapping[str, Any]) -> What:
     urls = what.get("urls")
     if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
         raise ValueError("name at least one URL")
-    wrong = next((url for url in urls if not url.startswith(("http://", "https://"))), None)
-    if wrong is not None:
-        raise ValueError(f"{wrong!r} is no URL of the web: give it with http:// or https://")
-    return {"urls": urls}
+    return {"urls": [web_url(url) for url in urls]}
 
 
 def _exclude(what: Mapping[str, Any]) -> What:
-    return {"pattern": _text(what, "pattern")}
+    return {"pattern": Pattern(_text(what, "pattern")).text}
 
 
 def _mark(what: Mapping[str, Any]) -> What:

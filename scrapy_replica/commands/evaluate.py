@@ -62,7 +62,9 @@ class EvalCommand(Command):
         forms = questions.add_parser("forms", help="pages that forms returned: a folder with councils/<vendor>-<site>")
         forms.add_argument("folder", metavar="DIR")
         forms.set_defaults(evaluate=form_figures)
-        for question in (replicas, crawl, dust, visits, text, noise, forms):
+        revisits = questions.add_parser("revisits", help="orders of coming back: a simulated web of changing pages")
+        add_revisit_arguments(revisits)
+        for question in (replicas, crawl, dust, visits, text, noise, forms, revisits):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
@@ -151,6 +153,29 @@ def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     if opts.plot:
         visits.plot(result, Path(opts.plot))
     return result["figures"] if opts.json else visits.table(result)
+
+
+def add_revisit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``eval revisits`` takes."""
+    parser.add_argument("--pages", type=int, default=2_000, metavar="N", help="pages of the web (2000)")
+    parser.add_argument("--passes", type=int, default=15, metavar="N", help="passes over it (15)")
+    parser.add_argument("--days", type=float, default=60, metavar="N", help="between changes of the median page (60)")
+    parser.add_argument("--share", type=float, default=0.1, metavar="P", help="of the pages fetched in a pass (0.1)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the changes")
+    parser.set_defaults(evaluate=revisit_figures)
+
+
+def revisit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval revisits``, or their tables."""
+    from scrapy_replica.evaluation import revisits  # noqa: PLC0415 - what it needs is imported when it runs
+
+    for option, least in (("pages", 1), ("passes", 1), ("days", 0.01), ("share", 0), ("seed", 0)):
+        if not getattr(opts, option) >= least:
+            raise ValueError(f"--{option} is {getattr(opts, option)}: it must be at least {least}")
+    if opts.share > 1:
+        raise ValueError(f"--share is {opts.share}: it must be at most 1")
+    figures = revisits.evaluate(opts.pages, opts.passes, opts.days, opts.share, opts.seed)
+    return figures if opts.json else revisits.table(figures)
 
 
 def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:

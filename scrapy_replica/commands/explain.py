@@ -198,7 +198,7 @@ def explain_scope(job: Reader, what: str) -> dict[str, Any] | None:
     if outside is None or ("/" not in what and outside is not Outside.OTHER_HOST):
         return None
     told = {"url": what, "state": "out of scope", "why": outside.value}
-    return told | ({"hosts of the seeds": sorted(scope.hosts)} if outside is Outside.OTHER_HOST else {})
+    return told | ({"hosts of the seeds": sorted(scope.hosts - {""})} if outside is Outside.OTHER_HOST else {})
 
 
 def _fetched(page: PageView) -> dict[str, Any]:

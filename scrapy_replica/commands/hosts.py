@@ -65,18 +65,32 @@ class BlockCommand(Command):
     examples = ("scrapy replica block mirror.example.org --as www.example.org --job job",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("mirror", metavar="MIRROR", help="the copy, as printed by hosts")
-        parser.add_argument("--as", dest="keeper", metavar="HOST", required=True, help="host that is kept")
+        parser.add_argument(
+            "mirror", metavar="MIRROR", help="the copy, as printed by hosts; HOST/PATH where its site lies below a path"
+        )
+        parser.add_argument("--as", dest="keeper", metavar="HOST", required=True, help="what is kept, likewise")
         parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        mirror, keeper = host_name(opts.mirror), host_name(opts.keeper)
-        if mirror == keeper:
-            raise ValueError(f"{mirror} cannot be a copy of itself")
-        known_host(opts.job, mirror)
-        known_host(opts.job, keeper)
-        told = f"{mirror} is blocked as a copy of {keeper}"
-        return order(opts.job, BLOCK, {"host": mirror, "keeper": keeper}, told)
+        (mirror, _, copy_prefix), (keeper, _, keeper_prefix) = (
+            named.strip().partition("/") for named in (opts.mirror, opts.keeper)
+        )
+        what = checked_block(mirror, keeper, copy_prefix, keeper_prefix)
+        for host in (what["host"], what["keeper"]):
+            known_host(opts.job, host)
+        return order(opts.job, BLOCK, what, f"{opts.mirror} is blocked as a copy of {opts.keeper}")
+
+
+def checked_block(mirror: str, keeper: str, copy_prefix: str, keeper_prefix: str) -> dict[str, str]:
+    """Return what an order says that blocks *mirror* as a copy of *keeper*; the site lies below these paths.
+
+    :raises ValueError: these are no hosts, or one.
+    """
+    what = {"host": host_name(mirror), "keeper": host_name(keeper)}
+    if what["host"] == what["keeper"]:
+        raise ValueError(f"{what['host']} cannot be a copy of itself")
+    prefixes = {"copy_prefix": copy_prefix.strip("/"), "keeper_prefix": keeper_prefix.strip("/")}
+    return what | {name: prefix for name, prefix in prefixes.items() if prefix}
 
 
 class AllowCommand(Command):

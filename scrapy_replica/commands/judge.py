@@ -95,7 +95,7 @@ def _shown(page: Asked, place: str) -> str:
         "",
         wrapped(_LONG.sub(r"\g<0> ", page.excerpt), 4),
     ]
-    return "\n".join(lines) + "\n\n"
+    return "\n" + "\n".join(lines) + "\n\n"
 
 
 def _answer() -> str:

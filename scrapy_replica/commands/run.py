@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -28,7 +27,6 @@ if sys.platform != "win32":
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from scrapy.settings import Settings
     from scrapy.statscollectors import StatsCollector
@@ -64,6 +62,9 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     scope.add_argument("--host-pages", type=int, metavar="N", help="fetch at most N pages of one host")
     scope.add_argument("--sitemaps", action="store_true", default=None, help="begin with the seeds' sitemaps as well")
     parser.add_argument("--job", metavar="DIR", help="keep the crawl here; the same command goes on where it was")
+    parser.add_argument(
+        "--revisit", action="store_true", help="ask again for what may have changed of the pages of the --job"
+    )
     parser.add_argument("--max-pages", type=int, default=0, metavar="N", help="stop after N pages (status 200)")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("-o", "--output", metavar="FILE", help="add the items to FILE (.jsonl, .csv, ...)")
@@ -84,6 +85,10 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
         settings.set("DEPTH_LIMIT", opts.depth, "cmdline")
     if opts.job:
         settings.set("JOBDIR", opts.job, "cmdline")
+    if opts.revisit:
+        if not opts.job:
+            raise ValueError("--revisit: give the --job whose pages are to be asked for again")
+        settings.set("REPLICA_REVISIT", True, "cmdline")
     if opts.output or opts.overwrite_output:
         settings.set("FEEDS", feeds(opts, settings), "cmdline")
     if opts.max_pages < 0:
@@ -121,8 +126,8 @@ class Run:
         process = AsyncCrawlerProcess(settings)
         self.crawler = process.create_crawler(TopicSpider)
         self.meter = PageMeter(self.crawler, opts.max_pages)
-        if border := border_of(Config.from_settings(settings), opts.seeds):
-            self.crawler.signals.connect(border, signals.spider_opened)
+        self._border = border_of(Config.from_settings(settings), opts.seeds)
+        self.crawler.signals.connect(self._opened, signals.spider_opened)
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
@@ -131,6 +136,10 @@ class Run:
         stats: StatsCollector | None = self.crawler.stats
         self.stats: dict[str, Any] = stats.get_stats() if stats is not None else {}
         self.exit_code = self._exit_code()
+
+    def _opened(self) -> None:
+        if self._border is not None:
+            say(self._border)
 
     def _exit_code(self) -> int:
         by_reason = {"shutdown": INTERRUPTED, "no_topic": 2, "crawl_database": 1, "output": 1}
@@ -148,10 +157,10 @@ class Run:
             value = self.stats.get(f"replica/sample/false_drop_rate_{end}")
             if value is not None:
                 rate[f"false_drop_rate_{end}"] = value
-        decisions = {
+        counted = {
             key.removeprefix("replica/").replace("/", "."): count
             for key, count in sorted(self.stats.items())
-            if key.startswith(("replica/decision/", "replica/scope/"))
+            if key.startswith(("replica/decision/", "replica/scope/", "replica/revisit/"))
         }
         return {
             "wall_s": round(self.meter.seconds, 3),
@@ -159,18 +168,19 @@ class Run:
             **memory_figures(),
             "samples": self.stats.get("replica/sample/settled", 0),
             **rate,
-            **decisions,
+            **counted,
         }
 
 
-def border_of(config: Config, seeds: str) -> Callable[[], None] | None:
-    """Return what says, when the crawl begins, where it stays; ``None`` where it may go anywhere."""
+def border_of(config: Config, seeds: str) -> str | None:
+    """Return where a crawl from *seeds* stays, in words; ``None`` where it may go anywhere."""
     if config.scope is Reach.ANY or not config.enabled:
         return None
     near = site_of if config.scope is Reach.DOMAINS else str
-    places = sorted({near(host_of(url)) for url in read_seeds(seeds)})
+    places = sorted({near(host_of(url)) for url in read_seeds(seeds)} - {""})
     more = f" and {len(places) - SHOWN:,} more" if len(places) > SHOWN else ""
-    return partial(say, f"staying on {cleaned(', '.join(places[:SHOWN]))}{more} (--scope any goes anywhere)")
+    told = cleaned(", ".join(places[:SHOWN])) or "the seeds, which are files"
+    return f"staying on {told}{more} (--scope any goes anywhere)"
 
 
 def memory_figures() -> dict[str, float]:

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import sys
-import time
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scrapy_replica.address import redacted
 from scrapy_replica.commands import INTERRUPTED
-from scrapy_replica.commands.acts import act, command_of
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import has_begun, is_running, reading, trace
+from scrapy_replica.commands.job import has_begun, reading
 from scrapy_replica.commands.run import say
-from scrapy_replica.crawl.links.questions import asked_about
-from scrapy_replica.crawldb.contract import StoreError
-from scrapy_replica.words import cleaned, score
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Collection, Mapping
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.reader import Reader
-
-logger = logging.getLogger(__name__)
-
 PORT = 6870
-
-SLOW_SECONDS = 5.0
-"""Least time between two looks at what the charts show and at the pages to ask about."""
-
-MOST_ASKED = 10
 
 
 class ServeCommand(Command):
@@ -56,7 +39,8 @@ class ServeCommand(Command):
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         try:
-            from scrapy_replica.control.server import Server  # noqa: PLC0415 - needs an extra
+            from scrapy_replica.commands.served import ServedJob  # noqa: PLC0415 - needs an extra
+            from scrapy_replica.control.server import Server  # noqa: PLC0415
         except ImportError as error:
             raise ImportError(f"the control page needs {error.name}: pip install 'scrapy-replica[report]'") from error
         if not 0 <= opts.port < 1 << 16:
@@ -88,77 +72,3 @@ def _is_loopback(address: str) -> bool:
         return ip_address(address).is_loopback
     except ValueError:
         return address.lower() == "localhost"
-
-
-def _asking(reader: Reader) -> list[dict[str, str]] | None:
-    """Return the pages to ask about; ``None`` where the crawl has no topic that it could learn."""
-    try:
-        pages = asked_about(reader, MOST_ASKED)
-    except StoreError:
-        raise
-    except ValueError:
-        return None
-    return [page._asdict() | {"relevance": score(page.relevance), "shown": redacted(page.url)} for page in pages]
-
-
-class ServedJob:
-    """A job as the control page sees it: a :class:`~scrapy_replica.control.feed.Job`.
-
-    :param job: its folder, in which a crawl may not have begun yet.
-    """
-
-    def __init__(self, job: str) -> None:
-        from scrapy_replica.control import view  # noqa: PLC0415 - the page alone needs it
-
-        self._job = job
-        self._broken: set[str] = set()
-        self._sections: dict[str, Callable[[Reader], Any]] = {
-            "acts": lambda reader: view.acts(reader, lambda order: command_of(order, job)),
-            "pairs": view.pairs,
-            "copies": view.copies,
-            "rules": view.rules,
-            "figures": lambda reader: view.figures(reader, is_running=is_running(job)),
-            "asking": _asking,
-            "report": lambda reader: view.report(reader, is_running=is_running(job)),
-        }
-
-    @property
-    def sections(self) -> Mapping[str, float]:
-        """Return ``state`` and what only a job that has begun has, and the least seconds between two looks at each."""
-        return dict.fromkeys(("state", *self._sections), 1.0) | {"asking": SLOW_SECONDS, "report": SLOW_SECONDS}
-
-    def trace(self) -> object:
-        """Return something that is another thing whenever the job has changed."""
-        return trace(self._job)
-
-    def look(self, sections: Collection[str]) -> Mapping[str, tuple[Any, float]]:
-        """Return what there is to show of each of *sections*, and the seconds of processor time that it took."""
-        found: dict[str, tuple[Any, float]] = {}
-        problem = ""
-        try:
-            if has_begun(self._job):
-                with reading(self._job) as reader:
-                    for section in self._sections.keys() & set(sections):
-                        begun = time.thread_time()
-                        state = self._shown(section, reader)
-                        found[section] = state, time.thread_time() - begun
-            else:
-                problem = "No crawl has begun here yet; what it does is shown as soon as it does."
-        except ValueError as error:
-            problem = str(error)
-        told = {"job": cleaned(self._job), "is_running": is_running(self._job), "problem": problem}
-        return {"state": (told, 0.0), **found}
-
-    def _shown(self, section: str, reader: Reader) -> Any:
-        """Return what *section* shows; nothing from the moment on that it cannot: the others go on."""
-        try:
-            return self._sections[section](reader) if section not in self._broken else None
-        except StoreError:
-            raise
-        except Exception:
-            logger.exception("The section %s of the page cannot be made and is left out from now on", section)
-            self._broken.add(section)
-
-    def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
-        """Give an order; return its id and the command that does the same."""
-        return act(self._job, kind, what)

@@ -42,12 +42,19 @@ class AddCommand(Command):
         add_job_argument(parser)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        urls = [Request(url).url.partition("#")[0] for words in opts.urls for url in read_seeds(words)]
-        for url in urls:
-            if not url.startswith(("http://", "https://")) or not host_of(url):
-                raise ValueError(f"{redacted(cleaned(url))} is no http or https URL")
+        urls = [web_url(url) for words in opts.urls for url in read_seeds(words)]
         what = f"{redacted(cleaned(urls[0]))} is" if len(urls) == 1 else f"{counted(len(urls), 'URL')} are"
         return order(opts.job, SEEDS, {"urls": urls}, f"{what} fetched next")
+
+
+def web_url(text: str) -> str:
+    """Return the URL *text* as it is fetched, without its fragment.
+
+    :raises ValueError: it is no http or https URL.
+    """
+    if not text.startswith(("http://", "https://")) or not host_of(text):
+        raise ValueError(f"{redacted(cleaned(text))} is no http or https URL")
+    return Request(text).url.partition("#")[0]
 
 
 class ExcludeCommand(Command):

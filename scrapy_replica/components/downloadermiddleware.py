@@ -180,20 +180,23 @@ class WarcMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
-    def process_request(self, request: Request) -> None:  # noqa: ARG002 - Scrapy hands it over
+    async def process_request(self, request: Request) -> None:  # noqa: ARG002 - Scrapy hands it over
         extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is not None and extension.error is not None:
-            raise IgnoreRequest(str(extension.error))
+        if extension is not None and extension.keeper is not None:
+            await extension.keeper.room()
+            if extension.error is not None:
+                raise IgnoreRequest(str(extension.error))
 
-    async def process_response(self, request: Request, response: Response) -> Response:
+    def process_response(self, request: Request, response: Response) -> Response:
         extension = self._crawler.get_extension(ReplicaExtension)
         if extension is None or extension.keeper is None or not self._was_fetched(extension, request, response):
             return response
+        if extension.error is not None:
+            raise IgnoreRequest(str(extension.error))
         try:
-            await extension.keeper.keep(request, response, extension.flights.of(request))
+            extension.keeper.keep(request, response, extension.flights.of(request))
         except StoreError as error:
             extension.stop(error)
-            raise IgnoreRequest(str(error)) from None
         except Exception:
             # A bad page never stops a crawl: what no record can be made of is crawled all the same.
             logger.exception("Cannot keep %s", response)

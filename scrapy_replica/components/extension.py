@@ -221,7 +221,7 @@ class ReplicaExtension:
             return None
         name, crawl = self._crawler.spidercls.name, self.crawl
         with refusing("REPLICA_WARC"):
-            return Keeper(config.warc, config.warc_size, crawl.store, name, crawl.counts)
+            return Keeper(config.warc, config.warc_size, crawl.store, name, crawl.counts, self.stop)
 
     async def spider_closed(self) -> None:
         if self._orders.running:
@@ -231,7 +231,7 @@ class ReplicaExtension:
         try:
             if self.keeper is not None:
                 await self.keeper.close()
-            if self.error is None:
+            if self.error is None or isinstance(self.error, OutputError):
                 self.flush()
             self.crawl.store.close()
         except StoreError as error:
@@ -370,13 +370,9 @@ class ReplicaExtension:
             flight, has_topic = self.flights.of(response.request), self.crawl.guide.relevance.is_learnt
             self.keeper.note(flight, response, page_of(response), has_topic=has_topic)
 
-    async def written(self) -> None:
-        """Return when all that is known of pages so far is on the disk."""
-        if self.keeper is not None:
-            try:
-                await self.keeper.written()
-            except OutputError as error:
-                self.stop(error)
+    def is_kept(self, request: Request) -> bool:
+        """Tell whether *request* may be done: all that was to be kept of it is on the disk."""
+        return self.keeper is None or self.keeper.has_written(self.flights.of(request))
 
     # Statistics
 

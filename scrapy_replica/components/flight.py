@@ -12,6 +12,7 @@ from scrapy_replica.crawldb.contract import Leeway
 if TYPE_CHECKING:
     from scrapy import Request
 
+    from scrapy_replica.components.warc import Batch
     from scrapy_replica.crawl import Observation
     from scrapy_replica.decision import Decision
     from scrapy_replica.freshness.answer import Answer
@@ -55,6 +56,8 @@ class Flight:
     """The callback that got its page asked for a URL that is new and does not stand on the page."""
     record: tuple[str, str] | None = None
     """Id and date of the WARC record of its response."""
+    batch: Batch | None = None
+    """What its last WARC record is written with."""
     is_observed: bool = False
     """Its response became a page, or was found to be none."""
     payload: bytes | None = None

@@ -10,6 +10,7 @@ from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_replica.address import host_of, hostname_of
 from scrapy_replica.components.extension import ReplicaExtension
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
+    from twisted.internet.defer import Deferred
     from typing_extensions import Self
 
     from scrapy_replica.components.flight import Flight
@@ -72,6 +74,8 @@ class ReplicaScheduler(BaseScheduler):
         self._politeness = Politeness(
             engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )
+        if self._extension.keeper is not None:
+            self._extension.keeper.on_written = self._schedule
         self._feeds = Feeds(self._crawler)
         if self._crawler.settings["JOBDIR"]:
             self._feeds.resume()
@@ -85,10 +89,15 @@ class ReplicaScheduler(BaseScheduler):
         if self._urls.waiting:
             logger.info("Resuming the crawl: %d URLs wait", self._urls.waiting)
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: str) -> Deferred[None]:
         if self._timer is not None:
             self._timer.cancel()
+        return deferred_from_coro(self._close(reason))
+
+    async def _close(self, reason: str) -> None:
         try:
+            if self._extension.keeper is not None:
+                await self._extension.keeper.written()
             # What could not be written is not done: it is fetched again when the job goes on.
             if self._extension.error is None:
                 self._acknowledge()
@@ -101,7 +110,8 @@ class ReplicaScheduler(BaseScheduler):
     def has_pending_requests(self) -> bool:
         if self._extension.error is not None:
             return False
-        if self._crawl.is_pending:
+        keeper = self._extension.keeper
+        if self._crawl.is_pending or (keeper is not None and keeper.is_busy):
             return True
         try:
             # Asked when nothing is on its way any more: what the verdicts rest on is looked at once more.
@@ -253,11 +263,13 @@ class ReplicaScheduler(BaseScheduler):
         """Finish the leases that the engine is through with."""
         slot = self._engine._slot  # noqa: SLF001
         in_progress = slot.inprogress if slot is not None else ()
-        ended = [request for request in self._leases if request not in in_progress]
+        is_kept = self._extension.is_kept
+        ended = [request for request in self._leases if request not in in_progress and is_kept(request)]
         if not ended:
             return
         self._feeds.flush()
-        self._leases = [request for request in self._leases if request in in_progress]
+        through = set(ended)
+        self._leases = [request for request in self._leases if request not in through]
         for request in ended:
             self._left_downloader(request)
             flight = self._extension.flights.of(request)

@@ -119,7 +119,6 @@ class ReplicaSpiderMiddleware:
             async for output in result:
                 if not isinstance(output, Request) or self._is_in_scope(output):
                     yield output
-            await self._extension.written()
             return
         outputs = _Outputs(result)
         assert response.request is not None
@@ -130,7 +129,6 @@ class ReplicaSpiderMiddleware:
                 await outputs.more()
         finally:
             self._end(observation, response.request)
-        await self._extension.written()
 
     def _judged(self, observation: Observation, asked_by: Request, outputs: list[Any]) -> Iterator[Any]:
         requests = [output for output in outputs if isinstance(output, Request)]

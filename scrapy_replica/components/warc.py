@@ -7,24 +7,25 @@ import logging
 import re
 import secrets
 import time
+from collections import Counter
 from http.client import responses
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 from urllib.parse import urlunparse
 
-from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
+from scrapy.utils.asyncio import is_asyncio_available, run_in_thread, sleep
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_replica.address import without_user
 from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.config import ConfigError
+from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.records import Capture
 from scrapy_replica.warc import records
 from scrapy_replica.warc.folder import WarcFolder
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from scrapy import Request
@@ -46,31 +47,52 @@ CREDENTIALS = re.compile(
 
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 
+MOST_BYTES = 16 << 20
+"""Records, not compressed yet, that may wait before nothing more is fetched."""
+
+ROOM_SECONDS = 0.05
+"""Time between two looks at whether there is room again."""
+
 TRUNCATED = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 """Scrapy's flags of responses that break off, in the words of WARC."""
 
 
-class _Batch:
+class Batch:
     """Records that are written together."""
 
     def __init__(self) -> None:
         self.records: list[bytes] = []
-        self.file: str | None = None
-        """Name of the file that they are in, once they are on the disk."""
+        self.captures: dict[bytes, Capture] = {}
+        """What it keeps, by the SHA-1 of its payload; the file is not known yet."""
+        self.counts: Counter[str] = Counter()
+        """Statistics of what it holds."""
+        self.is_written = False
+        """Its records are on the disk."""
 
 
 class Keeper:
-    """Writes requests, responses and what is known of them.
+    """Writes requests, responses and what is known of them, in a thread, while the crawl goes on.
 
-    Invariant: :meth:`keep` returns when the records are on the disk, and a response goes on its way after that. So no
-    URL is done whose record could be lost, and what was fetched and not kept is fetched again when the job goes on.
-    After an error of the disk everything raises it again.
+    Invariant: a URL is acknowledged when its records are on the disk (:meth:`has_written`), so none is done whose
+    record could be lost, and what was fetched and not kept is fetched again when the job goes on. After the first error
+    nothing is written any more. At most :data:`MOST_BYTES` and what is on its way wait to be written.
 
+    :param on_error: told why nothing can be kept any more.
     :raises ConfigError: the folder cannot be written to, or the extra is missing.
     """
 
-    def __init__(self, folder: Path, size: int, store: CrawlDB, spider: str, counts: Counter[str]) -> None:
-        self._store, self._counts, self._path = store, counts, folder
+    def __init__(
+        self,
+        folder: Path,
+        size: int,
+        store: CrawlDB,
+        spider: str,
+        counts: Counter[str],
+        on_error: Callable[[StoreError], None],
+    ) -> None:
+        self._store, self._counts, self._path, self._on_error = store, counts, folder, on_error
+        self.on_written: Callable[[], None] = lambda: None
+        """Called when records came to the disk."""
         self._check()
         about = {
             "software": f"scrapy-replica/{version('scrapy-replica')} Scrapy/{version('scrapy')}",
@@ -79,11 +101,12 @@ class Keeper:
             "description": f"spider {spider}; bodies of requests and headers with credentials are left out",
         }
         self._folder = WarcFolder(folder, spider, self._job(), size, about)
-        self._batch, self._lock = _Batch(), asyncio.Lock()
+        self._batch = Batch()
         self._pending: dict[bytes, Capture] = {}
-        """What is being written, by the SHA-1 of its payload."""
-        self.error: OutputError | None = None
-        """Why nothing can be kept any more."""
+        """The captures of batches that are not written yet."""
+        self._waiting_bytes = 0
+        self._has_failed = False
+        self._task: asyncio.Future[None] | None = None
 
     def _check(self) -> None:
         if not is_asyncio_available():
@@ -100,25 +123,21 @@ class Keeper:
             self._store.set_meta(JOB, job)
         return job.decode()
 
-    async def keep(self, request: Request, response: Response, flight: Flight) -> None:
-        """Write *request* and *response*.
-
-        :raises OutputError: they cannot be written.
-        """
+    def keep(self, request: Request, response: Response, flight: Flight) -> None:
+        """Have *request* and *response* written."""
         exchange = exchange_of(request, response)
         is_told_by_payload = bool(exchange.body) and exchange.truncated is None
         original = self._original(exchange.digest) if is_told_by_payload else None
+        if exchange.status == records.NOT_MODIFIED_STATUS:
+            original = self._store.captures.of_url(exchange.url)
         record_id, record = records.response(exchange, original)
-        batch = self._batch
-        batch.records += (record, records.request(exchange, record_id))
         flight.record = record_id, exchange.date
-        self._counts["warc/responses" if original is None else "warc/revisits"] += 1
-        if original is not None or not is_told_by_payload:
-            await self._written(batch)
-            return
-        self._pending[exchange.digest] = Capture(exchange.url, exchange.date, "")
-        file = await self._written(batch)
-        self._store.captures.enter(exchange.digest, self._pending.pop(exchange.digest)._replace(file=file))
+        is_revisit = original is not None or exchange.status == records.NOT_MODIFIED_STATUS
+        self._batch.counts["warc/revisits" if is_revisit else "warc/responses"] += 1
+        if original is None and is_told_by_payload:
+            capture = Capture(exchange.url, exchange.date, "")
+            self._batch.captures[exchange.digest] = self._pending[exchange.digest] = capture
+        self._add(flight, record, records.request(exchange, record_id))
 
     def _original(self, digest: bytes) -> Capture | None:
         """Return where a payload is kept; what is in none of the folder's files is kept once more."""
@@ -128,14 +147,14 @@ class Keeper:
         return original if original is not None and self._folder.has(original.file) else None
 
     def note(self, flight: Flight, response: Response, observation: Observation | None, *, has_topic: bool) -> None:
-        """Write what is known of a response with the next records; relevance where the crawl *has_topic*."""
+        """Have what is known of a response written; relevance where the crawl *has_topic*."""
         if flight.record is not None and flight.url_id is not None:
             record_id, date = flight.record
             fields = self._known(flight.url_id, observation)
             if not has_topic:
                 fields.pop("relevance", None)
             url = without_user(response.url)
-            self._batch.records.append(records.metadata(url, date, record_id, fields))
+            self._add(flight, records.metadata(url, date, record_id, fields))
 
     def _known(self, url_id: int, observation: Observation | None) -> dict[str, object]:
         urls = self._store.urls
@@ -156,42 +175,66 @@ class Keeper:
             }
         return fields
 
+    def _add(self, flight: Flight, *made: bytes) -> None:
+        self._batch.records += made
+        self._waiting_bytes += sum(map(len, made))
+        flight.batch = self._batch
+        if not self.is_busy:
+            self._task = asyncio.ensure_future(self._write())
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is still to be written."""
+        return self._task is not None and not self._task.done()
+
+    def has_written(self, flight: Flight) -> bool:
+        """Tell whether all that was to be kept of a request is on the disk."""
+        return flight.batch is None or flight.batch.is_written
+
+    async def room(self) -> None:
+        """Wait while too much is to be written, as on a disk that is slower than the web."""
+        while self._waiting_bytes > MOST_BYTES and self.is_busy:
+            await sleep(ROOM_SECONDS)
+
     async def written(self) -> None:
-        """Return when everything so far is on the disk.
+        """Return when everything so far is on the disk, or cannot be written."""
+        if self._task is not None:
+            await self._task
 
-        :raises OutputError: it is not.
-        """
-        if self._batch.records:
-            await self._written(self._batch)
+    async def _write(self) -> None:
+        while self._batch.records and not self._has_failed:
+            batch, self._batch = self._batch, Batch()
+            try:
+                await self._write_batch(batch)
+            except Exception as error:  # noqa: BLE001 - whatever it is, nothing may be done without its records
+                self._has_failed = True
+                self._on_error(error if isinstance(error, StoreError) else self._failed(error))
+            self.on_written()
 
-    async def _written(self, batch: _Batch) -> str:
-        # Whoever comes first writes what has come together while the disk was busy.
-        async with self._lock:
-            if batch.file is None and self.error is None:
-                self._batch = _Batch()
-                try:
-                    batch.file = await run_in_thread(self._folder.write, batch.records)
-                except OSError as error:
-                    self.error = self._failed(error)
-        if batch.file is None:
-            assert self.error is not None
-            raise self.error
-        return batch.file
+    async def _write_batch(self, batch: Batch) -> None:
+        file = await run_in_thread(self._folder.write, batch.records)
+        self._waiting_bytes -= sum(map(len, batch.records))
+        for digest, capture in batch.captures.items():
+            self._store.captures.enter(digest, capture._replace(file=file))
+            self._pending.pop(digest, None)
+        self._counts.update(batch.counts)
+        batch.records.clear()
+        batch.is_written = True
 
-    def _failed(self, error: OSError) -> OutputError:
+    def _failed(self, error: Exception) -> OutputError:
+        why = getattr(error, "strerror", None) or error
         return OutputError(
-            f"REPLICA_WARC: {self._path} cannot be written to ({error.strerror}): free some space; "
+            f"REPLICA_WARC: {self._path} cannot be written to ({why}): free some space; "
             "the same command goes on with a job"
         )
 
     async def close(self) -> None:
         """Write what is left and give the last file its name.
 
-        :raises OutputError: it cannot be written.
+        :raises OutputError: the file cannot be finished.
         """
+        await self.written()
         try:
-            if self.error is None:
-                await self.written()
             self._folder.close()
         except OSError as error:
             raise self._failed(error) from error
@@ -211,6 +254,7 @@ def exchange_of(request: Request, response: Response) -> records.Exchange:
         bool(request.body),
         _head(f"{spoken} {response.status} {responses.get(response.status, '')}".rstrip(), response.headers, {}),
         response.body,
+        response.status,
         None if is_proxied or response.ip_address is None else str(response.ip_address),
         next((TRUNCATED[flag] for flag in response.flags if flag in TRUNCATED), None),
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -14,10 +13,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 1.0
-"""Time after which the next look is tried where one failed."""
-SHARE = 0.01
-"""Share of one processor that all looks together may take."""
+LEAST_SECONDS, MOST_SECONDS = 2.0, 60.0
+"""Time between two looks at one section."""
+TICK_SECONDS = 0.5
+"""Time between two moments at which whatever is due is looked at together."""
+SHARE = 0.008
+"""Part of the crawl's processor time that all looks together may take."""
 SOON_SECONDS = 0.6
 """Time after an order by which a running crawl has obeyed it."""
 
@@ -27,13 +28,17 @@ class Job(Protocol):
 
     @property
     def sections(self) -> Mapping[str, float]:
-        """Names of what is shown of it, and the least seconds between two looks at it."""
+        """What is shown of it, with the part of the time for looking that each may take."""
+
+    @property
+    def load(self) -> float:
+        """Part of a processor that the crawl takes, as far as is known, 0..1."""
 
     def trace(self) -> object:
         """Return something that is another thing whenever the job has changed."""
 
-    def look(self, sections: Collection[str]) -> Mapping[str, tuple[Any, float]]:
-        """Return what there is to show of each of *sections*, and the seconds of processor time that it took."""
+    def look(self, sections: Collection[str]) -> Mapping[str, tuple[str, float]]:
+        """Return what each of *sections* shows, as JSON, and the seconds of processor time that it took."""
 
     def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
         """Give an order; return its id and the command that does the same.
@@ -109,26 +114,27 @@ class Feed:
             try:
                 await self._look()
             except Exception:
-                logger.exception("The job cannot be looked at; the next look is in %s s", LOOK_SECONDS)
-                self._due = dict.fromkeys(self._due, time.monotonic() + LOOK_SECONDS)
-            pause = min(self._due.values()) - time.monotonic()
-            try:
-                await asyncio.wait_for(self._wake.wait(), max(pause, 0.05))
-            except asyncio.TimeoutError:
-                continue
+                logger.exception("The job cannot be looked at; the next look is in %s s", LEAST_SECONDS)
+                self._due = dict.fromkeys(self._due, time.monotonic() + LEAST_SECONDS)
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), TICK_SECONDS)
 
     async def _look(self) -> None:
         now, trace = time.monotonic(), self._job.trace()
         due = [section for section, at in self._due.items() if at <= now]
-        self._due |= {section: now + self._job.sections[section] for section in due}
+        self._due |= dict.fromkeys(due, now + LEAST_SECONDS)
         stale = [section for section in due if self._traces.get(section) != trace]
         if not stale:
             return
-        for section, (state, seconds) in (await asyncio.to_thread(self._job.look, stale)).items():
-            self._due[section] = time.monotonic() + max(self._job.sections[section], seconds * len(self._due) / SHARE)
+        for section, (text, seconds) in (await asyncio.to_thread(self._job.look, stale)).items():
+            self._due[section] = time.monotonic() + self._pause(section, seconds)
             self._traces[section] = trace
-            if state is not None:
-                self._show(section, json.dumps(state))
+            self._show(section, text)
+
+    def _pause(self, section: str, seconds: float) -> float:
+        """Return how long *section* is to wait for the next look, where the last took so many *seconds*."""
+        budget = SHARE * self._job.sections[section] * self._job.load
+        return min(max(LEAST_SECONDS, seconds / budget), MOST_SECONDS)
 
     def _show(self, section: str, text: str) -> None:
         if self._shown.get(section) != text:

@@ -179,6 +179,8 @@ class Policy:
 
     def _fetched_on_copy(self, url: str, host: str, callback: str) -> Decision | None:
         """Return the decision about *url* on a kept host whose page a copy had before it was blocked, if one had."""
+        if self._config.revisit:
+            return None  # the copy is not asked again, and so its page is of an earlier pass
         found = self._replicas.fetched_on_copy(url, host)
         if found is None or has_secret(url):
             return None

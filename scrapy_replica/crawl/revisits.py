@@ -17,7 +17,7 @@ from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.freshness.answer import Answer
-from scrapy_replica.freshness.change_rate import HostChanges, chances, rates
+from scrapy_replica.freshness.change_rate import Changes, chances, pooled, rates
 from scrapy_replica.freshness.validators import Validators, is_same_etag
 
 logger = logging.getLogger(__name__)
@@ -60,8 +60,8 @@ class Revisits:
     """The passes over a job, under ``REPLICA_REVISIT``; a pass goes on through the end of the process.
 
     A URL is due when the chance that it changed since it was last seen is above ``REPLICA_REVISIT_CHANCE``, by its own
-    changes and those of its host (:mod:`~scrapy_replica.freshness.change_rate`); where nothing is known of a host, all
-    are. Of the others ``REPLICA_EXPLORE`` are asked for all the same, so that what begins to change is noticed. The
+    changes and those of its host (:mod:`~scrapy_replica.freshness.change_rate`); as long as nothing was visited twice
+    all are. Of the others ``REPLICA_EXPLORE`` are asked for all the same, so that what begins to change is noticed. The
     most likely to have changed comes first.
 
     A page is asked for on condition that it changed, with the ETag and date that its server gave. Some are asked for
@@ -87,14 +87,15 @@ class Revisits:
         self.is_on = config.revisit
         self._led: set[int] = set()
         """Ids of pages that led to what no page before led to."""
-        self._hosts: dict[str, HostChanges] = {}
+        self._every, self._hosts = pooled({})
         state = store.meta(STATE)
         self._pass = Pass(**json.loads(state)) if state is not None else Pass()
         if self.is_on:
             self._open()
 
     def _open(self) -> None:
-        self._hosts = {name: HostChanges(*sums) for name, sums in self._store.revisits.changes_of_hosts().items()}
+        hosts = self._store.revisits.changes_of_hosts()
+        self._every, self._hosts = pooled({name: Changes(*sums) for name, sums in hosts.items()})
         if not self._pass.is_over:
             logger.info("Pass %d over the job goes on", self._pass.number)
             return
@@ -137,17 +138,17 @@ class Revisits:
             self._counts["revisit/not_due"] += len(asked) - len(due)
 
     def _chances(self, asked: list[tuple[History, str]]) -> list[float]:
-        """Return the chance of each URL to have changed; 1 where nothing is known of its host."""
-        known = [self._hosts.get(host) for _, host in asked]
+        """Return the chance of each URL to have changed; 1 where nothing was ever visited twice."""
+        if not self._every.visits:
+            return [1.0] * len(asked)
+        hosts = [self._hosts.get(host, self._every) for _, host in asked]
         changed = np.zeros((len(asked), MAX_CHANGED))
         for row, (history, _) in zip(changed, asked, strict=True):
             row[: len(history.changed)] = history.changed
         unchanged = np.array([history.unchanged_s for history, _ in asked])
-        share = np.array([one.share if one is not None else 0.0 for one in known])
-        interval = np.array([one.interval if one is not None else 1.0 for one in known])
+        share, interval = np.array([[host.share, host.interval] for host in hosts]).T
         age = np.array([self._pass.began_at - history.checked_at for history, _ in asked])
-        told = chances(rates(changed, unchanged, share, interval), age)
-        return [float(chance) if one is not None else 1.0 for chance, one in zip(told, known, strict=True)]
+        return [float(chance) for chance in chances(rates(changed, unchanged, share, interval), age)]
 
     def _is_due(self, history: History, chance: float) -> bool:
         is_doubtful = history.misses > 0 or history.content is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
@@ -64,7 +64,7 @@ class CrawlScope:
         """Let *host* in, as that of a seed, and the host that it is an alias of; tell whether one was outside."""
         was_outside = False
         for one in dict.fromkeys((host, self._canonical(host))):
-            if self._scope.reach is not Reach.ANY and one and one not in self._scope.hosts:
+            if self._scope.reach is not Reach.ANY and one not in self._scope.hosts:
                 self._store.seeds.enter(one)
                 was_outside |= self._scope.open_to(one)
         return was_outside
@@ -171,8 +171,10 @@ class PageLinks:
 
     def of(self, links: Sequence[Link]) -> list[Link]:
         """Return those of *links* that belong to the crawl, and the translations that stand in their place."""
-        translations = [Link(url) for url, is_wanted in self._alternates.items() if is_wanted and self._is_foreign]
-        return [link for link in dict.fromkeys((*links, *translations)) if self.has(link.url)]
+        translated: Iterable[tuple[str, bool]] = self._alternates.items() if self._is_foreign else ()
+        known = {link.url for link in links} if translated else ()
+        more = (Link(url) for url, is_wanted in translated if is_wanted and url not in known)
+        return [link for link in (*links, *more) if self.has(link.url)]
 
 
 def excluded(pattern: str) -> Decision:

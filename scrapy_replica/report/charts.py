@@ -145,7 +145,7 @@ def groups(nodes: Rows, edges: Rows, label: str) -> Chart:
     and what was saved.
     """
     place: Spec = {"type": "ordinal", "axis": None, "scale": {"paddingOuter": 0.6}}
-    x: Spec = {"type": "quantitative", "axis": None, "scale": {"domain": [-0.2, 8], "nice": False}}
+    x: Spec = {"type": "quantitative", "axis": None, "scale": {"domain": [-0.2, 9], "nice": False}}
     line: Spec = {"type": "rule", "color": "var(--repeat)", "opacity": 0.55, "strokeCap": "round"}
     kinds = {"domain": ["kept", "copy"], "range": ["var(--new)", "var(--repeat)"]}
     spec = {

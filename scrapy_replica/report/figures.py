@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.crawl.links.relevance import KEY
-from scrapy_replica.crawldb.contract import ACTING
+from scrapy_replica.crawldb.contract import ACTING, State
 from scrapy_replica.crawldb.status import Tested
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.rule import Rule
@@ -95,13 +95,18 @@ class Figures(NamedTuple):
     scores: Scores | None
 
     @property
+    def waiting(self) -> int:
+        """URLs that wait."""
+        return self.status.urls.get(State.WAITING, 0)
+
+    @property
     def reasons(self) -> list[Because]:
         """What was held back, by reason."""
         status = self.status
         found = [
             Because(
                 reason,
-                status.saved.get(reason, 0),
+                status.dropped.get(reason, 0),
                 status.decisions.get((reason, Action.DEMOTE), 0),
                 status.tested.get(reason, NOTHING),
             )

@@ -62,6 +62,7 @@
     for (const table of part.querySelectorAll("table.stacked")) {
       const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
       table.setAttribute("role", "table");
+      for (const group of [table.tHead, ...table.tBodies]) group.setAttribute("role", "rowgroup");
       for (const row of table.rows) {
         row.setAttribute("role", "row");
         [...row.cells].forEach((cell, i) => {

@@ -22,6 +22,9 @@ BARS = 15
 NODES = 60
 """Copies in the graph."""
 
+DEEPEST = 5
+"""Level from which on copies of copies stand below each other."""
+
 ROWS = 10
 """Rows of the table that says what the curves do."""
 
@@ -98,8 +101,8 @@ def _draw(group: Group, nodes: list[dict[str, object]], edges: list[dict[str, ob
     rows = {group.keeper: len(nodes)}
     kept = f"{shown(group.keeper)} is kept: {words.counted(group.pages, 'page')} fetched"
     nodes.append(_node(len(nodes), 0, group.keeper, group.pages, "kept", kept))
-    for view, level, _ in group.copies:
-        verdict = view.verdict
+    for view, depth, _ in group.copies:
+        verdict, level = view.verdict, min(depth, DEEPEST)
         told = f"{shown(verdict.copy)} is a copy of {shown(verdict.keeper)}: {words.counted(view.saved, 'URL')} saved"
         row = rows[verdict.copy] = len(nodes)
         edges.append({"row": row, "keeper": rows[verdict.keeper], "from": level - 1, "to": level, "saved": view.saved})
@@ -194,5 +197,4 @@ TEMPLATES.globals |= {
     "rule": words.rule,
     "ROWS": ROWS,
     "BARS": BARS,
-    "NODES": NODES,
 }

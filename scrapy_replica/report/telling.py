@@ -27,4 +27,5 @@ def duration(seconds: float) -> str:
 
 def day(at: float) -> str:
     """Return the time *at* (seconds since the epoch): ``22 November 2026, 13:45 UTC``."""
-    return f"{datetime.fromtimestamp(at, timezone.utc):%-d %B %Y, %H:%M} UTC"
+    time = datetime.fromtimestamp(at, timezone.utc)
+    return f"{time.day} {time:%B %Y, %H:%M} UTC"

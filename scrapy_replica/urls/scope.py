@@ -92,7 +92,7 @@ class Scope:
         """There are no borders at all."""
 
     def open_to(self, host: str) -> bool:
-        """Let *host* in, as that of a seed; tell whether it was outside."""
+        """Let *host* in, as that of a seed, empty for a file; tell whether it was outside."""
         was_outside = not self.hosts or not self.is_near(host)
         self.hosts.add(host)
         self._sites.add(site_of(host))

@@ -45,6 +45,10 @@ class ResultReader:
     def _read(self, sql: str, *values: Any) -> Cursor:
         return self._connection.read(sql, values)
 
+    def _count(self, sql: str, *values: Any) -> int:
+        count: int = self._read(sql, *values).fetchone()[0]
+        return count
+
     def course(self, points: int) -> list[Point]:
         numbered = (
             "SELECT fetched_at, status, novelty, relevance, size,"
@@ -57,16 +61,18 @@ class ResultReader:
         return list(accumulate(parts, _further))
 
     def scores(self, bins: int) -> Scores | None:
-        waiting = f"FROM urls WHERE state = {WAITING} AND score"
-        low, high = self._read(f"SELECT MIN(score), MAX(score) {waiting} < {URGENT}").fetchone()
+        scored = f"FROM urls WHERE state = {WAITING} AND ABS(score) < {URGENT}"
+        low, high = self._read(f"SELECT MIN(score), MAX(score) {scored}").fetchone()
         if low is None:
             return None
         width = (high - low) / bins or 1.0
         counts = ([0] * bins, [0] * bins)
-        sql = f"SELECT is_demoted, MIN(CAST((score - ?) / ? AS INTEGER), ?) AS bin, COUNT(*) {waiting} < {URGENT}"
+        sql = f"SELECT is_demoted, MIN(CAST((score - ?) / ? AS INTEGER), ?) AS bin, COUNT(*) {scored}"
         for is_demoted, place, count in self._read(f"{sql} GROUP BY is_demoted, bin", low, width, bins - 1):
             counts[is_demoted][place] = count
-        return Scores(low, high, *counts, self._read(f"SELECT COUNT(*) {waiting} = {URGENT}").fetchone()[0])
+        return Scores(
+            low, high, *counts, self._count(f"SELECT COUNT(*) FROM urls WHERE state = {WAITING} AND score = {URGENT}")
+        )
 
     def traps(self) -> list[TrapView]:
         last = (  # one decision of each URL: SQLite takes the other columns from the row of MAX
@@ -74,7 +80,8 @@ class ResultReader:
             f" WHERE reason IN ({BUDGETS}) AND wanted IN ('drop', 'demote') GROUP BY url, reason"
         )
         rows = self._read(
-            "SELECT name, reason, COALESCE(evidence ->> 'kind', ''), COALESCE(evidence ->> 'prefix', ''), COUNT(*),"
+            "SELECT name, reason, COALESCE(json_extract(evidence, '$.kind'), ''),"
+            " COALESCE(json_extract(evidence, '$.prefix'), ''), COUNT(*),"
             f" SUM(state = {DROPPED}), SUM(state = {WAITING} AND is_demoted), urls.url, MIN(urls.id)"
             f" FROM ({last}) AS held JOIN urls ON urls.id = held.url JOIN hosts ON hosts.id = urls.host"
             " GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 4"
@@ -105,8 +112,7 @@ class ResultReader:
 
     def pages_of(self, host: str) -> int:
         sql = "SELECT COUNT(*) FROM pages WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND status = 200"
-        count: int = self._read(sql, host).fetchone()[0]
-        return count
+        return self._count(sql, host)
 
     def saved_by(self, cause: str, most: int) -> list[tuple[str, str | None]]:
         return self._read(

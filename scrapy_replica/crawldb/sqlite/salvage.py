@@ -22,6 +22,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile, Row
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SPIDER
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, SCHEMA, STATES, WAITING
+from scrapy_replica.crawldb.sqlite.texts import is_sound
 from scrapy_replica.crawldb.sqlite.urls import WAITING_META
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
@@ -142,6 +143,8 @@ def _is_sound(value: Any, column: Column) -> bool:
         return value.isprintable() and ":" in value
     if column.name == "payload" and isinstance(value, bytes):
         return _is_request(value)
+    if column.name == "terms" and isinstance(value, bytes):
+        return is_sound(value)
     if column.name == "state" and isinstance(value, int):
         return 0 <= value < len(STATES)
     try:

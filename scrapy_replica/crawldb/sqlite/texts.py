@@ -97,3 +97,12 @@ def unpacked(packed: bytes) -> dict[str, int]:
     """Return the terms of a row."""
     found: dict[str, int] = json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
     return found
+
+
+def is_sound(packed: bytes) -> bool:
+    """Tell whether *packed* can be read as the terms of a row."""
+    try:
+        counts = unpacked(packed)
+    except (ValueError, zlib.error):
+        return False
+    return isinstance(counts, dict) and all(isinstance(count, int) and count > 0 for count in counts.values())
