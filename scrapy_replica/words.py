@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from scrapy_replica.decision import Action, Outcome, Reason
-from scrapy_replica.records import Verdict
+from scrapy_replica.records import Doubt, Verdict
 
 COLUMNS = 80
 """Columns of a terminal."""
@@ -95,6 +95,21 @@ def share(part: int, whole: int) -> str:
 def time_of(at: float) -> str:
     """Return a moment, in seconds since the epoch, as the clock here showed it: ``2026-01-31 09:05:12``."""
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+_UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))
+"""Seconds of a unit of time and its name."""
+
+
+def lasting(seconds: float) -> str:
+    """Return a time in its two largest units: ``3 h 12 min``."""
+    left = round(seconds)
+    told: list[str] = []
+    for size, unit in _UNITS:
+        count, left = divmod(left, size)
+        if count or told or size == 1:
+            told.append(counted(count, unit) if unit == "day" else f"{count} {unit}")
+    return " ".join(one for one in told[:2] if one[:2] != "0 ") or "0 s"
 
 
 # Lines
@@ -304,6 +319,15 @@ def cause(text: str) -> str:
 
 _ROUNDED = 1e-4
 """Features are kept with four digits."""
+
+
+DOUBTS = {
+    Doubt.SCORE: "the judge is not sure enough yet",
+    Doubt.UNSHARED: "much of what is known of either host is not known on the other",
+    Doubt.UNTRIED: "the host that would be kept was asked for too few pages of the other one yet",
+    Doubt.CONFLICT: "this would join hosts that were found to be two sites",
+}
+"""What keeps two hosts from a verdict, as a clause."""
 
 
 def evidence_of(verdict: Verdict) -> list[str]:
