@@ -172,7 +172,7 @@ class TestFiles:
     @pytest.mark.asyncio
     async def test_the_next_file_begins_when_one_is_full(self, tmp_path):
         await crawl(TopicSpider, PAGES, Settings(tmp_path, REPLICA_WARC_SIZE=1), seeds=f"{SITE}/")
-        assert len(warcs(tmp_path)) > 2
+        assert len(warcs(tmp_path)) >= 2, "one batch is one file"
         assert [kind for kind, *_ in read(tmp_path)].count("warcinfo") == len(warcs(tmp_path))
         assert captured(tmp_path) == {*PAGES}
 
