@@ -57,7 +57,7 @@ TESTED = frozenset(
 """Reasons that rest on evidence and not on a person's word: what they drop is sampled."""
 
 
-BUDGETS = frozenset({Reason.HOST_BUDGET, Reason.PATH_BUDGET, Reason.TRAP_BUDGET})
+BUDGETS = frozenset({Reason.HOST_BUDGET, Reason.PATH_BUDGET, Reason.TRAP_BUDGET, Reason.HOST_PAGES})
 """Reasons that bound how many pages are fetched."""
 
 

@@ -199,9 +199,13 @@ class Revisits:
                 self._led.clear()
             self._led.add(url_id)
 
+    def is_known(self, url_id: int) -> bool:
+        """Tell whether the URL of that id is asked for again, with the chance that it changed for a score."""
+        return self.is_on and self._store.pages.has_page(url_id)
+
     def before(self, url_id: int) -> History | None:
         """Return what is known of the page of the URL of that id; ``None``: there was none."""
-        return self._store.revisits.of(url_id) if self.is_on and self._store.pages.has_page(url_id) else None
+        return self._store.revisits.of(url_id) if self.is_known(url_id) else None
 
     def settle(self, url_id: int, answer: Answer, payload: bytes | None) -> bool:
         """Take note of the *answer* to a request for the URL of that id, whose callback is through.
