@@ -324,6 +324,28 @@ class TestServersThatLie:
         await again(tmp_path, web)
         assert set(web.asked().values()) == {200}
 
+    async def test_304_to_whatever_is_asked_with_a_condition_is_found_out(self, tmp_path):
+        web = Site(n=30)
+        await first(tmp_path, web)
+        web.texts = {name: f"later{name}" for name in web.texts}
+
+        def broken(request):
+            return (304, HTML, "") if "If-None-Match" in request.headers else web(request)
+
+        result = await again(tmp_path, broken, REPLICA_EXPLORE=0.02, REPLICA_SEED=1)
+        assert counts(result)["changed"] == 30
+        assert counts(result)["hosts_doubted"] == 1
+
+    async def test_honest_hosts_are_tested_and_stay_believed(self, tmp_path):
+        web = Site(n=60)
+        await first(tmp_path, web)
+        result = await again(tmp_path, web, REPLICA_EXPLORE=0.02, REPLICA_SEED=1)
+        told = counts(result)
+        assert 3 <= told["tested"] == told["unchanged"] <= 25
+        assert told["not_modified"] + told["unchanged"] == 60
+        assert "hosts_doubted" not in told
+        assert {history(tmp_path, web.url(name)).visits for name in web.texts} == {2}
+
     async def test_304_without_being_asked_is_no_answer(self, tmp_path):
         web = Site(tells="nothing")
         await first(tmp_path, web)
