@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from scrapy_replica.decision import Action, Outcome, Reason
-from scrapy_replica.records import Verdict
+from scrapy_replica.records import Doubt, Verdict
 
 COLUMNS = 80
 """Columns of a terminal."""
@@ -319,6 +319,15 @@ def cause(text: str) -> str:
 
 _ROUNDED = 1e-4
 """Features are kept with four digits."""
+
+
+DOUBTS = {
+    Doubt.SCORE: "the judge is not sure enough yet",
+    Doubt.UNSHARED: "much of what is known of either host is not known on the other",
+    Doubt.UNTRIED: "the host that would be kept was asked for too few pages of the other one yet",
+    Doubt.CONFLICT: "this would join hosts that were found to be two sites",
+}
+"""What keeps two hosts from a verdict, as a clause."""
 
 
 def evidence_of(verdict: Verdict) -> list[str]:

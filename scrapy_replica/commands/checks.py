@@ -38,7 +38,7 @@ LEAST_SQLITE = (3, 35)
 """Version of SQLite that has ``RETURNING``."""
 
 EXTRAS = {
-    "warc": "rehearse and eval crawl, and a progress bar",
+    "warc": "rehearse, crawl --warc and eval crawl, and a progress bar",
     "eval": "eval",
     "report": "report pages and plots",
 }

@@ -196,10 +196,15 @@ def _by_hand(acts: Sequence[Order]) -> str:
     """Return what a person told the crawl last, a line each."""
     told = []
     for act in acts:
-        what = ", ".join(cleaned(str(value), 200) for value in act.what.values())
+        what = ", ".join(_said(name, value) for name, value in act.what.items())
         line = f"  {_time(act.at)[-5:]}  {act.kind} {what}: {_outcome(act)}"
         told.append(shortened(line, COLUMNS - 2))
     return "\n  ".join(["By hand, the last first:", *told, ""]).rstrip(" ") if told else ""
+
+
+def _said(name: str, value: object) -> str:
+    told = name if value is True else " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return cleaned(told, 200)
 
 
 def _hosts(status: Status) -> str:

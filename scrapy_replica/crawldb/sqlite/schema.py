@@ -240,4 +240,5 @@ CREATE TABLE captures (               -- payloads that are kept in WARC files
     date TEXT NOT NULL,               -- WARC-Date of the record
     file TEXT NOT NULL                -- its WARC file
 ) WITHOUT ROWID;
+CREATE INDEX captures_of ON captures (url, date);
 """
