@@ -97,6 +97,21 @@ def time_of(at: float) -> str:
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
+_UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))
+"""Seconds of a unit of time and its name."""
+
+
+def lasting(seconds: float) -> str:
+    """Return a time in its two largest units: ``3 h 12 min``."""
+    left = round(seconds)
+    told: list[str] = []
+    for size, unit in _UNITS:
+        count, left = divmod(left, size)
+        if count or told or size == 1:
+            told.append(counted(count, unit) if unit == "day" else f"{count} {unit}")
+    return " ".join(one for one in told[:2] if one[:2] != "0 ") or "0 s"
+
+
 # Lines
 
 

@@ -25,6 +25,7 @@ BOUNDED = ("SCAN texts", "SCAN marks")
 ONCE = {
     "SELECT COUNT(*) FROM sqlite_master",
     "SELECT id, name, slot FROM hosts",
+    "SELECT host FROM seed_hosts",
     "SELECT simhash FROM pages WHERE simhash IS NOT NULL",
     "SELECT url, relevance, body FROM visits ORDER BY id",
     "SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id",
@@ -121,12 +122,13 @@ def statements(monkeypatch):
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
     names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts"
-    tables = [Calls(getattr(db, name)) for name in (*names.split(), "revisits", "captures")]
+    tables = [Calls(getattr(db, name)) for name in (*names.split(), "revisits", "seeds", "captures")]
     urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, *rest = tables
-    revisits, captures = rest
+    revisits, seeds, captures = rest
     with db.page():
         use_urls(urls, saved)
         use_revisits(urls, revisits)
+        use_seeds(seeds)
     use_pages(pages, visits, ledger, samples)
     verdict = Verdict("a", "b", "", "", 0.9, 20)
     verdicts.enter(verdict, 1.0, 2.0)
@@ -205,6 +207,8 @@ def use_urls(urls, saved):
     urls.heads(3)
     urls.hold("b")
     urls.release("b")
+    urls.pause("a")
+    urls.resume("a")
     urls.demote(urls.take().id)
     urls.finish([urls.take().id])
     urls.rescore(dict.fromkeys(keys, 0.5))
@@ -222,6 +226,13 @@ def use_urls(urls, saved):
     saved.end_work("rule 1")
     saved.unfinished_work()
     urls.forget_waiting(b"live")
+
+
+def use_seeds(seeds):
+    seeds.enter("a")
+    assert seeds.hosts() == ["a"]
+    seeds.set_dates({1: 1.0})
+    assert seeds.date_of(1) == 1.0
 
 
 def use_pages(pages, visits, ledger, samples):

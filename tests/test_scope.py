@@ -366,6 +366,11 @@ class TestExplain:
 
 
 class TestCommands:
+    def test_what_needs_the_add_on_is_not_taken_without(self, capsys):
+        code, _, err = replica(capsys, "rehearse", "x.warc", "--seeds", TOP, "--plain", "--exclude", "*x*")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "--exclude needs the add-on; --plain has --domains and --depth" in err
+
     @pytest.mark.parametrize(
         ("options", "says"),
         [

@@ -255,6 +255,7 @@ class TestFullDisk:
         assert f"REPLICA_WARC: {folder} cannot be written to (No space left on device): free some space" in errors[0]
         done = {url for url, states in job_states(job).items() if "done" in states}
         assert done <= captured(folder)
+        assert first.stats["replica/warc/responses"] == len(captured(folder))
         assert len(first.urls) < len(TREE)
         second = await crawl(TopicSpider, TREE, settings, seeds=f"{SITE}/0")
         assert second.stats["finish_reason"] == "finished"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import is_running, reading
-from scrapy_replica.commands.run import say
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.crawl.links.relevance import KEY
 
@@ -82,7 +81,6 @@ def watch(opts: argparse.Namespace) -> int:
                 sys.stdout.write(told if opts.json else f"{told}\n")
                 sys.stdout.flush()
             if not runs:
-                say("no crawl has the job open")
                 return 0
             time.sleep(max(LOOK_SECONDS, REST * (time.monotonic() - begun)))
     finally:
@@ -120,13 +118,15 @@ def figures_of(status: Status, *, has_topic: bool) -> dict[str, float]:
         **_traffic("", total),
         "harvest": wanted / total.pages if total.pages else None,
         **_traffic("recent.", status.recent),
+        "unchanged": status.unchanged,
+        "recent.unchanged": status.recent_unchanged,
         "recent.seconds": status.seconds,
         "per_second": status.per_second,
         "seconds_left": status.seconds_left,
         "hosts": status.n_hosts,
         **{f"decision.{reason.value}.{action.value}": n for (reason, action), n in status.decisions.items()},
         "saved": sum(status.saved.values()),
-        **{f"saved.{reason.value}": count for reason, count in status.saved.items()},
+        **{f"dropped.{reason.value}": count for reason, count in status.dropped.items()},
         **_tested("", tested),
         "verdicts.holding": status.holding,
         **{f"verdicts.{why}": count for why, count in status.ended.items()},

@@ -231,7 +231,7 @@ class ReplicaExtension:
         try:
             if self.keeper is not None:
                 await self.keeper.close()
-            if self.error is None:
+            if self.error is None or isinstance(self.error, OutputError):
                 self.flush()
             self.crawl.store.close()
         except StoreError as error:

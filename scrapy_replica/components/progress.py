@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
+from scrapy_replica.decision import SAVING
 from scrapy_replica.words import counted, percent
 
 if TYPE_CHECKING:
@@ -79,9 +80,7 @@ def found(crawl: Crawl) -> list[str]:
     counts = crawl.counts
     pages, has_topic = counts["page/observed"], crawl.guide.relevance.is_learnt
     wanted = counts["page/relevant" if has_topic else "page/novel"]
-    avoided = sum(
-        n for name, n in counts.items() if name.startswith("decision/") and name.endswith(("/drop", "/rewrite"))
-    )
+    avoided = sum(counts[f"decision/{reason.value}/{action}"] for reason in SAVING for action in ("drop", "rewrite"))
     harvest = [f"{percent(wanted / pages)} {'on topic' if has_topic else 'new'}"] if pages else []
     return [*harvest, f"{counted(avoided, 'duplicate')} avoided", f"{crawl.store.urls.waiting:,} waiting"]
 

@@ -7,6 +7,7 @@ import logging
 import re
 import secrets
 import time
+from collections import Counter
 from http.client import responses
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -24,7 +25,6 @@ from scrapy_replica.warc import records
 from scrapy_replica.warc.folder import WarcFolder
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -64,6 +64,8 @@ class Batch:
         self.records: list[bytes] = []
         self.captures: dict[bytes, Capture] = {}
         """What it keeps, by the SHA-1 of its payload; the file is not known yet."""
+        self.counts: Counter[str] = Counter()
+        """Statistics of what it holds."""
         self.is_written = False
         """Its records are on the disk."""
 
@@ -131,7 +133,7 @@ class Keeper:
         record_id, record = records.response(exchange, original)
         flight.record = record_id, exchange.date
         is_revisit = original is not None or exchange.status == records.NOT_MODIFIED_STATUS
-        self._counts["warc/revisits" if is_revisit else "warc/responses"] += 1
+        self._batch.counts["warc/revisits" if is_revisit else "warc/responses"] += 1
         if original is None and is_told_by_payload:
             capture = Capture(exchange.url, exchange.date, "")
             self._batch.captures[exchange.digest] = self._pending[exchange.digest] = capture
@@ -215,6 +217,7 @@ class Keeper:
         for digest, capture in batch.captures.items():
             self._store.captures.enter(digest, capture._replace(file=file))
             self._pending.pop(digest, None)
+        self._counts.update(batch.counts)
         batch.records.clear()
         batch.is_written = True
 

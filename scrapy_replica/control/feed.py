@@ -134,7 +134,7 @@ class Feed:
     def _pause(self, section: str, seconds: float) -> float:
         """Return how long *section* is to wait for the next look, where the last took so many *seconds*."""
         budget = SHARE * self._job.sections[section] * self._job.load
-        return min(max(LEAST_SECONDS, seconds / budget if budget else MOST_SECONDS), MOST_SECONDS)
+        return min(max(LEAST_SECONDS, seconds / budget), MOST_SECONDS)
 
     def _show(self, section: str, text: str) -> None:
         if self._shown.get(section) != text:

@@ -73,11 +73,12 @@ class StatusReader:
             (self._connection.meta(SPIDER) or b"").decode(),
             first,
             last,
-            end - begin,
+            max(0.0, end - begin),
             self._states(sum(waiting.values()), sum(dropped.values())),
             demoted,
             reduce(Traffic.plus, traffic.values(), Traffic()),
             Traffic(*(count or 0 for count in self._read(f"SELECT {TRAFFIC} {RECENT}", begin).fetchone())),
+            *self._unchanged(begin),
             *self._hosts(traffic, {row[0]: row[2] for row in rows}, waiting, dropped, begin, most),
             *self._decisions(),
             self._tested(),
@@ -128,6 +129,12 @@ class StatusReader:
             found[name] = _together(found[name], one) if name in found else one
         hosts = sorted(found.values(), key=lambda host: (-host.traffic.fetches, -host.waiting, host.host))
         return len(hosts), hosts[:most]
+
+    def _unchanged(self, begin: float) -> tuple[int, int]:
+        """Return how many URLs answered 304 when they were last asked for, and how many of them since *begin*."""
+        sql = "SELECT COUNT(*), COALESCE(SUM(checked_at >= ?), 0) FROM revisits INDEXED BY believed WHERE believed > 0"
+        count, recent = self._read(sql, begin).fetchone()
+        return count, recent
 
     def _decisions(self) -> tuple[dict[tuple[Reason, Action], int], dict[Reason, int]]:
         """Return the number of decisions by reason and action, and of URLs that are dropped by reason."""
