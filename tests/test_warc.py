@@ -140,6 +140,15 @@ class TestWhatIsKept:
         assert not again.exists(), "nothing was fetched"
 
 
+class TestOtherSchedulers:
+    @pytest.mark.asyncio
+    async def test_everything_is_kept_there_as_well(self, tmp_path):
+        settings = Settings(tmp_path, SCHEDULER="scrapy.core.scheduler.Scheduler")
+        result = await crawl(TopicSpider, PAGES, settings, seeds=f"{SITE}/")
+        assert captured(tmp_path) == {*PAGES}
+        assert by_url(tmp_path, "metadata").keys() == {item["url"] for item in result.items} | {f"{SITE}/gone"}
+
+
 class TestUnchanged:
     @pytest.mark.asyncio
     async def test_a_page_that_did_not_change_refers_to_its_record(self, tmp_path):
