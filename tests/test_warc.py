@@ -166,9 +166,7 @@ class TestUnchanged:
         def web(request):
             return (304, {"ETag": "x"}, "") if "If-None-Match" in request.headers else PAGES[f"{SITE}/1"]
 
-        # The first record is on the disk before it is asked once more.
-        settings = Settings(tmp_path, ROBOTSTXT_OBEY=False, DOWNLOAD_DELAY=0.05)
-        await crawl(Asks, web, settings)
+        await crawl(Asks, web, Settings(tmp_path, ROBOTSTXT_OBEY=False))
         headers, block = by_url(tmp_path, "revisit")[f"{SITE}/1"]
         assert headers["WARC-Profile"] == records.NOT_MODIFIED
         assert headers["WARC-Refers-To-Target-URI"] == f"{SITE}/1"

@@ -137,7 +137,7 @@ class Keeper:
         is_told_by_payload = bool(exchange.body) and exchange.truncated is None
         original = self._original(exchange.digest) if is_told_by_payload else None
         if exchange.status == records.NOT_MODIFIED_STATUS:
-            original = self._store.captures.of_url(exchange.url)
+            original = self._last_of(exchange.url)
         record_id, record = records.response(exchange, original)
         flight.record = record_id, exchange.date
         is_revisit = original is not None or exchange.status == records.NOT_MODIFIED_STATUS
@@ -153,6 +153,11 @@ class Keeper:
             return self._pending[digest]
         original = self._store.captures.find(digest)
         return original if original is not None and self._folder.has(original.file) else None
+
+    def _last_of(self, url: str) -> Capture | None:
+        """Return the payload that *url* had last, as far as it is known."""
+        pending = (capture for capture in self._pending.values() if capture.url == url)
+        return next(pending, None) or self._store.captures.of_url(url)
 
     def note(self, flight: Flight, response: Response, observation: Observation | None, *, has_topic: bool) -> None:
         """Have what is known of a response written; relevance where the crawl *has_topic*."""
