@@ -43,7 +43,7 @@ PAGES = {
     f"{SITE}/robots.txt": (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /private\n"),
 }
 
-TREE = {f"{SITE}/{n}": page([f"/{2 * n + 1}", f"/{2 * n + 2}"] if n < 60 else (), seed=n) for n in range(121)}
+TREE = {f"{SITE}/{n}": page([f"/{2 * n + 1}", f"/{2 * n + 2}"] if n < 35 else (), seed=n) for n in range(71)}
 
 
 def warcs(folder):
