@@ -240,8 +240,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = self.path if "://" in self.path else f"http://{self.headers.get('Host', '')}{self.path}"
         status, kind, text = self.server.web.response(url)
-        body = text.encode()
+        body, etag = text.encode(), f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"'
+        if status == 200 and self.headers.get("If-None-Match") == etag:
+            status, body = 304, b""
         self.send_response(status)
+        self.send_header("ETag", etag)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

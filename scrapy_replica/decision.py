@@ -57,6 +57,9 @@ TESTED = frozenset(
 """Reasons that rest on evidence and not on a person's word: what they drop is sampled."""
 
 
+SAVING = TESTED | {Reason.MANUAL_ALIAS, Reason.MANUAL_BLOCK}
+"""Reasons by which fetches are saved; the others leave out what a person did not want."""
+
 BUDGETS = frozenset({Reason.HOST_BUDGET, Reason.PATH_BUDGET, Reason.TRAP_BUDGET, Reason.HOST_PAGES})
 """Reasons that bound how many pages are fetched."""
 

@@ -12,13 +12,16 @@ from datetime import datetime
 from typing import Any
 
 from scrapy_replica.decision import Action, Outcome, Reason
-from scrapy_replica.records import Verdict
+from scrapy_replica.records import Doubt, Verdict
 
 COLUMNS = 80
 """Columns of a terminal."""
 
 MAX_TEXT = 200
 """Characters of a crawled text that are shown."""
+
+MAX_PREFIX = 60
+"""Columns of a path that are shown."""
 
 _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*|\x1b.?")
 _JOINERS = "\u200c\u200d"  # they take no column, and Persian and Hindi are misspelt without them
@@ -95,6 +98,30 @@ def share(part: int, whole: int) -> str:
 def time_of(at: float) -> str:
     """Return a moment, in seconds since the epoch, as the clock here showed it: ``2026-01-31 09:05:12``."""
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def unreadable(error: Exception) -> str:
+    """Return why a file cannot be read, without the name of the file."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is no UTF-8 (byte {error.start})"
+    return "it is cut off" if isinstance(error, EOFError) else cleaned(str(error))
+
+
+_UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))
+"""Seconds of a unit of time and its name."""
+
+
+def lasting(seconds: float) -> str:
+    """Return a time in its two largest units: ``3 h 12 min``."""
+    left = round(seconds)
+    told: list[str] = []
+    for size, unit in _UNITS:
+        count, left = divmod(left, size)
+        if count or told or size == 1:
+            told.append(counted(count, unit) if unit == "day" else f"{count} {unit}")
+    return " ".join(one for one in told[:2] if one[:2] != "0 ") or "0 s"
 
 
 # Lines
@@ -306,6 +333,15 @@ _ROUNDED = 1e-4
 """Features are kept with four digits."""
 
 
+DOUBTS = {
+    Doubt.SCORE: "the judge is not sure enough yet",
+    Doubt.UNSHARED: "much of what is known of either host is not known on the other",
+    Doubt.UNTRIED: "the host that would be kept was asked for too few pages of the other one yet",
+    Doubt.CONFLICT: "this would join hosts that were found to be two sites",
+}
+"""What keeps two hosts from a verdict, as a clause."""
+
+
 def evidence_of(verdict: Verdict) -> list[str]:
     """Return what a verdict rests on, one clause for each witness: ``pages in equal places that agree: 17 of 18``."""
     told, pages = verdict.evidence, verdict.n_aligned
@@ -345,8 +381,10 @@ def _unshrunk(value: float, pages: int, prior: float) -> float:
 def place_of(verdict: Verdict) -> str:
     """Return where the site of a verdict lies: ``/ here is /docs there``; empty if in the same place."""
     if verdict.copy_prefix == verdict.keeper_prefix:
-        return f"below /{cleaned(verdict.copy_prefix)}" if verdict.copy_prefix else ""
-    return f"/{cleaned(verdict.copy_prefix)} there is /{cleaned(verdict.keeper_prefix)} here"
+        return f"below /{shortened(verdict.copy_prefix, MAX_PREFIX)}" if verdict.copy_prefix else ""
+    return (
+        f"/{shortened(verdict.copy_prefix, MAX_PREFIX)} there is /{shortened(verdict.keeper_prefix, MAX_PREFIX)} here"
+    )
 
 
 # Rules

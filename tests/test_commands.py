@@ -167,6 +167,12 @@ class TestWrongArguments:
         assert done.stderr.count("\n") == 1
         assert "is no WARC file" in done.stderr
 
+    def test_seeds_that_are_cut_off(self, web, tmp_path):
+        (tmp_path / "seeds.gz").write_bytes(gzip.compress(SITE.encode() * 99)[:-12])
+        done = replica("rehearse", web / "web.warc.gz", "--seeds", tmp_path / "seeds.gz")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "is neither a URL nor a readable file of URLs (it is cut off)" in done.stderr
+
     def test_warc_that_is_not_there(self):
         done = replica("rehearse", "missing.warc", "--seeds", SITE)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -324,6 +324,10 @@ def test_a_person_decides_a_pair_and_the_running_crawl_obeys(running, browser):
     wait_until(lambda: f"scrapy replica block {copy} --as" in browser.find_element("id", "acts").text)
     wait_until(lambda: copy in browser.find_element("id", "copies-rows").text)
     assert "No pair of hosts is uncertain" in browser.find_element("id", "decide").text
+    wait_until(lambda: browser.find_elements("css selector", "#chart-course svg"))
+    assert "1 host was found to be a copy" in browser.find_element("id", "report").text
+    assert browser.find_elements("tag name", "img") == []
+    assert "broken" not in browser.title
     assert [line for line in browser.get_log("browser") if line["level"] == "SEVERE"] == []
     serve.send_signal(signal.SIGINT)
     assert serve.wait(5) == 130

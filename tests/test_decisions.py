@@ -384,7 +384,8 @@ class TestLedger:
             ),
             f"{TOP}gone": ("status: 404", "state: fetched"),
             "a.example/gone": (f"url: {TOP}gone", "status: 404"),
-            f"{TOP}d/%34": (f"asked for: {TOP}d/%34, known as another way to write: url: {TOP}d/4",),
+            "https://A.example:443/gone/": (f"url: {TOP}gone", "not known to the letter"),
+            f"{TOP}d/%34": (f"asked for: {TOP}d/%34; not known to the letter, but as: url: {TOP}d/4",),
             "a.example": (
                 "ip: 192.0.2.1",
                 "URLs: 12 fetched, 2 not fetched",

@@ -22,6 +22,7 @@ from scrapy_replica.crawl.links.asking import Asking
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.marks import LEARNT, Marks
 from scrapy_replica.crawl.links.questions import asked_about
+from scrapy_replica.crawl.links.recipe import relevance_model
 from scrapy_replica.crawldb.contract import MARK, NOT_DONE, NewUrl
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -384,6 +385,22 @@ class TestCrawl:
             assert reader.meta(LEARNT) == b"2"
         assert acts["http://nowhere.example/"].answer == f"{NOT_DONE}no page of the crawl links there"
         assert acts[f"{TOP}markov/1"].is_done
+
+    async def test_examples_given_by_url_are_fetched_once_and_learnt_with_marks(self, topic, tmp_path):
+        example = "http://e.example/"
+        pages = web() | {example: page(seed="example", title="example").replace("<p>", "<p>" + "music theory " * 30)}
+        (tmp_path / "urls.txt").write_text(example)
+        kept = settings(tmp_path / "urls.txt", tmp_path / "job", REPLICA_BACKGROUND=str(topic))
+        first = await crawl(TopicSpider, pages, {**kept, "CLOSESPIDER_PAGECOUNT": 25}, seeds=TOP)
+        assert first.urls.count(example) == 1
+        give(tmp_path / "job", {f"{TOP}markov/1": True})
+        second = await crawl(TopicSpider, pages, kept, seeds=TOP)
+        assert example not in second.urls
+        assert second.unfinished == {}
+        with reading(str(tmp_path / "job")) as reader:
+            model = relevance_model(reader)
+            assert reader.meta(LEARNT) == b"1"
+        assert model.relevance({"hidden": 3, "markov": 3, "chain": 3}) > model.relevance({"swing": 3, "jazz": 3})
 
     async def test_without_a_topic_the_answer_says_so(self, tmp_path):
         plain = {**REPLICA, "JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 5}

@@ -91,3 +91,12 @@ async def test_scrapy_crawl_is_silent_where_log_stats_are(caplog):
     caplog.set_level(logging.INFO)
     await crawled(has_meter=False, LOGSTATS_INTERVAL=0)
     assert not [record for record in caplog.records if "avoided" in record.getMessage()]
+
+
+async def test_a_line_that_cannot_be_written_ends_no_crawl(monkeypatch):
+    def full(self, text):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(meter, "LINE_SECONDS", 0.001)
+    monkeypatch.setattr(PageMeter, "_say", full)
+    assert len((await crawled()).urls) == 20

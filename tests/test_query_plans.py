@@ -15,7 +15,7 @@ from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
-from scrapy_replica.records import Doubt, Form, Link, UncertainPair, Verdict
+from scrapy_replica.records import Capture, Doubt, Form, Link, UncertainPair, Verdict
 
 SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders", "uncertain_pairs"}
 """Partial indexes that hold little by what they are, and a table of 200 rows at most: a scan of one is a look-up."""
@@ -25,6 +25,7 @@ BOUNDED = ("SCAN texts", "SCAN marks")
 ONCE = {
     "SELECT COUNT(*) FROM sqlite_master",
     "SELECT id, name, slot FROM hosts",
+    "SELECT host FROM seed_hosts",
     "SELECT simhash FROM pages WHERE simhash IS NOT NULL",
     "SELECT url, relevance, body FROM visits ORDER BY id",
     "SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id",
@@ -120,12 +121,14 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts revisits"
-    tables = [Calls(getattr(db, name)) for name in names.split()]
-    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, revisits = tables
+    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts"
+    tables = [Calls(getattr(db, name)) for name in (*names.split(), "revisits", "seeds", "captures")]
+    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, *rest = tables
+    revisits, seeds, captures = rest
     with db.page():
         use_urls(urls, saved)
         use_revisits(urls, revisits)
+        use_seeds(seeds)
     use_pages(pages, visits, ledger, samples)
     verdict = Verdict("a", "b", "", "", 0.9, 20)
     verdicts.enter(verdict, 1.0, 2.0)
@@ -151,6 +154,9 @@ def use(db, folder):
     forms.hosts()
     blocks.enter("a", b"x")
     blocks.state("a")
+    captures.enter(b"digest", Capture("http://a/1", "2026-01-01T00:00:00Z", "a.warc.gz"))
+    captures.find(b"digest")
+    captures.of_url("http://a/1")
     use_texts(texts)
     db.commit()
     given = orders.give("allow", {"host": "a"}, 1.0)
@@ -201,6 +207,8 @@ def use_urls(urls, saved):
     urls.heads(3)
     urls.hold("b")
     urls.release("b")
+    urls.pause("a")
+    urls.resume("a")
     urls.demote(urls.take().id)
     urls.finish([urls.take().id])
     urls.rescore(dict.fromkeys(keys, 0.5))
@@ -218,6 +226,13 @@ def use_urls(urls, saved):
     saved.end_work("rule 1")
     saved.unfinished_work()
     urls.forget_waiting(b"live")
+
+
+def use_seeds(seeds):
+    seeds.enter("a")
+    assert seeds.hosts() == ["a"]
+    seeds.set_dates({1: 1.0})
+    assert seeds.date_of(1) == 1.0
 
 
 def use_pages(pages, visits, ledger, samples):
@@ -256,6 +271,7 @@ def use_pages(pages, visits, ledger, samples):
     visits.clear()
     ledger.record(1, Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET), 1.0)
     ledger.knows(1, Reason.TRAP_BUDGET)
+    ledger.last(1)
     samples.enter([Sample(1, "rule 1", Reason.DUST_RULE, 5, "a", 1.0)])
     assert len(samples.of_url(1)) == len(samples.of_cause("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+
 import pytest
 from test_hosts_command import enter, replica
 from test_live_replicas import ALL, crawl_sites, held, per_host, site
 
 from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.crawl.hosts.uncertain_pairs import MAX_TEXTS, UncertainPairs
 from scrapy_replica.crawldb.contract import BLOCK, DIFFERENT
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import MAX_PAIRS
-from scrapy_replica.records import Doubt, PagePair, UncertainPair, Verdict
+from scrapy_replica.records import Doubt, Page, PagePair, UncertainPair, Verdict
+from scrapy_replica.sites.detector import Detector, Findings
+from scrapy_replica.sites.judge import Judge
 
 
 def uncertain(job):
@@ -90,17 +96,48 @@ class TestDecidedByHand:
         assert set(result.unfinished) == set()
         assert uncertain(tmp_path) == []
 
-    def test_with_a_command(self, store, tmp_path, capsys):
-        for number, host in enumerate(("a.example", "b.example")):
-            enter(store, f"http://{host}/", host, number)
+    def test_the_queue_as_a_command(self, store, tmp_path, capsys):
+        assert replica(capsys, "pairs", "--job", tmp_path)[1] == "no pair of hosts is uncertain by now\n"
+        pages = (PagePair(("http://b.example/?token=s3cret", "http://a.example/"), (None, None), ("x", "y")),)
+        found = UncertainPair(
+            Verdict("b.example", "a.example", "", "docs", 0.4, 5, {"teq": 0.95}), 0.6, Doubt.SCORE, pages
+        )
+        store.uncertain_pairs.enter(found)
         store.commit()
+        code, out, _ = replica(capsys, "pairs", "--job", tmp_path)
+        assert code == 0
+        assert "Is b.example the same site as a.example" in out
+        assert "score 0.40, a verdict takes 0.60: the judge is not sure enough yet" in out
+        assert f"scrapy replica block b.example --as a.example/docs --job {tmp_path}" in out
+        assert f"scrapy replica allow b.example --beside a.example --job {tmp_path}" in out
+        assert "s3cret" not in out
+        told = json.loads(replica(capsys, "pairs", "--job", tmp_path, "--json")[1])
+        assert told["figures"] == {"pairs": 1}
+        assert told["pairs"][0]["pages"] == [
+            {"urls": ["http://b.example/?token=***", "http://a.example/"], "texts": ["x", "y"]}
+        ]
+
+    def test_with_a_command(self, tmp_path, capsys):
+        with contextlib.closing(SqliteCrawlDB(tmp_path)) as db:
+            for number, host in enumerate(("a.example", "b.example")):
+                enter(db, f"http://{host}/", host, number)
         assert replica(capsys, "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
-        (order,) = store.orders.open()
-        assert (order.kind, order.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
         assert replica(capsys, "block", "b.example/", "--as", "a.example/docs/", "--job", tmp_path)[0] == 0
-        assert store.orders.open()[1].what == {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
+        with reading(tmp_path) as reader:
+            block, different = reader.acts(5)
+        assert (different.kind, different.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
+        assert block.what == {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
         code, _, err = replica(capsys, "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
         assert (code, err.count("\n")) == (2, 1)
+
+
+def test_texts_of_the_last_pages_only_are_remembered(store):
+    pairs = UncertainPairs(store.uncertain_pairs, Detector(Judge.load()))
+    for number in range(MAX_TEXTS + 100):
+        page = Page(f"http://a.example/{number}", "a.example", title="t" * 10_000, text="x" * 100_000)
+        pairs.observe(page, Findings())
+    assert len(pairs._texts) == MAX_TEXTS
+    assert sum(len(kept.text) + len(kept.title) for kept in pairs._texts.values()) < 2_000_000
 
 
 class TestTable:

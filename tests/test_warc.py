@@ -140,11 +140,39 @@ class TestWhatIsKept:
         assert not again.exists(), "nothing was fetched"
 
 
+class TestUnchanged:
+    @pytest.mark.asyncio
+    async def test_a_page_that_did_not_change_refers_to_its_record(self, tmp_path):
+        class Asks(Spider):
+            name = "asks"
+            custom_settings = {"HTTPERROR_ALLOW_ALL": True}  # noqa: RUF012
+
+            async def start(self):
+                yield Request(f"{SITE}/1")
+
+            def parse(self, response):
+                if response.status == 200:
+                    yield Request(f"{SITE}/1", headers={"If-None-Match": "x"}, dont_filter=True)
+
+        def web(request):
+            return (304, {"ETag": "x"}, "") if "If-None-Match" in request.headers else PAGES[f"{SITE}/1"]
+
+        # The first record is on the disk before it is asked once more.
+        settings = Settings(tmp_path, ROBOTSTXT_OBEY=False, DOWNLOAD_DELAY=0.05)
+        await crawl(Asks, web, settings)
+        headers, block = by_url(tmp_path, "revisit")[f"{SITE}/1"]
+        assert headers["WARC-Profile"] == records.NOT_MODIFIED
+        assert headers["WARC-Refers-To-Target-URI"] == f"{SITE}/1"
+        assert headers["WARC-Refers-To-Date"] == by_url(tmp_path, "response")[f"{SITE}/1"][0]["WARC-Date"]
+        assert block.startswith(b"HTTP/1.1 304 Not Modified\r\n")
+        assert Archive(warcs(tmp_path)).get(f"{SITE}/1").body == PAGES[f"{SITE}/1"].encode()
+
+
 class TestFiles:
     @pytest.mark.asyncio
     async def test_the_next_file_begins_when_one_is_full(self, tmp_path):
         await crawl(TopicSpider, PAGES, Settings(tmp_path, REPLICA_WARC_SIZE=1), seeds=f"{SITE}/")
-        assert len(warcs(tmp_path)) > 2
+        assert len(warcs(tmp_path)) >= 2, "one batch is one file"
         assert [kind for kind, *_ in read(tmp_path)].count("warcinfo") == len(warcs(tmp_path))
         assert captured(tmp_path) == {*PAGES}
 
@@ -227,6 +255,7 @@ class TestFullDisk:
         assert f"REPLICA_WARC: {folder} cannot be written to (No space left on device): free some space" in errors[0]
         done = {url for url, states in job_states(job).items() if "done" in states}
         assert done <= captured(folder)
+        assert first.stats["replica/warc/responses"] == len(captured(folder))
         assert len(first.urls) < len(TREE)
         second = await crawl(TopicSpider, TREE, settings, seeds=f"{SITE}/0")
         assert second.stats["finish_reason"] == "finished"
@@ -330,6 +359,17 @@ class TestHostile:
         assert result.stats["replica/warc/failed"] == 1
         assert f"{SITE}/3" in result.urls
         assert captured(tmp_path) == {*PAGES} - {f"{SITE}/1"}
+
+    @pytest.mark.asyncio
+    async def test_a_redirect_to_a_url_that_no_reader_takes(self, tmp_path, caplog):
+        long = f"{SITE}/{'x' * 40_000}"
+        web = {f"{SITE}/": redirect(long), long: page(["/1"], seed=9), f"{SITE}/1": PAGES[f"{SITE}/1"]}
+        result = await crawl(TopicSpider, web, Settings(tmp_path, ROBOTSTXT_OBEY=False), seeds=f"{SITE}/")
+        assert f"{SITE}/1" in result.urls
+        assert captured(tmp_path) >= {f"{SITE}/", f"{SITE}/1"}
+        assert long not in captured(tmp_path)
+        assert max(len(line.getMessage()) for line in caplog.records) < 1000
+        assert "40017 characters" in caplog.text
 
     def test_what_breaks_off_says_so(self):
         (headers, _), _ = self.block("http://a.example/", body=b"bo", flags=["dataloss"])

@@ -8,8 +8,9 @@ import signal
 import sqlite3
 import sys
 from difflib import get_close_matches
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -17,7 +18,7 @@ from scrapy.exceptions import UsageError
 from scrapy_replica.components.refused import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy_replica.commands.command import Command
 
@@ -29,6 +30,7 @@ COMMANDS = (
     ("explain", "ExplainCommand"),
     ("model", "ModelCommand"),
     ("hosts", "HostsCommand"),
+    ("pairs", "PairsCommand"),
     ("hosts", "BlockCommand"),
     ("hosts", "AllowCommand"),
     ("steer", "AddCommand"),
@@ -46,6 +48,8 @@ COMMANDS = (
 )
 """Module and class of each command."""
 
+P = ParamSpec("P")
+
 INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -53,6 +57,20 @@ def load_commands() -> Iterator[Command]:
     """Yield the commands. Scrapy loads this module for each of its own commands, which must not pay for ours."""
     for module, name in COMMANDS:
         yield getattr(import_module(f"{__name__}.{module}"), name)()
+
+
+def _interruptible(method: Callable[P, None]) -> Callable[P, None]:
+    """Let Ctrl-C end the command without a traceback; a crawl has its own way to end, while it runs."""
+
+    @wraps(method)
+    def interruptible(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            method(*args, **kwargs)
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            sys.exit(INTERRUPTED)
+
+    return interruptible
 
 
 class ReplicaCommand(ScrapyCommand):
@@ -67,6 +85,7 @@ class ReplicaCommand(ScrapyCommand):
     def short_desc(self) -> str:
         return "Focused crawls that know what they have seen"
 
+    @_interruptible
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -75,6 +94,7 @@ class ReplicaCommand(ScrapyCommand):
             "arguments", nargs=argparse.REMAINDER, metavar="COMMAND", help="a command, and what it takes"
         )
 
+    @_interruptible
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_replica.commands.parser import parser_of  # noqa: PLC0415 - not for Scrapy's own commands
 
@@ -90,6 +110,7 @@ class ReplicaCommand(ScrapyCommand):
             sys.stderr.write(f"scrapy replica: {error}\n")
             raise UsageError(print_help=False) from None  # Scrapy would print its usage as well
 
+    @_interruptible
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
         assert self.settings is not None
         command: Command | None = getattr(opts, "run", None)
@@ -100,9 +121,6 @@ class ReplicaCommand(ScrapyCommand):
             else:
                 self.exitcode = command.run(opts, self.settings)
             sys.stdout.flush()
-        except KeyboardInterrupt:
-            sys.stderr.write("interrupted\n")
-            self.exitcode = INTERRUPTED
         except BrokenPipeError:  # as of ``scrapy replica hosts --job DIR | head``
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except sqlite3.DatabaseError as error:
@@ -111,7 +129,9 @@ class ReplicaCommand(ScrapyCommand):
             self._refuse(command, one_line(error))
 
     def _refuse(self, command: Command | None, why: str) -> None:
-        sys.stderr.write(f"scrapy replica{f' {command.name}' if command else ''}: {why}\n")
+        from scrapy_replica.words import cleaned  # noqa: PLC0415 - not for Scrapy's own commands
+
+        sys.stderr.write(f"scrapy replica{f' {command.name}' if command else ''}: {cleaned(why, 2_000)}\n")
         self.exitcode = 2
 
 

@@ -29,6 +29,7 @@ class CrawlCommand(Command):
         "scrapy replica crawl https://example.org/ --job job --max-pages 1000",
         "scrapy replica crawl seeds.txt --topic examples/ --job job -o pages.jsonl",
         "scrapy replica crawl https://example.org/ --job job --revisit",
+        "scrapy replica crawl https://example.org/ --job job --warc warc",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,9 @@ class CrawlCommand(Command):
         counts = {n.replace("-", "_") + "_pages": run.stats.get(f"replica/page/{n}", 0) for n in novelties}
         figures = {"pages": len(run.meter.urls), **counts, **run.figures()}
         print_figures(figures, {"seeds": opts.seeds, "topic": opts.topic, "job": opts.job}, as_json=opts.json)
+        if opts.warc:
+            whole, repeated = (run.stats.get(f"replica/warc/{kind}", 0) for kind in ("responses", "revisits"))
+            say(f"kept in {opts.warc}: {whole} responses, and {repeated} that repeat one")
         if opts.job:
             say(f"ledger: {database_path(opts.job)} (scrapy replica explain URL --job {opts.job})")
         return run.exit_code

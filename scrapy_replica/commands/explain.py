@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from scrapy_replica.crawl.scope import kept_scope
 from scrapy_replica.crawldb.contract import URGENT, State
 from scrapy_replica.focus.asking import shares
 from scrapy_replica.urls.scope import Outside
-from scrapy_replica.words import decided, evidence_of, place_of, rule
+from scrapy_replica.words import cleaned, decided, evidence_of, place_of, rule, shortened
 
 if TYPE_CHECKING:
     import argparse
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 
     from scrapy_replica.crawldb.reader import DecisionView, PageView, Reader, UrlView, VerdictView
 
+
+SCHEMES = ("https", "http")
+
+SHOWN = 200
+"""Characters of what a person asked for that an error repeats."""
+
+_AUTHORITY = re.compile(r"^[A-Za-z][\w+.-]*://[^/?#]*")
 
 MOST_HOPS = 5
 """Pages that stand for one another that are followed."""
@@ -67,7 +75,8 @@ class ExplainCommand(Command):
             sys.stdout.write(redacted(json.dumps(outside, indent=2) + "\n" if opts.json else scope_in_words(outside)))
             return 0
         if known is None:
-            sys.stderr.write(f"nothing is known of {redacted(what)}: no page of the crawl links there{hint}\n")
+            shown = shortened(redacted(what), SHOWN)
+            sys.stderr.write(f"nothing is known of {shown}: no page of the crawl links there{hint}\n")
             return 1
         sys.stdout.write(redacted(json.dumps(known, indent=2) + "\n" if opts.json else in_words(known)))
         return 0
@@ -78,28 +87,43 @@ def explain_any(job: Reader, what: str) -> dict[str, Any] | None:
 
     :raises ValueError: it is no URL.
     """
-    asked = [what] if "://" in what else [f"https://{what}", f"http://{what}"]
-    for url in map(_url_of, asked):
+    for url in spellings(what):
         known = explain_url(job, url)
         if known is not None:
-            told = {"asked for": what} if known["url"] != url else {}
+            told = {} if known["url"].endswith(what) else {"asked for": what}
             if job.meta(RELEVANCE) is None:
                 known.pop("relevance", None)  # without a topic it says nothing
             return told | known | explain_words(job, known["url"]) | explain_score(job, known)
     return None
 
 
-def _url_of(text: str) -> str:
-    """Return *text* as Scrapy writes the URLs of requests, without fragment.
+def spellings(what: str) -> list[str]:
+    """Return the URLs that a person may mean: *what* to the letter, of the other scheme, with a slash more or less.
+
+    :raises ValueError: it is no URL.
+    """
+    asked = [_url_of(what)] if "://" in what else [_url_of(f"{scheme}://{what}", what) for scheme in SCHEMES]
+    found = dict.fromkeys(asked)
+    for url in asked:
+        host, rest = host_of(url), _AUTHORITY.sub("", url)
+        other = rest if "?" in rest or rest == "/" else rest.removesuffix("/") if rest.endswith("/") else f"{rest}/"
+        if host:
+            found |= dict.fromkeys(f"{scheme}://{host}{end}" for end in (rest, other) for scheme in SCHEMES)
+    return list(found)
+
+
+def _url_of(text: str, what: str | None = None) -> str:
+    """Return *text* as Scrapy writes the URLs of requests, without fragment; a person wrote *what*.
 
     :raises ValueError: it is none.
     """
+    shown = shortened(repr(redacted(what or text)), SHOWN)
     try:
         url = Request(text).url.partition("#")[0]
     except ValueError as error:
-        raise ValueError(f"{text!r} is no URL ({error})") from None
+        raise ValueError(f"{shown} is no URL ({cleaned(str(error))})") from None
     if not host_of(url) and not url.startswith("file:"):
-        raise ValueError(f"{text!r} is no URL: it names no host")
+        raise ValueError(f"{shown} is no URL: it names no host")
     return url
 
 

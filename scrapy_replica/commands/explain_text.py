@@ -86,7 +86,7 @@ def _line(name: str, told: object) -> str:
 
 def _url_lines(known: Mapping[str, Any]) -> Iterator[str]:
     if "asked for" in known:
-        yield _line("asked for", f"{known['asked for']}, known as another way to write:")
+        yield _line("asked for", f"{known['asked for']}; not known to the letter, but as:")
     yield _line("url", known["url"])
     behind = ", behind the others" if known["demoted"] and known["state"] == State.WAITING.value else ""
     yield _line("state", STATES[State(known["state"])] + behind)

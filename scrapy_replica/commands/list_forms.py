@@ -73,7 +73,7 @@ def sites_of(job: Reader, host: str | None = None) -> list[dict[str, Any]]:
 
 def in_words(site: dict[str, Any]) -> str:
     """Return *site* as lines for a person."""
-    lines = [site["host"]]
+    lines = [cleaned(site["host"])]
     for form in site["forms"]:
         login = " (a login)" if form["is_login"] else ""
         lines.append(wrapped(f"{form['method']} {redacted(cleaned(form['action'], 2_000))}{login}", 2, 6))

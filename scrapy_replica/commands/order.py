@@ -66,7 +66,7 @@ def known_host(job: str, host: str) -> str:
     with reading(job) as reader:
         names = reader.host_names()
     if host not in names:
-        raise ValueError(f"the job knows no host {host}{near(host, names)}")
+        raise ValueError(f"the job knows no host {cleaned(host)}{near(host, names)}")
     return host
 
 
@@ -74,4 +74,4 @@ def near(host: str, names: list[str]) -> str:
     """Return ``; did you mean a.example or b.example?`` where *names* has some like *host*, otherwise nothing."""
     within = [name for name in names if host.strip(".") and f".{host}" in f".{name}"][:NEAR]
     found = within or get_close_matches(host, names, NEAR, CLOSE)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    return f"; did you mean {' or '.join(map(cleaned, found))}?" if found else ""

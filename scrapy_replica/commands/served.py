@@ -43,7 +43,7 @@ LEAST_LOAD = 0.25
 MOST_ASKED = 10
 
 
-def _asking(reader: Reader) -> list[dict[str, str]] | None:
+def _asking(reader: Reader) -> list[dict[str, Any]] | None:
     """Return the pages to ask about; ``None`` where the crawl has no topic that it could learn."""
     try:
         pages = asked_about(reader, MOST_ASKED)
@@ -51,7 +51,7 @@ def _asking(reader: Reader) -> list[dict[str, str]] | None:
         raise
     except ValueError:
         return None
-    return [page._asdict() | {"relevance": score(page.relevance), "shown": redacted(page.url)} for page in pages]
+    return [page._asdict() | {"relevance": score(page.relevance), "shown": view.address(page.url)} for page in pages]
 
 
 class ServedJob:
@@ -105,7 +105,7 @@ class ServedJob:
     def _look(self, section: str, reader: Reader) -> tuple[str, float]:
         begun = time.thread_time()
         try:
-            text = json.dumps(self._made[section](reader))
+            text = json.dumps(self._made[section](reader), allow_nan=False)  # which no browser could read
         except StoreError:
             raise
         except Exception:
@@ -121,4 +121,5 @@ class ServedJob:
 
     def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
         """Give an order; return its id and the command that does the same."""
-        return act(self._job, kind, what)
+        order_id, command = act(self._job, kind, what)
+        return order_id, redacted(command)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import is_running, reading
-from scrapy_replica.commands.run import say
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.crawl.links.relevance import KEY
+from scrapy_replica.crawl.scope import left_out
 
 if TYPE_CHECKING:
     import argparse
@@ -60,12 +60,13 @@ def look(opts: argparse.Namespace, *, runs: bool) -> str:
     with reading(opts.job) as job:
         now = time.time()
         status, has_topic = job.status(now if runs else None, opts.hosts), job.meta(KEY) is not None
-        acts = job.acts(ACTS)
+        acts, outside = job.acts(ACTS), left_out(job)
     if opts.json:
-        figures = as_object(figures_of(status, has_topic=has_topic), {"job": opts.job})
+        scope = {f"out_of_scope.{why.value}": n for why, n in outside.items()}
+        figures = as_object(figures_of(status, has_topic=has_topic) | scope, {"job": opts.job})
         by_hand = [act._asdict() for act in acts]
         return json.dumps(figures | rows_of(status) | {"by_hand": by_hand}) + "\n"
-    return in_words(status, acts, now, is_running=runs, has_topic=has_topic)
+    return in_words(status, acts, outside, now, is_running=runs, has_topic=has_topic)
 
 
 def watch(opts: argparse.Namespace) -> int:
@@ -82,7 +83,6 @@ def watch(opts: argparse.Namespace) -> int:
                 sys.stdout.write(told if opts.json else f"{told}\n")
                 sys.stdout.flush()
             if not runs:
-                say("no crawl has the job open")
                 return 0
             time.sleep(max(LOOK_SECONDS, REST * (time.monotonic() - begun)))
     finally:
@@ -120,13 +120,15 @@ def figures_of(status: Status, *, has_topic: bool) -> dict[str, float]:
         **_traffic("", total),
         "harvest": wanted / total.pages if total.pages else None,
         **_traffic("recent.", status.recent),
+        "unchanged": status.unchanged,
+        "recent.unchanged": status.recent_unchanged,
         "recent.seconds": status.seconds,
         "per_second": status.per_second,
         "seconds_left": status.seconds_left,
         "hosts": status.n_hosts,
         **{f"decision.{reason.value}.{action.value}": n for (reason, action), n in status.decisions.items()},
         "saved": sum(status.saved.values()),
-        **{f"saved.{reason.value}": count for reason, count in status.saved.items()},
+        **{f"dropped.{reason.value}": count for reason, count in status.dropped.items()},
         **_tested("", tested),
         "verdicts.holding": status.holding,
         **{f"verdicts.{why}": count for why, count in status.ended.items()},

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.crawldb.contract import ACTING, State
 from scrapy_replica.decision import Action, Reason
+from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words import (
     COLUMNS,
     REASONS,
     cleaned,
     counted,
+    lasting,
     percent,
     rule,
     score,
@@ -22,14 +24,11 @@ from scrapy_replica.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy_replica.crawldb.contract import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
     from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
-
-UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))
-"""Seconds of a unit of time and its name."""
 
 ROWS = (
     ("fetched", "fetches"),
@@ -44,8 +43,19 @@ ROWS = (
 """Fetches in the order of the table: name and field of :class:`~scrapy_replica.crawldb.status.Traffic`."""
 
 
-def in_words(status: Status, acts: Sequence[Order], now: float, *, is_running: bool, has_topic: bool) -> str:
-    """Return *status* as text of 80 columns for a person; *now* in seconds since the epoch."""
+def in_words(
+    status: Status,
+    acts: Sequence[Order],
+    outside: Mapping[Outside, int],
+    now: float,
+    *,
+    is_running: bool,
+    has_topic: bool,
+) -> str:
+    """Return *status* as text of 80 columns for a person.
+
+    *outside* are the links that were left out; *now* is in seconds since the epoch.
+    """
     if status.first_at is None:
         waits = counted(status.urls.get(State.WAITING, 0), "URL")
         begins = "the crawl has just begun" if is_running else "no crawl has the job open"
@@ -54,6 +64,7 @@ def in_words(status: Status, acts: Sequence[Order], now: float, *, is_running: b
         _head(status, now, is_running=is_running),
         _fetches(status, has_topic=has_topic),
         _frontier(status),
+        _outside(outside),
         _decisions(status),
         _lost(status),
         *_last_hour(status, is_running=is_running),
@@ -63,15 +74,19 @@ def in_words(status: Status, acts: Sequence[Order], now: float, *, is_running: b
     return "\n".join(part for part in parts if part)
 
 
-def lasting(seconds: float) -> str:
-    """Return a time in its two largest units: ``3 h 12 min``."""
-    left = round(seconds)
-    told: list[str] = []
-    for size, unit in UNITS:
-        count, left = divmod(left, size)
-        if count or told or size == 1:
-            told.append(counted(count, unit) if unit == "day" else f"{count} {unit}")
-    return " ".join(one for one in told[:2] if one[:2] != "0 ") or "0 s"
+OUTSIDE = {
+    Outside.OTHER_HOST: "to other hosts",
+    Outside.NOT_INCLUDED: "that no pattern includes",
+    Outside.EXCLUDED: "that a pattern excludes",
+    Outside.LANGUAGE: "for their language",
+    Outside.DEPTH: "too many links from the seeds",
+}
+"""Links out of scope."""
+
+
+def _outside(outside: Mapping[Outside, int]) -> str:
+    told = ", ".join(f"{n:,} {OUTSIDE[why]}" for why, n in outside.items())
+    return wrapped(f"Links out of scope: {told}.") + "\n" if told else ""
 
 
 def _time(at: float) -> str:
@@ -99,6 +114,8 @@ def _fetches(status: Status, *, has_topic: bool) -> str:
         counts = [_count(traffic, field) for traffic in (status.total, status.recent)]
         shares = [_share(traffic, field) for traffic in (status.total, status.recent)]
         lines.append(f"{name:<22}{counts[0]:>12,}{shares[0]:>8}{counts[1]:>18,}{shares[1]:>8}".rstrip())
+    if status.unchanged:
+        lines.append(f"{'as before (304)':<22}{status.unchanged:>12,}{'':>8}{status.recent_unchanged:>18,}")
     return "\n".join(lines) + "\n"
 
 
@@ -118,7 +135,7 @@ def _frontier(status: Status) -> str:
     told = [
         f"URLs: {urls[State.WAITING]:,} waiting ({status.demoted:,} of them behind the others),",
         f"{urls[State.LEASED]:,} being fetched, {urls[State.DONE]:,} done, {urls[State.DROPPED]:,} not fetched.",
-        f"{status.per_second * 60:,.0f} fetches a minute.",
+        f"{status.per_second * 60:,.0f} answers a minute.",
     ]
     if status.seconds_left:
         told.append(f"What waits now takes {lasting(status.seconds_left)} at this rate.")
@@ -126,19 +143,19 @@ def _frontier(status: Status) -> str:
 
 
 def _decisions(status: Status) -> str:
-    """Return a line for each reason: what was to wait behind the others, what is saved, and what samples say of it."""
+    """Return a line for each reason: what was to wait, what is not fetched, and what samples say of that."""
     reasons = [reason for reason in Reason if any(key[0] is reason for key in status.decisions)]
     rows = [
         (
             REASONS[reason],
             status.decisions.get((reason, Action.DEMOTE), 0),
-            status.saved.get(reason, 0),
+            status.dropped.get(reason, 0),
             status.tested[reason].samples if reason in status.tested else 0,
             _rate(status.tested.get(reason)),
         )
         for reason in reasons
     ]
-    header = ("saved because", "later", "saved", "tested", "wrongly (95 %)")
+    header = ("why", "later", "not fetched", "tested", "wrongly (95 %)")
     return table(header, rows) if rows else "nothing was decided against a URL\n"
 
 
@@ -207,10 +224,15 @@ def _by_hand(acts: Sequence[Order]) -> str:
     """Return what a person told the crawl last, a line each."""
     told = []
     for act in acts:
-        what = ", ".join(cleaned(str(value), 200) for value in act.what.values())
+        what = ", ".join(_said(name, value) for name, value in act.what.items())
         line = f"  {_time(act.at)[-5:]}  {act.kind} {what}: {_outcome(act)}"
         told.append(shortened(line, COLUMNS - 2))
     return "\n  ".join(["By hand, the last first:", *told, ""]).rstrip(" ") if told else ""
+
+
+def _said(name: str, value: object) -> str:
+    told = name if value is True else " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return cleaned(told, 200)
 
 
 def _hosts(status: Status) -> str:

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
+from scrapy_replica.decision import SAVING
 from scrapy_replica.words import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
 
     from scrapy_replica.crawl import Crawl
 
@@ -52,16 +55,17 @@ class Progress:
         self._tell, self._seconds, self._pages, self._crawl = tell, seconds, pages, crawl
         self._max_pages = max_pages
         self._looks: deque[tuple[float, int]] = deque(maxlen=1 + max(1, round(SPEED_SECONDS / seconds)))
-        self._timer = create_looping_call(self.look)
+        self._timer: AsyncioLoopingCall | LoopingCall | None = None
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
     def _opened(self) -> None:
         self._looks.append((time.monotonic(), self._pages()))
+        self._timer = create_looping_call(self.look)  # a crawl without a reactor has no loop before it opens
         self._timer.start(self._seconds, now=False)
 
     def _closed(self) -> None:
-        if self._timer.running:
+        if self._timer is not None and self._timer.running:
             self._timer.stop()
 
     def look(self) -> None:
@@ -79,9 +83,7 @@ def found(crawl: Crawl) -> list[str]:
     counts = crawl.counts
     pages, has_topic = counts["page/observed"], crawl.guide.relevance.is_learnt
     wanted = counts["page/relevant" if has_topic else "page/novel"]
-    avoided = sum(
-        n for name, n in counts.items() if name.startswith("decision/") and name.endswith(("/drop", "/rewrite"))
-    )
+    avoided = sum(counts[f"decision/{reason.value}/{action}"] for reason in SAVING for action in ("drop", "rewrite"))
     harvest = [f"{percent(wanted / pages)} {'on topic' if has_topic else 'new'}"] if pages else []
     return [*harvest, f"{counted(avoided, 'duplicate')} avoided", f"{crawl.store.urls.waiting:,} waiting"]
 

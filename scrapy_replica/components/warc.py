@@ -7,6 +7,7 @@ import logging
 import re
 import secrets
 import time
+from collections import Counter
 from http.client import responses
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -24,7 +25,6 @@ from scrapy_replica.warc import records
 from scrapy_replica.warc.folder import WarcFolder
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -47,6 +47,9 @@ CREDENTIALS = re.compile(
 
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 
+LONGEST_URL = 10_000
+"""Characters of a URL: a record may name two, and readers give up on headers longer than 32 KiB."""
+
 MOST_BYTES = 16 << 20
 """Records, not compressed yet, that may wait before nothing more is fetched."""
 
@@ -64,6 +67,8 @@ class Batch:
         self.records: list[bytes] = []
         self.captures: dict[bytes, Capture] = {}
         """What it keeps, by the SHA-1 of its payload; the file is not known yet."""
+        self.counts: Counter[str] = Counter()
+        """Statistics of what it holds."""
         self.is_written = False
         """Its records are on the disk."""
 
@@ -122,13 +127,21 @@ class Keeper:
         return job.decode()
 
     def keep(self, request: Request, response: Response, flight: Flight) -> None:
-        """Have *request* and *response* written."""
+        """Have *request* and *response* written.
+
+        :raises ValueError: no record can be made of them.
+        """
+        if len(request.url) > LONGEST_URL:
+            raise ValueError(f"its URL has {len(request.url)} characters; {LONGEST_URL} are the most")
         exchange = exchange_of(request, response)
         is_told_by_payload = bool(exchange.body) and exchange.truncated is None
         original = self._original(exchange.digest) if is_told_by_payload else None
+        if exchange.status == records.NOT_MODIFIED_STATUS:
+            original = self._store.captures.of_url(exchange.url)
         record_id, record = records.response(exchange, original)
         flight.record = record_id, exchange.date
-        self._counts["warc/responses" if original is None else "warc/revisits"] += 1
+        is_revisit = original is not None or exchange.status == records.NOT_MODIFIED_STATUS
+        self._batch.counts["warc/revisits" if is_revisit else "warc/responses"] += 1
         if original is None and is_told_by_payload:
             capture = Capture(exchange.url, exchange.date, "")
             self._batch.captures[exchange.digest] = self._pending[exchange.digest] = capture
@@ -212,6 +225,7 @@ class Keeper:
         for digest, capture in batch.captures.items():
             self._store.captures.enter(digest, capture._replace(file=file))
             self._pending.pop(digest, None)
+        self._counts.update(batch.counts)
         batch.records.clear()
         batch.is_written = True
 
@@ -248,6 +262,7 @@ def exchange_of(request: Request, response: Response) -> records.Exchange:
         bool(request.body),
         _head(f"{spoken} {response.status} {responses.get(response.status, '')}".rstrip(), response.headers, {}),
         response.body,
+        response.status,
         None if is_proxied or response.ip_address is None else str(response.ip_address),
         next((TRUNCATED[flag] for flag in response.flags if flag in TRUNCATED), None),
     )

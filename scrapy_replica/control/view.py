@@ -9,11 +9,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import has_secret, redacted
+from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.contract import ACTING, PAUSE, RESUME, State
-from scrapy_replica.records import Doubt
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
-from scrapy_replica.words import cleaned, counted, evidence_of, percent, place_of, rule, score
+from scrapy_replica.words import DOUBTS, cleaned, counted, evidence_of, lasting, percent, place_of, rule, score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,38 +33,24 @@ MAX_CHARACTERS = 700
 OWN = {"summary", "rules"}
 """Sections of the report that the page has in its own way."""
 
-DOUBTS = {
-    Doubt.SCORE: "the judge is not sure enough yet",
-    Doubt.UNSHARED: "much of what is known of either host is not known on the other",
-    Doubt.UNTRIED: "the host that would be kept was asked for too few pages of the other one yet",
-    Doubt.CONFLICT: "this would join hosts that were found to be two sites",
-}
-"""What keeps two hosts from a verdict."""
-
 
 def figures(job: Reader, status: Status, *, is_running: bool) -> dict[str, Any]:
     """Return the figures of the crawl, its *status*, and its hosts with most fetches."""
     total, urls = status.total, status.urls
     tested, left = status.all_tested.rate, status.seconds_left
-    saved, paused = sum(status.saved.values()), _paused(job)
+    saved, paused, has_topic = sum(status.saved.values()), _paused(job), job.meta(KEY) is not None
+    tiles = [
+        ("pages", f"{total.pages:,}", f"of {total.fetches:,} fetches"),
+        ("new", f"{total.novel:,}", _share_of(total.novel, total.pages)),
+        ("duplicates", f"{total.duplicates:,}", _share_of(total.duplicates, total.pages)),
+        ("on topic", f"{total.relevant:,}", _share_of(total.relevant, total.pages)) if has_topic else None,
+        ("fetches saved", f"{saved:,}", _wrong(tested) if saved else ""),
+        ("waiting", f"{urls.get(State.WAITING, 0):,}", f"{status.demoted:,} behind the others"),
+        ("a second", f"{status.per_second:.1f}", f"{lasting(left)} left" if left else "") if is_running else None,
+        ("errors", f"{total.errors:,}", _share_of(total.errors, total.fetches)),
+    ]
     return {
-        "figures": [
-            {"name": "pages", "value": f"{total.pages:,}", "note": f"of {total.fetches:,} fetches"},
-            {"name": "new", "value": f"{total.novel:,}", "note": _share_of(total.novel, total.pages)},
-            {"name": "duplicates", "value": f"{total.duplicates:,}", "note": ""},
-            {"name": "fetches saved", "value": f"{saved:,}", "note": _wrong(tested)},
-            {
-                "name": "waiting",
-                "value": f"{urls.get(State.WAITING, 0):,}",
-                "note": f"{status.demoted:,} behind the others",
-            },
-            {
-                "name": "a second",
-                "value": f"{status.per_second:.1f}",
-                "note": f"{_lasting(left)} left" if left and is_running else "",
-            },
-            {"name": "errors", "value": f"{total.errors:,}", "note": _share_of(total.errors, total.fetches)},
-        ],
+        "figures": [dict(zip(("name", "value", "note"), tile, strict=True)) for tile in tiles if tile is not None],
         "hosts": [_host(host, paused) for host in status.hosts],
         "n_hosts": status.n_hosts,
     }
@@ -76,13 +62,6 @@ def _share_of(part: int, whole: int) -> str:
 
 def _wrong(tested: tuple[float, float, float] | None) -> str:
     return f"{percent(tested[0])} wrongly, {percent(tested[2])} at most" if tested is not None else "not tested yet"
-
-
-def _lasting(seconds: float) -> str:
-    for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _paused(job: Reader) -> set[str]:
@@ -97,12 +76,13 @@ def _paused(job: Reader) -> set[str]:
 
 
 def _host(host: HostStatus, paused: set[str]) -> dict[str, Any]:
-    told = [f"{host.traffic.fetches:,} fetched", f"{host.waiting:,} waiting", f"{host.dropped:,} not fetched"]
-    return {"host": _name(host.host), "told": ", ".join(told), "is_paused": host.host in paused}
+    counts = {"fetched": host.traffic.fetches, "waiting": host.waiting, "not fetched": host.dropped}
+    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    return {"host": _name(host.host), "told": told, "is_paused": host.host in paused}
 
 
 def report(job: Reader, *, is_running: bool) -> dict[str, Any] | None:
-    """Return the sections of the report as ``report.js`` takes them, and their titles; ``None`` at the very beginning."""
+    """Return titles and sections of the report as ``report.js`` takes them; ``None`` before the first fetch."""
     found = figures_of(job, time.time() if is_running else None)
     if not found.status.total.fetches:
         return None
@@ -135,13 +115,18 @@ def _pair(pair: UncertainPair) -> dict[str, Any]:
 def _pages(pages: PagePair) -> list[dict[str, Any]]:
     return [
         {
-            "url": redacted(cleaned(url, 2_000)),
-            "is_link": url.startswith(("http://", "https://")) and not has_secret(url),
+            **address(url),
             "title": cleaned(title or ""),
             "text": redacted(cleaned(text, MAX_CHARACTERS)),
         }
         for url, title, text in zip(*pages, strict=True)
     ]
+
+
+def address(url: str) -> dict[str, Any]:
+    """Return a URL as it is shown, and whether it may be a link."""
+    is_link = url.startswith(("http://", "https://")) and not has_secret(url)
+    return {"url": redacted(cleaned(url, 2_000)), "is_link": is_link}
 
 
 def copies(job: Reader) -> list[dict[str, Any]]:
@@ -181,7 +166,7 @@ def acts(job: Reader, command_of: Callable[[Order], str]) -> list[dict[str, Any]
             "at": order.at,
             "kind": order.kind,
             "what": _cleaned(order.what),
-            "command": command_of(order),
+            "command": redacted(cleaned(command_of(order), 2_000)),
             "answer": cleaned(order.answer or ("done" if order.is_done else "")),
             "is_open": order.is_open,
         }

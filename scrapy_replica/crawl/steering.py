@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +13,9 @@ from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.scope import CrawlScope, cause_of
 from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS, URGENT, CrawlDB, Leeway, NewUrl
 from scrapy_replica.decision import FETCH
-from scrapy_replica.words import counted
+from scrapy_replica.words import cleaned, counted
+
+logger = logging.getLogger(__name__)
 
 
 class Steering:
@@ -39,9 +42,11 @@ class Steering:
             for url in order.what["urls"]:
                 on_seed(url)
         orders = sorted((*store.orders.done(PAUSE), *store.orders.done(RESUME)), key=lambda order: order.id)
-        for host, kind in {order.what["host"]: order.kind for order in orders}.items():
-            if kind == PAUSE:
-                store.urls.pause(host)
+        paused = [host for host, kind in {order.what["host"]: order.kind for order in orders}.items() if kind == PAUSE]
+        for host in paused:
+            store.urls.pause(host)
+        if paused:
+            logger.warning("Paused hosts: %s (scrapy replica resume HOST --job DIR)", cleaned(", ".join(paused)))
         obeying.add(SEEDS, self._add)
         obeying.add(EXCLUDE, self._exclude)
         obeying.add(PAUSE, self._pause)

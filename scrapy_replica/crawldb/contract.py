@@ -383,6 +383,9 @@ class CaptureStore(Protocol):
     def find(self, digest: bytes) -> Capture | None:
         """Return where the payload with that SHA-1 is kept."""
 
+    def of_url(self, url: str) -> Capture | None:
+        """Return the last payload that is kept of *url*; ``None`` where all that it had are kept of another URL."""
+
     def enter(self, digest: bytes, capture: Capture) -> None:
         """Write down where a payload is kept, in place of what was known of it."""
 

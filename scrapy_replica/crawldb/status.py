@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
-from scrapy_replica.decision import Action, Reason
+from scrapy_replica.decision import SAVING, Action, Reason
 from scrapy_replica.numeric import weighted_share
 
 
@@ -49,7 +49,7 @@ class HostStatus(NamedTuple):
     host: str
     traffic: Traffic
     recent: int
-    """Fetches in the time that the speed is taken of."""
+    """Answers in the time that the speed is taken of."""
     waiting: int
     dropped: int
     last_at: float | None
@@ -97,12 +97,15 @@ class Status(NamedTuple):
     total: Traffic
     recent: Traffic
     """In the time that the speed is taken of."""
+    unchanged: int
+    """URLs that answered 304 when they were last asked for: they are as they were."""
+    recent_unchanged: int
     n_hosts: int
     hosts: Sequence[HostStatus]
     """Those with most fetches."""
     decisions: Mapping[tuple[Reason, Action], int]
-    saved: Mapping[Reason, int]
-    """URLs that are dropped now; one that was dropped for several reasons in turn counts for each."""
+    dropped: Mapping[Reason, int]
+    """URLs that are not fetched as things stand; one that was dropped for several reasons in turn counts for each."""
     tested: Mapping[Reason, Tested]
     holding: int
     """Verdicts on hosts that hold."""
@@ -120,13 +123,18 @@ class Status(NamedTuple):
 
     @property
     def per_second(self) -> float:
-        """Fetches a second."""
-        return self.recent.fetches / self.seconds if self.seconds else 0.0
+        """Answers a second."""
+        return (self.recent.fetches + self.recent_unchanged) / self.seconds if self.seconds else 0.0
 
     @property
     def seconds_left(self) -> float | None:
         """What fetching all that waits now would take at that speed; ``None`` where there is none."""
         return self.urls.get(State.WAITING, 0) / self.per_second if self.per_second else None
+
+    @property
+    def saved(self) -> Mapping[Reason, int]:
+        """Those of :attr:`dropped` that are duplicates, as evidence or a person says, or lead to nothing new."""
+        return {reason: count for reason, count in self.dropped.items() if reason in SAVING}
 
     @property
     def all_tested(self) -> Tested:

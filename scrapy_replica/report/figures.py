@@ -106,7 +106,7 @@ class Figures(NamedTuple):
         found = [
             Because(
                 reason,
-                status.saved.get(reason, 0),
+                status.dropped.get(reason, 0),
                 status.decisions.get((reason, Action.DEMOTE), 0),
                 status.tested.get(reason, NOTHING),
             )

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 """Profile of a revisit record whose payload is that of another record."""
 
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+"""Profile of a revisit record of a page that the server says has not changed."""
+
+NOT_MODIFIED_STATUS = 304
+
 _FIELDS = "application/warc-fields"
 
 
@@ -44,6 +49,7 @@ class Exchange:
     """Head of the response: status line, header lines, empty line."""
     body: bytes
     """Transfer encoding removed, content encoding as sent."""
+    status: int = 200
     ip: str | None = None
     """Address that answered."""
     truncated: str | None = None
@@ -61,7 +67,11 @@ class Exchange:
 
 
 def response(exchange: Exchange, original: Capture | None = None) -> tuple[str, bytes]:
-    """Return id and bytes of the record of a response; a revisit record where *original* has the same payload."""
+    """Return id and bytes of the record of a response.
+
+    It is a revisit record where *original* has the same payload, and where the server says that nothing has changed
+    since *original*, if that is known.
+    """
     headers = {
         "WARC-Target-URI": exchange.url,
         "WARC-Date": exchange.date,
@@ -69,14 +79,13 @@ def response(exchange: Exchange, original: Capture | None = None) -> tuple[str, 
         "WARC-Truncated": exchange.truncated,
         "Content-Type": "application/http; msgtype=response",
     }
-    if original is None:
+    is_unchanged = exchange.status == NOT_MODIFIED_STATUS
+    if original is None and not is_unchanged:
         return _record("response", headers, exchange.head + exchange.body, exchange.digest)
-    headers |= {
-        "WARC-Profile": IDENTICAL_PAYLOAD,
-        "WARC-Refers-To-Target-URI": original.url,
-        "WARC-Refers-To-Date": original.date,
-    }
-    return _record("revisit", headers, exchange.head, exchange.digest)
+    headers["WARC-Profile"] = NOT_MODIFIED if is_unchanged else IDENTICAL_PAYLOAD
+    if original is not None:
+        headers |= {"WARC-Refers-To-Target-URI": original.url, "WARC-Refers-To-Date": original.date}
+    return _record("revisit", headers, exchange.head, None if is_unchanged else exchange.digest)
 
 
 def request(exchange: Exchange, response_id: str) -> bytes:

@@ -281,6 +281,14 @@ def lines_of(options: argparse.Namespace, pages: int, *, is_direct: bool = False
     assert process.returncode == 0
 
 
+def status_seconds(job: Path) -> float:
+    """Return what the command takes to tell of the *job*, the start of Python included."""
+    begun = time.monotonic()
+    command = [sys.executable, "-m", "scrapy", "replica", "status", str(job), "--json"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - begun
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Crawl, close, open again; print a table and return the figures."""
     columns = ("pages", "rss_mb", "pages_s", "cpu_ms", "job_mb", *STALLS)
@@ -292,8 +300,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             continue
         figures["rows"].append(line)
         print("".join(f"{line[column]:15,.1f}" for column in columns), flush=True)
+    figures["status_s"] = status_seconds(options.job / "job")
     figures["reopened"] = list(lines_of(options, 100))[-1]
     print(f"  waiting when closed: {figures['crawl']['waiting']:,}; decisions: {figures['crawl']['decisions']}")
+    print(f"  scrapy replica status: {figures['status_s']:.1f} s")
     reopened = figures["reopened"]
     print(f"  opened again: first request after {reopened['first_request_s']:.1f} s, {reopened['rss_mb']:,.0f} MB")
     return figures

@@ -12,7 +12,7 @@ from web import HTML, REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
 
-PAGES, WORDS, ROUNDS = 300, 1_000, 4
+PAGES, WORDS, ROUNDS = 300, 1_000, 6
 """Words of a page: some 9 kB, sent compressed, as most servers do."""
 
 

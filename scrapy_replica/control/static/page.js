@@ -150,7 +150,7 @@ function pairCard(pair, { answer, later }) {
 function pageCard(page, { answer, later }) {
   const card = make("div", { className: "card" },
     make("p", { className: "question" }, "Is ", make("b", {}, make("bdi", {}, page.title || "this page")), " on the topic?"),
-    make("p", { className: "url" }, page.shown),
+    make("p", {}, addressOf(page.shown)),
     make("p", {}, page.excerpt),
     make("p", { className: "quiet" }, `Score ${page.relevance}; above 0.50 the crawl takes a page for relevant.`));
   return choose(card, [
@@ -160,16 +160,20 @@ function pageCard(page, { answer, later }) {
   ]);
 }
 
+/** The URL of a page as a link, unless it is none or holds what another host must not hear. */
+function addressOf({ url, is_link }) {
+  const bidi = make("bdi", { className: "url" }, url);
+  return is_link ? make("a", { href: url, target: "_blank", rel: "noreferrer noopener" }, bidi) : bidi;
+}
+
 /** One page of a pair; the words that the other page lacks are marked. */
 function side(page, other, host, role) {
-  const url = make(page.is_link ? "a" : "span", { className: "url" }, page.url);
-  if (page.is_link) Object.assign(url, { href: page.url, target: "_blank", rel: "noreferrer noopener" });
   const known = new Set(other.text.toLowerCase().split(/\s+/));
   const text = make("p", {});
   for (const part of page.text.split(/(\s+)/)) {
     text.append(part.trim() && !known.has(part.toLowerCase()) ? make("mark", {}, part) : part);
   }
-  return make("div", {}, make("h3", {}, make("span", { className: "role" }, `${host} ${role}`), page.title || "(no title)"), url, text);
+  return make("div", {}, make("h3", {}, make("span", { className: "role" }, `${host} ${role}`), page.title || "(no title)"), addressOf(page), text);
 }
 
 // What else is shown
@@ -183,14 +187,14 @@ const sections = {
   state(state) {
     document.title = `${state.is_running ? "▶ " : ""}${state.job}`;
     at("job").textContent = state.job;
-    running(state.is_running ? "runs" : "ended", state.is_running ? "running" : "not running: what is told waits");
+    running(state.is_running ? "runs" : "ended", state.is_running ? "running" : "not running: orders wait");
     at("problem").hidden = !state.problem;
     if (at("problem").textContent !== state.problem) at("problem").textContent = state.problem;
   },
   figures({ figures, hosts, n_hosts }) {
     at("figures").replaceChildren(
       ...figures.map(({ name, value, note }) =>
-        make("div", {}, make("dd", { className: "note" }, note), make("dd", { className: "value" }, value), make("dt", {}, name))));
+        make("div", {}, make("dt", {}, name), make("dd", {}, value), make("dd", { className: "note" }, note))));
     at("known-hosts").replaceChildren(...hosts.map(({ host }) => make("option", { value: host })));
     showRows("hosts", hosts, "Nothing was fetched yet.", ({ host, told, is_paused }) =>
       make("li", {}, make("div", {}, make("bdi", {}, host), make("small", {}, told)),

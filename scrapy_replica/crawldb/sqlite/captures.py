@@ -17,6 +17,11 @@ class CaptureTable:
         row = self._read("SELECT url, date, file FROM captures WHERE digest = ?", (digest,)).fetchone()
         return Capture(*row) if row else None
 
+    def of_url(self, url: str) -> Capture | None:
+        """Return the last payload that is kept of *url*; ``None`` where all that it had are kept of another URL."""
+        row = self._read("SELECT url, date, file FROM captures WHERE url = ? ORDER BY date DESC", (url,)).fetchone()
+        return Capture(*row) if row else None
+
     def enter(self, digest: bytes, capture: Capture) -> None:
         """Write down where a payload is kept, in place of what was known of it."""
         self._write("INSERT OR REPLACE INTO captures VALUES (?, ?, ?, ?)", (digest, *capture))

@@ -102,7 +102,7 @@ CREATE TABLE revisits (               -- what asking for a URL showed, and for i
     misses INTEGER NOT NULL,          -- visits in a row that brought nothing
     gone_at REAL                      -- since when there is no page: 404 or 410
 );
-CREATE INDEX believed ON revisits (host) WHERE believed > 0;
+CREATE INDEX believed ON revisits (host, checked_at, believed) WHERE believed > 0;
 CREATE TABLE promises (               -- what the ETag and Last-Modified of a host turned out to be worth
     host TEXT PRIMARY KEY,
     drawn INTEGER NOT NULL,           -- pages answered by 304 and asked for again without them
@@ -240,4 +240,5 @@ CREATE TABLE captures (               -- payloads that are kept in WARC files
     date TEXT NOT NULL,               -- WARC-Date of the record
     file TEXT NOT NULL                -- its WARC file
 ) WITHOUT ROWID;
+CREATE INDEX captures_of ON captures (url, date);
 """

@@ -1,0 +1,87 @@
+"""``scrapy replica pairs``: the hosts of which a person is to say whether they are one site."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from scrapy_replica.address import redacted
+from scrapy_replica.commands.acts import command_line
+from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.job import reading
+from scrapy_replica.crawldb.contract import BLOCK, DIFFERENT
+from scrapy_replica.words import DOUBTS, cleaned, evidence_of, place_of, score, wrapped
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import Settings
+
+    from scrapy_replica.records import UncertainPair
+
+
+class PairsCommand(Command):
+    """Lists the pairs of hosts that the judge is not sure about."""
+
+    name = "pairs"
+    help = "list hosts that may be copies, for you to decide"
+    group = "see"
+    examples = ("scrapy replica pairs --job job",)
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+        parser.add_argument("--json", action="store_true", help="print the pairs as JSON, with the texts of pages")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        with reading(opts.job) as job:
+            pairs = job.uncertain_pairs()
+        if opts.json:
+            found = [_as_json(pair, opts.job) for pair in pairs]
+            sys.stdout.write(json.dumps({"figures": {"pairs": len(pairs)}, "pairs": found}) + "\n")
+        elif pairs:
+            sys.stdout.write("\n".join(_as_text(pair, opts.job) for pair in pairs))
+        else:
+            sys.stdout.write("no pair of hosts is uncertain by now\n")
+        return 0
+
+
+def _as_text(pair: UncertainPair, job: str) -> str:
+    verdict = pair.verdict
+    copy, keeper, place = cleaned(verdict.copy), cleaned(verdict.keeper), place_of(verdict)
+    why = f"score {score(verdict.score)}, a verdict takes {score(pair.wanted)}: {DOUBTS[pair.doubt]}"
+    lines = [
+        wrapped(f"Is {copy} the same site as {keeper}{f' ({place})' if place else ''}?"),
+        wrapped(why, 2),
+        *(wrapped(line, 2) for line in evidence_of(verdict)),
+        *(wrapped(redacted(cleaned(" and ".join(pages.urls), 400)), 4) for pages in pair.pages[:1]),
+        *(f"  {cleaned(line, 400)}" for line in _commands(pair, job).values()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _commands(pair: UncertainPair, job: str) -> dict[str, str]:
+    """Return the commands that say that the two are one site, or two."""
+    verdict = pair.verdict
+    prefixes = {"copy_prefix": verdict.copy_prefix, "keeper_prefix": verdict.keeper_prefix}
+    return {
+        "same": command_line(BLOCK, {"host": verdict.copy, "keeper": verdict.keeper} | prefixes, job),
+        "different": command_line(DIFFERENT, {"host": verdict.copy, "other": verdict.keeper}, job),
+    }
+
+
+def _as_json(pair: UncertainPair, job: str) -> dict[str, Any]:
+    verdict = pair.verdict
+    return {
+        "copy": verdict.copy,
+        "keeper": verdict.keeper,
+        "copy_prefix": verdict.copy_prefix,
+        "keeper_prefix": verdict.keeper_prefix,
+        "score": round(verdict.score, 4),
+        "wanted": round(pair.wanted, 4),
+        "doubt": pair.doubt.value,
+        "aligned_pages": verdict.n_aligned,
+        "evidence": dict(verdict.evidence),
+        "pages": [{"urls": [redacted(url) for url in pages.urls], "texts": pages.texts} for pages in pair.pages],
+        "commands": _commands(pair, job),
+    }
