@@ -164,6 +164,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=600, help="pages of the web at first")
     parser.add_argument("--passes", type=int, default=4, help="times to come back")
     parser.add_argument("--rate", type=float, default=0.05, help="changes of the median page between two crawls")
+    parser.add_argument("--chance", type=float, default=0.02, help="REPLICA_REVISIT_CHANCE")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
     shutil.rmtree(FOLDER, ignore_errors=True)
@@ -173,6 +174,7 @@ def main() -> None:
         spider = str(Path(__file__).with_name("plain_spider.py"))
         plain = [*SCRAPY, "runspider", spider, "-a", f"seeds={seeds}", *LOCAL, "-L", "ERROR"]
         job = [*SCRAPY, "replica", "crawl", seeds, "--job", str(FOLDER / "job"), *LOCAL, "-L", "ERROR"]
+        job += ["-s", f"REPLICA_REVISIT_CHANCE={options.chance}"]
         crawled(web, job)
         rows = []
         for _ in range(options.passes):

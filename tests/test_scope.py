@@ -16,8 +16,7 @@ from web import REPLICA, crawl, job_states, page, redirect
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.reader import open_reader
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Verdict
 from scrapy_replica.urls.scope import Pattern, Scope
 
@@ -202,6 +201,12 @@ class TestOrdinarySpider:
         ours, plain = await crawl(Asks, SITE, REPLICA), await crawl(Asks, SITE)
         assert Counter(ours.urls) == Counter(plain.urls)
 
+    async def test_start_urls_that_can_be_read_once(self):
+        class Once(Asks):
+            start_urls = (url for url in (TOP,))
+
+        assert TOP in (await crawl(Once, SITE, REPLICA)).urls
+
     async def test_what_says_that_it_may_leave_does(self):
         result = await crawled(spider=Asks, SCOPE="domains")
         outside = {url for url in result.urls if "b.example" in url}
@@ -360,9 +365,11 @@ class TestExplain:
     def test_of_what_is_inside_and_not_found_nothing_is_known(self, job, capsys):
         assert replica(capsys, "explain", f"{TOP}nowhere", "--job", job)[0] == 1
 
-    def test_the_job_knows_how_many_were_left_out(self, job):
-        with open_reader(job / FILE_NAME) as reader:
-            assert json.loads(reader.meta("left out")) == {"other-host": 3, "excluded": 1}
+    def test_status_tells_how_many_were_left_out(self, job, capsys):
+        told = replica(capsys, "status", job)[1]
+        assert "Links out of scope: 3 to other hosts, 1 that a pattern excludes." in told
+        figures = json.loads(replica(capsys, "status", job, "--json")[1])["figures"]
+        assert (figures["out_of_scope.other-host"], figures["out_of_scope.excluded"]) == (3, 1)
 
 
 class TestCommands:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import time
 from datetime import datetime, timezone
@@ -92,6 +93,17 @@ class TestCrawl:
     )
     async def test_a_broken_one_stops_nothing(self, sitemap):
         assert await listed({f"{TOP}sitemap.xml": sitemap}, REPLICA_EXPLORE=0, RETRY_ENABLED=False) == [""]
+
+    async def test_one_that_comes_after_the_end_breaks_nothing(self):
+        async def late(request):
+            await asyncio.sleep(0.3)
+            return listing(f"{TOP}2")
+
+        settings = {**REPLICA, "REPLICA_SITEMAPS": True, "CLOSESPIDER_PAGECOUNT": 1}
+        pages = {TOP: page(["/1"]), f"{TOP}1": page(seed=1), f"{TOP}sitemap.xml": late}
+        result = await crawl(TopicSpider, pages, settings, seeds=TOP)
+        assert result.stats["finish_reason"] == "closespider_pagecount"
+        assert f"{TOP}2" not in result.urls
 
     async def test_one_that_breaks_off_is_read_so_far(self):
         pages = {f"{TOP}sitemap.xml": listing(f"{TOP}1", f"{TOP}2", end=False)}

@@ -172,7 +172,7 @@ class TestFiles:
     @pytest.mark.asyncio
     async def test_the_next_file_begins_when_one_is_full(self, tmp_path):
         await crawl(TopicSpider, PAGES, Settings(tmp_path, REPLICA_WARC_SIZE=1), seeds=f"{SITE}/")
-        assert len(warcs(tmp_path)) > 2
+        assert len(warcs(tmp_path)) >= 2, "one batch is one file"
         assert [kind for kind, *_ in read(tmp_path)].count("warcinfo") == len(warcs(tmp_path))
         assert captured(tmp_path) == {*PAGES}
 
@@ -359,6 +359,17 @@ class TestHostile:
         assert result.stats["replica/warc/failed"] == 1
         assert f"{SITE}/3" in result.urls
         assert captured(tmp_path) == {*PAGES} - {f"{SITE}/1"}
+
+    @pytest.mark.asyncio
+    async def test_a_redirect_to_a_url_that_no_reader_takes(self, tmp_path, caplog):
+        long = f"{SITE}/{'x' * 40_000}"
+        web = {f"{SITE}/": redirect(long), long: page(["/1"], seed=9), f"{SITE}/1": PAGES[f"{SITE}/1"]}
+        result = await crawl(TopicSpider, web, Settings(tmp_path, ROBOTSTXT_OBEY=False), seeds=f"{SITE}/")
+        assert f"{SITE}/1" in result.urls
+        assert captured(tmp_path) >= {f"{SITE}/", f"{SITE}/1"}
+        assert long not in captured(tmp_path)
+        assert max(len(line.getMessage()) for line in caplog.records) < 1000
+        assert "40017 characters" in caplog.text
 
     def test_what_breaks_off_says_so(self):
         (headers, _), _ = self.block("http://a.example/", body=b"bo", flags=["dataloss"])

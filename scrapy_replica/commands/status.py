@@ -13,6 +13,7 @@ from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import is_running, reading
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.crawl.links.relevance import KEY
+from scrapy_replica.crawl.scope import left_out
 
 if TYPE_CHECKING:
     import argparse
@@ -59,12 +60,13 @@ def look(opts: argparse.Namespace, *, runs: bool) -> str:
     with reading(opts.job) as job:
         now = time.time()
         status, has_topic = job.status(now if runs else None, opts.hosts), job.meta(KEY) is not None
-        acts = job.acts(ACTS)
+        acts, outside = job.acts(ACTS), left_out(job)
     if opts.json:
-        figures = as_object(figures_of(status, has_topic=has_topic), {"job": opts.job})
+        scope = {f"out_of_scope.{why.value}": n for why, n in outside.items()}
+        figures = as_object(figures_of(status, has_topic=has_topic) | scope, {"job": opts.job})
         by_hand = [act._asdict() for act in acts]
         return json.dumps(figures | rows_of(status) | {"by_hand": by_hand}) + "\n"
-    return in_words(status, acts, now, is_running=runs, has_topic=has_topic)
+    return in_words(status, acts, outside, now, is_running=runs, has_topic=has_topic)
 
 
 def watch(opts: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.crawldb.contract import ACTING, State
 from scrapy_replica.decision import Action, Reason
+from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words import (
     COLUMNS,
     REASONS,
@@ -23,7 +24,7 @@ from scrapy_replica.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy_replica.crawldb.contract import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
@@ -42,8 +43,19 @@ ROWS = (
 """Fetches in the order of the table: name and field of :class:`~scrapy_replica.crawldb.status.Traffic`."""
 
 
-def in_words(status: Status, acts: Sequence[Order], now: float, *, is_running: bool, has_topic: bool) -> str:
-    """Return *status* as text of 80 columns for a person; *now* in seconds since the epoch."""
+def in_words(
+    status: Status,
+    acts: Sequence[Order],
+    outside: Mapping[Outside, int],
+    now: float,
+    *,
+    is_running: bool,
+    has_topic: bool,
+) -> str:
+    """Return *status* as text of 80 columns for a person.
+
+    *outside* are the links that were left out; *now* is in seconds since the epoch.
+    """
     if status.first_at is None:
         waits = counted(status.urls.get(State.WAITING, 0), "URL")
         begins = "the crawl has just begun" if is_running else "no crawl has the job open"
@@ -52,6 +64,7 @@ def in_words(status: Status, acts: Sequence[Order], now: float, *, is_running: b
         _head(status, now, is_running=is_running),
         _fetches(status, has_topic=has_topic),
         _frontier(status),
+        _outside(outside),
         _decisions(status),
         _lost(status),
         *_last_hour(status, is_running=is_running),
@@ -59,6 +72,21 @@ def in_words(status: Status, acts: Sequence[Order], now: float, *, is_running: b
         _hosts(status),
     ]
     return "\n".join(part for part in parts if part)
+
+
+OUTSIDE = {
+    Outside.OTHER_HOST: "to other hosts",
+    Outside.NOT_INCLUDED: "that no pattern includes",
+    Outside.EXCLUDED: "that a pattern excludes",
+    Outside.LANGUAGE: "for their language",
+    Outside.DEPTH: "too many links from the seeds",
+}
+"""Links out of scope."""
+
+
+def _outside(outside: Mapping[Outside, int]) -> str:
+    told = ", ".join(f"{n:,} {OUTSIDE[why]}" for why, n in outside.items())
+    return wrapped(f"Links out of scope: {told}.") + "\n" if told else ""
 
 
 def _time(at: float) -> str:

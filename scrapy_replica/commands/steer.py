@@ -52,9 +52,10 @@ def web_url(text: str) -> str:
 
     :raises ValueError: it is no http or https URL.
     """
-    if not text.startswith(("http://", "https://")) or not host_of(text):
+    url = Request(text).url.partition("#")[0]
+    if not url.startswith(("http://", "https://")) or not host_of(url):
         raise ValueError(f"{redacted(cleaned(text))} is no http or https URL")
-    return Request(text).url.partition("#")[0]
+    return url
 
 
 class ExcludeCommand(Command):

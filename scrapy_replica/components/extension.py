@@ -165,7 +165,8 @@ class ReplicaExtension:
             examples = self._examples.topic.urls if self._examples is not None else ()
             self.borders.open(examples)
         # A crawl that goes on may take links before the seeds come by once more.
-        for url in getattr(self._crawler.spider, "start_urls", ()):
+        urls = getattr(self._crawler.spider, "start_urls", ())
+        for url in urls if isinstance(urls, (list, tuple)) else ():  # a generator gives them once, to the spider
             self.add_seed(url)
         if self._examples is None:
             return
@@ -193,7 +194,7 @@ class ReplicaExtension:
         """Tell whether *url* is near enough to the seeds, whatever it looks like."""
         return self.crawl.scope.is_near(host_of(url))
 
-    def list(self, listed: Sequence[Listed]) -> None:
+    def enter_listed(self, listed: Sequence[Listed]) -> None:
         """Enter what a sitemap lists."""
         if self.error is not None:
             return

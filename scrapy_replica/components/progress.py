@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
 
     from scrapy_replica.crawl import Crawl
 
@@ -53,16 +55,17 @@ class Progress:
         self._tell, self._seconds, self._pages, self._crawl = tell, seconds, pages, crawl
         self._max_pages = max_pages
         self._looks: deque[tuple[float, int]] = deque(maxlen=1 + max(1, round(SPEED_SECONDS / seconds)))
-        self._timer = create_looping_call(self.look)
+        self._timer: AsyncioLoopingCall | LoopingCall | None = None
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
     def _opened(self) -> None:
         self._looks.append((time.monotonic(), self._pages()))
+        self._timer = create_looping_call(self.look)  # a crawl without a reactor has no loop before it opens
         self._timer.start(self._seconds, now=False)
 
     def _closed(self) -> None:
-        if self._timer.running:
+        if self._timer is not None and self._timer.running:
             self._timer.stop()
 
     def look(self) -> None:

@@ -41,7 +41,7 @@ AT_ONCE = 8
 """Hosts whose sitemaps are read at the same time."""
 BATCH = 200
 """URLs that are handed on together: 10 ms."""
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 30
 EARLIEST = 631_152_000.0  # 1990
 DAY_SECONDS = 86_400.0
 
@@ -82,12 +82,16 @@ class Sitemaps:
                 reader.cancel()
 
     async def _read(self, origins: Iterator[str], found: asyncio.Queue[list[Listed] | None]) -> None:
+        for origin in origins:
+            await self._pass_on(origin, found)
+        await found.put(None)
+
+    async def _pass_on(self, origin: str, found: asyncio.Queue[list[Listed] | None]) -> None:
         try:
-            for origin in origins:
-                async for batch in self._of_origin(origin):
-                    await found.put(batch)
-        finally:
-            await found.put(None)
+            async for batch in self._of_origin(origin):
+                await found.put(batch)
+        except Exception:
+            logger.exception("The sitemaps of %s cannot be read", origin)
 
     async def _of_origin(self, origin: str) -> AsyncIterator[list[Listed]]:
         files, n_urls, n_tags = await self._named(origin), 0, 0

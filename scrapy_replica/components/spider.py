@@ -70,7 +70,7 @@ class TopicSpider(Spider):
         extension = self.crawler.get_extension(ReplicaExtension)
         if extension is None or not extension.has_frontier:
             return [listed.url for listed in batch]
-        extension.list(batch)
+        extension.enter_listed(batch)
         return []
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:

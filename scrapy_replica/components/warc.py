@@ -47,6 +47,9 @@ CREDENTIALS = re.compile(
 
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 
+LONGEST_URL = 10_000
+"""Characters of a URL: a record may name two, and readers give up on headers longer than 32 KiB."""
+
 MOST_BYTES = 16 << 20
 """Records, not compressed yet, that may wait before nothing more is fetched."""
 
@@ -124,7 +127,12 @@ class Keeper:
         return job.decode()
 
     def keep(self, request: Request, response: Response, flight: Flight) -> None:
-        """Have *request* and *response* written."""
+        """Have *request* and *response* written.
+
+        :raises ValueError: no record can be made of them.
+        """
+        if len(request.url) > LONGEST_URL:
+            raise ValueError(f"its URL has {len(request.url)} characters; {LONGEST_URL} are the most")
         exchange = exchange_of(request, response)
         is_told_by_payload = bool(exchange.body) and exchange.truncated is None
         original = self._original(exchange.digest) if is_told_by_payload else None

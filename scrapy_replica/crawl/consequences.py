@@ -296,6 +296,7 @@ class Consequences:
     def _block(self, what: Mapping[str, Any]) -> None:
         prefixes = what.get("copy_prefix", ""), what.get("keeper_prefix", "")
         self._free(self._replicas.block(what["host"], what["keeper"], *prefixes))
+        self._scope.open_to(what["keeper"])  # which is to bring what the other has
 
     def _allow(self, what: Mapping[str, Any]) -> None:
         self._free(self._replicas.allow(what["host"]))

@@ -39,7 +39,7 @@ MAX_LED = 100_000
 """Pages that led to something new and whose callback is not through: there are never so many."""
 
 EVIDENCE = 4
-"""Pages asked for without their validators that a change seen through them is worth."""
+"""Tests of a host that a change of which it told is worth."""
 
 
 @dataclass
@@ -51,6 +51,8 @@ class Pass:
     """Seconds since the epoch."""
     after: int | None = 0
     """Id of the last URL that was looked at whether it is due; ``None`` when all were."""
+    tested: list[int] = field(default_factory=list)
+    """Ids of URLs that were answered by 304 and are to be asked for again without a condition."""
     doubted: list[str] = field(default_factory=list)
     """Hosts whose answers by 304 are taken back."""
     is_over: bool = True
@@ -64,9 +66,9 @@ class Revisits:
     all are. Of the others ``REPLICA_EXPLORE`` are asked for all the same, so that what begins to change is noticed. The
     most likely to have changed comes first.
 
-    A page is asked for on condition that it changed, with the ETag and date that its server gave. Some are asked for
-    without: where such a page says something else, and the server says the same of it, its host has broken its
-    promise, is asked without conditions from then on, and what it answered by 304 is asked for again.
+    A page is asked for on condition that it changed, with the ETag and date that its server gave. Some that are
+    answered by 304 are asked for once more, without a condition: a host one of whose pages says something else has
+    broken its promise, is asked without conditions from then on, and what it answered by 304 is asked for again.
 
     :param key: URL -> 64 bits of its request fingerprint, signed.
     :param now: seconds since the epoch.
@@ -112,12 +114,17 @@ class Revisits:
     @property
     def has_work(self) -> bool:
         """Whether URLs may still turn out to be due."""
-        return self.is_on and (self._pass.after is not None or bool(self._pass.doubted))
+        return self.is_on and bool(self._pass.after is not None or self._pass.doubted or self._pass.tested)
 
     def work(self) -> None:
         """Look at a few URLs whether they are due."""
         if not self.is_on:
             return
+        if self._pass.tested:
+            histories = map(self._store.revisits.of, self._pass.tested)
+            self._store.urls.renew([(one.url, URGENT, one.payload) for one in histories if one is not None])
+            self._pass.tested = []
+            self._keep()
         if self._pass.doubted:
             self._take_back(self._pass.doubted[0])
         elif self._pass.after is not None:
@@ -176,19 +183,10 @@ class Revisits:
     def condition(self, url_id: int) -> Validators:
         """Return what the URL of that id is to be asked for with, if it changed; nothing: as if for the first time."""
         history = self.before(url_id)
-        if history is None or history.misses:
-            return Validators()
+        if history is None or history.misses or history.checked_at >= self._pass.began_at:
+            return Validators()  # within a pass it is asked for again where its answer is doubted
         validators, host = Validators(history.etag, history.last_modified), self._store.urls.row(url_id).host
-        promises = self._store.revisits.promises_of(host)
-        if not validators or promises.broken:
-            return Validators()
-        # The number of pages drawn grows with the square root of those asked for, and hardly once changes were seen.
-        share = 1 / (2 + promises.drawn + EVIDENCE * promises.kept)
-        if self._config.explore and self._draws(url_id, max(self._config.explore, share)):
-            self._store.revisits.set_promises(host, promises._replace(drawn=promises.drawn + 1))
-            self._counts["revisit/unconditional_samples"] += 1
-            return Validators()
-        return validators
+        return Validators() if self._store.revisits.promises_of(host).broken else validators
 
     # What the answer shows
 
@@ -199,9 +197,13 @@ class Revisits:
                 self._led.clear()
             self._led.add(url_id)
 
+    def is_known(self, url_id: int) -> bool:
+        """Tell whether the URL of that id is asked for again, with the chance that it changed for a score."""
+        return self.is_on and self._store.pages.has_page(url_id)
+
     def before(self, url_id: int) -> History | None:
         """Return what is known of the page of the URL of that id; ``None``: there was none."""
-        return self._store.revisits.of(url_id) if self.is_on and self._store.pages.has_page(url_id) else None
+        return self._store.revisits.of(url_id) if self.is_known(url_id) else None
 
     def settle(self, url_id: int, answer: Answer, payload: bytes | None) -> bool:
         """Take note of the *answer* to a request for the URL of that id, whose callback is through.
@@ -251,8 +253,22 @@ class Revisits:
         promised, told = before.etag, answer.validators.etag
         if promised is not None and told is not None and not is_same_etag(promised, told):
             self._doubt(before)  # it is about something else
-        elif self._store.revisits.promises_of(host := self._host_of(before)).broken:
+        else:
+            self._test(before)
+
+    def _test(self, before: History) -> None:
+        """Ask for a page that was answered by 304 once more, without a condition, if it is drawn."""
+        host = self._host_of(before)
+        promises = self._store.revisits.promises_of(host)
+        # The number of pages drawn grows with the square root of those answered, and hardly once changes were told.
+        share = 1 / (2 + promises.drawn + EVIDENCE * promises.kept)
+        if promises.broken:
             self._take_back_later(host)  # it was asked before the host broke its promise
+        elif self._config.explore and self._draws(before.url, max(self._config.explore, share)):
+            self._store.revisits.set_promises(host, promises._replace(drawn=promises.drawn + 1))
+            self._counts["revisit/tested"] += 1
+            self._pass.tested.append(before.url)
+            self._keep()
 
     def _count_believed(self, history: History, n: int) -> None:
         self._counts["revisit/not_modified"] += n
@@ -261,6 +277,10 @@ class Revisits:
     def _seen(self, before: History, answer: Answer, *, has_led: bool) -> None:
         now, is_first = self.now(), before.content is None
         is_other = not is_first and answer.content != before.content
+        is_test = before.believed > 0 and before.checked_at >= self._pass.began_at
+        if is_test:  # what it was told a moment ago is forgotten
+            self._count_believed(before, -1)
+            before = _unbelieved(before)
         is_changed = not is_first and (is_other or has_led or before.gone_at is not None)
         after = before._replace(
             etag=answer.validators.etag,
@@ -281,7 +301,9 @@ class Revisits:
             after = _timed(after, now - before.checked_at, is_changed=is_changed)
             self._counts["revisit/changed" if is_changed else "revisit/unchanged"] += 1
         self._store.revisits.enter(after)
-        if is_other:
+        if is_other and is_test:
+            self._doubt(before)
+        elif is_other:
             self._hold_to_promise(before, answer)
 
     def _hold_to_promise(self, before: History, answer: Answer) -> None:

@@ -63,8 +63,10 @@ class CrawlScope:
     def open_to(self, host: str) -> bool:
         """Let *host* in, as that of a seed, and the host that it is an alias of; tell whether one was outside."""
         was_outside = False
+        if self._scope.reach is Reach.ANY:
+            return False
         for one in dict.fromkeys((host, self._canonical(host))):
-            if self._scope.reach is not Reach.ANY and one not in self._scope.hosts:
+            if one not in self._scope.hosts:
                 self._store.seeds.enter(one)
                 was_outside |= self._scope.open_to(one)
         return was_outside
@@ -209,6 +211,12 @@ def kept_scope(job: Reader) -> Scope | None:
     for host in job.seed_hosts():
         scope.open_to(host)
     return scope
+
+
+def left_out(job: Reader) -> dict[Outside, int]:
+    """Return how many links of *job* were left out for each reason, in all its runs, most first."""
+    told: dict[str, int] = json.loads(job.meta(LEFT_OUT) or "{}")
+    return {Outside(why): n for why, n in sorted(told.items(), key=lambda one: -one[1])}
 
 
 def as_told(config: Config) -> bytes:

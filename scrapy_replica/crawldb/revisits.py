@@ -46,7 +46,7 @@ class Promises(NamedTuple):
     """What the ETag and Last-Modified of a host turned out to be worth."""
 
     drawn: int = 0
-    """Pages asked for without them on purpose."""
+    """Pages that were answered by 304 and asked for again without them."""
     kept: int = 0
     """Pages that changed, and so did these."""
     broken: int = 0
