@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
@@ -255,7 +256,7 @@ async def test_what_is_dear_to_look_at_is_looked_at_seldom(monkeypatch):
     looks = Counter()
 
     class Job:
-        sections = {"acts": 0.3, "cheap": 0.3, "dear": 0.3}
+        sections = MappingProxyType({"acts": 0.3, "cheap": 0.3, "dear": 0.3})
         load = 1.0
         trace = staticmethod(time.monotonic)  # the job changes all the time
 

@@ -68,7 +68,12 @@ def arguments_in(line):
 
 def is_usage(line):
     words = line.split()[2:]
-    return not words or words[0].endswith(":") or bool(re.search(r"\[|\.\.\.|\|[a-z]|COMMAND", line)) or any(w.isupper() for w in words)
+    return (
+        not words
+        or words[0].endswith(":")
+        or bool(re.search(r"\[|\.\.\.|\|[a-z]|COMMAND", line))
+        or any(w.isupper() for w in words)
+    )
 
 
 def options_of(parser):
