@@ -12,6 +12,7 @@ from scrapy.core.scheduler import Scheduler
 from web import HTML, REPLICA, crawl, page, redirect, refused
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.commands.status import look
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
@@ -226,6 +227,9 @@ class TestPasses:
         result = await again(tmp_path, web)
         assert not before.keys() & web.asked().keys()
         assert counts(stopped)["changed"] + counts(result)["changed"] == 9
+        told = look(SimpleNamespace(job=str(tmp_path), hosts=0, json=False), runs=False)
+        assert "Pass 1 over the job is complete: 9 URLs to be asked for again, 0 left alone." in told
+        assert "9 changed, 0 gone" in " ".join(told.split())
         await again(tmp_path, web)
         assert set(web.asked().values()) == {304}
         assert history(tmp_path, web.url("4")).visits == 3
