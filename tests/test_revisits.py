@@ -166,6 +166,15 @@ class TestPages:
             asked.append("3" in web.asked())
         assert asked == [True, True, False, False]
 
+    async def test_what_never_was_a_page_is_asked_for_once_more_after_the_others(self, tmp_path):
+        web = Site()
+        web.links["0"] = ["dead", *web.links["0"]]
+        await first(tmp_path, web)
+        await again(tmp_path, web, CONCURRENT_REQUESTS=1)
+        assert list(web.asked())[-1] == "dead"
+        await again(tmp_path, web)
+        assert "dead" not in web.asked()
+
     async def test_one_that_comes_back_is_a_page_again(self, tmp_path):
         web = Site()
         await first(tmp_path, web)

@@ -119,7 +119,7 @@ class Revisits:
         asked = [one for one in found if one[0].checked_at < self._pass.began_at and one[0].misses < MAX_MISSES]
         if asked:
             due = [
-                (history.url, chance, history.payload)
+                (history.url, 0.0 if history.misses else chance, history.payload)
                 for (history, _), chance in zip(asked, self._chances(asked), strict=True)
                 if self._is_due(history, chance)
             ]
@@ -306,7 +306,9 @@ class Revisits:
         is_gone, now = answer.status in GONE, self.now()
         gone_at = before.gone_at or (now if is_gone else None)
         checked_at = before.checked_at if before.visits else now
-        self._store.revisits.enter(before._replace(misses=before.misses + 1, gone_at=gone_at, checked_at=checked_at))
+        # What never was a page is asked for once more.
+        misses = MAX_MISSES - 1 if is_gone and not before.visits and not before.misses else before.misses + 1
+        self._store.revisits.enter(before._replace(misses=misses, gone_at=gone_at, checked_at=checked_at))
         if before.visits:
             self._count("gone" if is_gone else "failed", 1)
 
