@@ -379,7 +379,7 @@ def _unshrunk(value: float, pages: int, prior: float) -> float:
 
 
 def place_of(verdict: Verdict) -> str:
-    """Return where the site of a verdict lies: ``/ here is /docs there``; empty if in the same place."""
+    """Return where the site of a verdict lies: ``/docs there is / here``; empty if in the same place."""
     if verdict.copy_prefix == verdict.keeper_prefix:
         return f"below /{shortened(verdict.copy_prefix, MAX_PREFIX)}" if verdict.copy_prefix else ""
     return (
