@@ -143,6 +143,7 @@ class TestWrongArguments:
             (["--truth", "nonsense"], "--truth: expected CSV:TOPIC"),
             (["--mode", "maybe"], "REPLICA_MODE is 'maybe'"),
             (["--max-pages", "-1"], "--max-pages is -1"),
+            (["--revisit"], "--revisit: give the --job"),
             (["--max-pages", "many"], "invalid int value"),
             (["--seeds", "nowhere.txt"], "neither a URL nor a readable file"),
             (["-s", "REPLICA_MOD=drop"], "did you mean REPLICA_MODE"),

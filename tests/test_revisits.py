@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime, timezone
 from types import SimpleNamespace
 
@@ -228,6 +229,24 @@ class TestPasses:
         await again(tmp_path, web)
         assert set(web.asked().values()) == {304}
         assert history(tmp_path, web.url("4")).visits == 3
+
+    async def test_one_that_was_killed_goes_on(self, tmp_path):
+        web, job, left = Site(n=30), tmp_path / "job", tmp_path / "left"
+        await first(job, web)
+        web.texts = {name: f"later{name}" for name in web.texts}
+
+        def killing(request):
+            if len(web.log) == 12 and not left.exists():
+                shutil.copytree(job, left)  # what a process that is killed here leaves
+            return web(request)
+
+        await again(job, killing, CONCURRENT_REQUESTS=4)
+        asked = list(web.asked())
+        await again(left, web)
+        assert set(asked[12:]) <= web.asked().keys() <= set(asked[4:])
+        assert {history(left, web.url(name)).changes for name in web.texts} == {1}
+        await again(left, web)
+        assert set(web.asked().values()) == {304}
 
     async def test_an_unfinished_job_goes_on_and_is_looked_at_again(self, tmp_path):
         web = Site(n=9)

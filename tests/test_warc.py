@@ -43,7 +43,7 @@ PAGES = {
     f"{SITE}/robots.txt": (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /private\n"),
 }
 
-TREE = {f"{SITE}/{n}": page([f"/{2 * n + 1}", f"/{2 * n + 2}"] if n < 60 else (), seed=n) for n in range(121)}
+TREE = {f"{SITE}/{n}": page([f"/{2 * n + 1}", f"/{2 * n + 2}"] if n < 35 else (), seed=n) for n in range(71)}
 
 
 def warcs(folder):
@@ -140,6 +140,15 @@ class TestWhatIsKept:
         assert not again.exists(), "nothing was fetched"
 
 
+class TestOtherSchedulers:
+    @pytest.mark.asyncio
+    async def test_everything_is_kept_there_as_well(self, tmp_path):
+        settings = Settings(tmp_path, SCHEDULER="scrapy.core.scheduler.Scheduler")
+        result = await crawl(TopicSpider, PAGES, settings, seeds=f"{SITE}/")
+        assert captured(tmp_path) == {*PAGES}
+        assert by_url(tmp_path, "metadata").keys() == {item["url"] for item in result.items} | {f"{SITE}/gone"}
+
+
 class TestUnchanged:
     @pytest.mark.asyncio
     async def test_a_page_that_did_not_change_refers_to_its_record(self, tmp_path):
@@ -157,9 +166,7 @@ class TestUnchanged:
         def web(request):
             return (304, {"ETag": "x"}, "") if "If-None-Match" in request.headers else PAGES[f"{SITE}/1"]
 
-        # The first record is on the disk before it is asked once more.
-        settings = Settings(tmp_path, ROBOTSTXT_OBEY=False, DOWNLOAD_DELAY=0.05)
-        await crawl(Asks, web, settings)
+        await crawl(Asks, web, Settings(tmp_path, ROBOTSTXT_OBEY=False))
         headers, block = by_url(tmp_path, "revisit")[f"{SITE}/1"]
         assert headers["WARC-Profile"] == records.NOT_MODIFIED
         assert headers["WARC-Refers-To-Target-URI"] == f"{SITE}/1"

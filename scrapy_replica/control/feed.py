@@ -15,9 +15,9 @@ logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 2.0
 """Time between two moments at which whatever is due is looked at, together: opening a job takes half a millisecond."""
-MOST_SECONDS = 60.0
+MOST_SECONDS = 300.0
 """Time between two looks at one section, at most."""
-SHARE = 0.008
+SHARE = 0.006
 """Part of the crawl's processor time that all looks together may take."""
 SOON_SECONDS = 0.6
 """Time after an order by which a running crawl has obeyed it."""
@@ -98,9 +98,9 @@ class Feed:
         return len(self._listeners)
 
     def ordered(self) -> None:
-        """Look at the order that was just given, and at everything when a running crawl has obeyed it."""
+        """Look at the order that was just given, and at what it changes when a running crawl has obeyed it."""
         self._look_at({"acts"})
-        asyncio.get_running_loop().call_later(SOON_SECONDS, self._look_at, self._due.keys())
+        asyncio.get_running_loop().call_later(SOON_SECONDS, self._look_at, self._due.keys() - {"report"})
 
     def _look_at(self, sections: Collection[str]) -> None:
         self._due |= dict.fromkeys(sections, 0.0)
