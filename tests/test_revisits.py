@@ -12,6 +12,7 @@ from scrapy.core.scheduler import Scheduler
 from web import HTML, REPLICA, crawl, page, redirect, refused
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.commands.status import look
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
@@ -165,6 +166,15 @@ class TestPages:
             asked.append("3" in web.asked())
         assert asked == [True, True, False, False]
 
+    async def test_what_never_was_a_page_is_asked_for_once_more_after_the_others(self, tmp_path):
+        web = Site()
+        web.links["0"] = ["dead", *web.links["0"]]
+        await first(tmp_path, web)
+        await again(tmp_path, web, CONCURRENT_REQUESTS=1)
+        assert list(web.asked())[-1] == "dead"
+        await again(tmp_path, web)
+        assert "dead" not in web.asked()
+
     async def test_one_that_comes_back_is_a_page_again(self, tmp_path):
         web = Site()
         await first(tmp_path, web)
@@ -226,6 +236,9 @@ class TestPasses:
         result = await again(tmp_path, web)
         assert not before.keys() & web.asked().keys()
         assert counts(stopped)["changed"] + counts(result)["changed"] == 9
+        told = look(SimpleNamespace(job=str(tmp_path), hosts=0, json=False), runs=False)
+        assert "Pass 1 over the job is complete: 9 URLs to be asked for again, 0 left alone." in told
+        assert "9 changed, 0 gone" in " ".join(told.split())
         await again(tmp_path, web)
         assert set(web.asked().values()) == {304}
         assert history(tmp_path, web.url("4")).visits == 3

@@ -2,7 +2,7 @@
 
 The web is made on the spot and served on this machine, by a proxy that answers for its own hosts only: one tells of
 changes by ETag, one by Last-Modified, one says nothing, and one hands out an ETag that never changes. Between two
-crawls its pages change, each at a rate of its own, some go and some come. All files lie in ``demo/revisit/``.
+crawls its pages change, each at a rate of its own, some go and some come. All files lie in ``demo/changing_web/``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-FOLDER = Path("demo") / "revisit"
+FOLDER = Path("demo") / "changing_web"
 HOSTS = ("etag.example", "date.example", "silent.example", "liar.example")
 SCRAPY = (sys.executable, "-m", "scrapy")
 LOCAL = ("-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8", "-s", "ROBOTSTXT_OBEY=False")
