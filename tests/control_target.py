@@ -13,7 +13,7 @@ from scrapy_replica import TopicSpider
 MARKUP = "<img src=x onerror=document.title='broken'>"
 
 if __name__ == "__main__":
-    job, delay, pages = sys.argv[1:] if len(sys.argv) == 4 else (sys.argv[1], "0.2", "200")
+    job, delay, pages = sys.argv[1:] if len(sys.argv) == 4 else (sys.argv[1], "0.4", "200")
     one = site("http://a.example", "w", n=int(pages), title=MARKUP)
     other = site("http://b.example", "w", n=int(pages), edit=0.25, title=MARKUP)
     settings = {**web_settings(one | other, []), **REPLICA, "JOBDIR": job, "DOWNLOAD_DELAY": float(delay)}

@@ -1,4 +1,4 @@
-"""The documentation says what is there: its commands parse, its Python runs, its names exist, and nothing is left out."""
+"""The documentation says what is there: commands parse, Python runs, names exist, and nothing is left out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from textwrap import dedent
 
@@ -24,10 +25,12 @@ PAGES = [*sorted((ROOT / "docs").glob("*.rst")), ROOT / "README.md"]
 PACKAGE = ROOT / "scrapy_replica"
 
 BLOCKS = (
-    re.compile(r"^(?P<indent> *)\.\. code-block:: (?P<language>\w+)\n(?P<body>(?:(?P=indent) {3}.*\n|\s*\n)*)", re.M),
-    re.compile(r"^```(?P<language>\w+)\n(?P<body>.*?)^```", re.M | re.S),
+    re.compile(
+        r"^(?P<indent> *)\.\. code-block:: (?P<language>\w+)\n(?P<body>(?:(?P=indent) {3}.*\n|\s*\n)*)", re.MULTILINE
+    ),
+    re.compile(r"^```(?P<language>\w+)\n(?P<body>.*?)^```", re.MULTILINE | re.DOTALL),
 )
-RUN = re.compile(r"^(?:\$ )?(scrapy replica (?:.*\\\n)*.*)", re.M)
+RUN = re.compile(r"^(?:\$ )?(scrapy replica (?:.*\\\n)*.*)", re.MULTILINE)
 SAID = re.compile(r"``(scrapy replica [^`]+)``|`(scrapy replica [^`]+)`")
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
 ENDS = {"|", ">", "2>", "&&", "&", ";"}
@@ -52,7 +55,7 @@ def command_lines():
 def usages():
     """Yield (where, command line with placeholders) of each usage and each command that a sentence names."""
     for where, body in blocks("none"):
-        for match in re.finditer(r"^scrapy replica .*(?:\n {8,}\S.*)*", body, re.M):
+        for match in re.finditer(r"^scrapy replica .*(?:\n {8,}\S.*)*", body, re.MULTILINE):
             yield where, " ".join(match[0].split())
     for path in PAGES:
         for match in SAID.finditer(" ".join(path.read_text(encoding="utf-8").split())):
@@ -68,7 +71,9 @@ def arguments_in(line):
 
 def is_usage(line):
     words = line.split()[2:]
-    return not words or words[0].endswith(":") or bool(re.search(r"\[|\.\.\.|\|[a-z]|COMMAND", line)) or any(w.isupper() for w in words)
+    is_told = not words or words[0].endswith(":")  # "scrapy replica: ..." is an answer
+    has_choice = re.search(r"\[|\.\.\.|\|[a-z]|COMMAND", line) is not None
+    return is_told or has_choice or any(word.isupper() for word in words)
 
 
 def options_of(parser):
@@ -82,8 +87,14 @@ def options_of(parser):
     return found
 
 
+def subcommands(parser):
+    below = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return [name for action in below for name in action.choices]
+
+
 def test_that_there_are_blocks_to_look_at():
     assert len(list(blocks("python"))) > 5
+    assert list(blocks("sql"))
     assert len(list(command_lines())) > 40
     assert len(list(usages())) > 60
 
@@ -120,6 +131,11 @@ def test_the_page_of_commands_has_every_command_and_option():
     for command in load_commands():
         if not re.search(rf"scrapy replica {command.name}\b", page):
             missing.append(command.name)
+        missing += [
+            f"{command.name} {below}"
+            for below in subcommands(parser_of(command))
+            if not re.search(rf"scrapy replica {command.name} (?:[\w|]+\|)?{below}\b", page)
+        ]
         known = {option for option in options_of(parser_of(command)) if option.startswith("--")}
         known -= {"--help", "--set", "--loglevel", "--logfile", "--output", "--overwrite-output"}
         missing += [f"{command.name} {option}" for option in sorted(known) if option not in everywhere]
@@ -153,13 +169,13 @@ def keys_counted():
         source = path.read_text(encoding="utf-8")
         for subscript in re.findall(r"counts\[(.+?)\] \+?=|set_value\((.+?),", source):
             for key in re.findall(r'f?"([a-z_{}./-]+/[^"]+)"', "".join(subscript)):
-                key = re.sub(r"\{[^}]*\}", "*", key)
-                yield key if key.startswith(("scheduler/", "dupefilter/", "replica/")) else f"replica/{key}"
+                whole = re.sub(r"\{[^}]*\}", "*", key)
+                yield whole if whole.startswith(("scheduler/", "dupefilter/", "replica/")) else f"replica/{whole}"
 
 
 def test_statistics_are_told():
     page = (ROOT / "docs" / "stats.rst").read_text(encoding="utf-8")
-    told = re.findall(r"^\.\. stat:: (\S+)$", page, re.M)
+    told = re.findall(r"^\.\. stat:: (\S+)$", page, re.MULTILINE)
     counted = set(keys_counted()) - {"replica/*"}
     assert len(counted) > 25
     missing = [key for key in counted if not any(same_key(key, known) for known in told)]
@@ -194,18 +210,12 @@ def test_json_can_be_read():
         json.loads(body)
 
 
-def test_sql_fits_the_tables():
-    found = list(blocks("sql"))
-    database = sqlite3.connect(":memory:")
-    database.executescript(SCHEMA)
-    for where, body in found:
+@pytest.mark.parametrize(("where", "body"), list(blocks("sql")))
+def test_sql_fits_the_tables(where, body):
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
         for statement in filter(str.strip, body.split(";")):
-            try:
-                database.execute(statement)
-            except sqlite3.Error as error:
-                pytest.fail(f"{where}: {error}: {statement}")
-    database.close()
-    assert found
+            database.execute(statement)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "images").glob("*.png")), ids=lambda path: path.name)

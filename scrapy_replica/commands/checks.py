@@ -38,10 +38,10 @@ LEAST_SQLITE = (3, 35)
 """Version of SQLite that has ``RETURNING``."""
 
 EXTRAS = {
-    "warc": "rehearse, crawl --warc and eval crawl",
+    "warc": "rehearse, eval crawl and crawl --warc",
     "eval": "eval",
-    "report": "report pages and plots",
-    "parquet": "export --format parquet",
+    "report": "report, serve and plots",
+    "parquet": "export as Parquet",
 }
 """What extras are for; those of developers are left out."""
 

@@ -13,6 +13,7 @@ from scrapy_replica.components.borders import Borders, PrivateAddressError
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.payloads import callback_of
+from scrapy_replica.components.scope import leaving
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.crawldb.pages import NOT_MODIFIED
 from scrapy_replica.decision import Action, Reason, as_guess
@@ -54,7 +55,7 @@ class ReplicaDownloaderMiddleware:
     def _decide(self, extension: ReplicaExtension, request: Request) -> Request | None:
         flight = extension.flights.of(request)
         leeway = leeway_of(request, is_start=flight.is_start)
-        if "redirect_urls" in request.meta and extension.leaves_scope(request) is not None:
+        if "redirect_urls" in request.meta and leaving(extension.crawl.scope, request) is not None:
             raise IgnoreRequest(Reason.OUT_OF_SCOPE.value)
         if leeway is Leeway.EXEMPT or urlparse_cached(request).path == "/robots.txt":
             return None

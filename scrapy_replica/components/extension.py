@@ -21,7 +21,7 @@ from scrapy.utils.job import job_dir
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
-from scrapy_replica.components.flight import Flights, may_leave
+from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
@@ -32,7 +32,6 @@ from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.warc import Keeper
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
-from scrapy_replica.crawl.scope import out_of_scope
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.pages.hidden_web import hidden_web_text
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_replica.components.sitemaps import Listed
-    from scrapy_replica.decision import Decision
     from scrapy_replica.pages.forms import DomainQuery
 
 logger = logging.getLogger(__name__)
@@ -263,20 +261,6 @@ class ReplicaExtension:
         """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
         for line in getattr(robotparser, "clean_params", ()):
             self.crawl.dust.clean_param(host_of(request.url), line)
-
-    def leaves_scope(self, request: Request) -> Decision | None:
-        """Return the decision about a *request* that no page links to, as of a redirect, and that leaves the scope.
-
-        Seeds and what they redirect to belong to the crawl.
-        """
-        if not request.meta.get("depth") or may_leave(request):
-            return None
-        outside = self.crawl.scope.outside(request.url, host_of(request.url))
-        if outside is None:
-            return None
-        self.crawl.scope.count(outside)
-        via = request.meta.get("redirect_urls")
-        return out_of_scope(outside, **({"redirected from": via[-1]} if via else {}))
 
     def response_downloaded(self, response: Response, request: Request) -> None:
         """Take note of the size of *response*, which nothing has unpacked yet; one from a cache has none."""

@@ -19,6 +19,7 @@ from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions
+from scrapy_replica.components.scope import leaving
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
 from scrapy_replica.freshness.answer import Answer
 
@@ -146,7 +147,7 @@ class ReplicaScheduler(BaseScheduler):
             leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
         decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway, callback_of(request))
         if flight.found_on is None:
-            decision = self._extension.leaves_scope(request) or decision
+            decision = leaving(self._crawl.scope, request) or decision
         if decision.is_sampled:
             flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
         # Not needed any more: where the request itself is kept, so would be the page.

@@ -11,9 +11,10 @@ from scrapy import Request
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension, page_of
-from scrapy_replica.components.flight import leeway_of, may_leave
+from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.returns import silence
+from scrapy_replica.components.scope import belongs, outsiders
 from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import FETCH, Action, as_guess
@@ -21,14 +22,13 @@ from scrapy_replica.records import Link
 from scrapy_replica.urls.scope import Outside
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Generator, Iterator
+    from collections.abc import AsyncIterator, Generator, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
 
     from scrapy_replica.crawl import Observation
-    from scrapy_replica.records import Page
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ class ReplicaSpiderMiddleware:
         observation = page_of(response)
         if observation is None:
             async for output in result:
-                if not isinstance(output, Request) or self._is_in_scope(output):
+                if not isinstance(output, Request) or belongs(self._extension.crawl.scope, output):
                     yield output
             return
         outputs = _Outputs(result)
@@ -152,7 +152,7 @@ class ReplicaSpiderMiddleware:
     def _weigh(self, observation: Observation, requests: list[Request]) -> set[int]:
         crawl, flights = self._extension.crawl, self._extension.flights
         own = {link.url: link for link in observation.page.links}
-        left_out = self._out_of_scope(observation.page, requests, own)
+        left_out = outsiders(crawl.scope, observation.page, requests, own)
         requests = [request for request in requests if id(request) not in left_out]
         links = [own.get(request.url) or Link(request.url) for request in requests]
         for request, score in zip(requests, crawl.scores(observation, links), strict=True):
@@ -176,27 +176,6 @@ class ReplicaSpiderMiddleware:
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))
         return left_out
-
-    def _out_of_scope(self, page: Page, requests: list[Request], own: Collection[str]) -> set[int]:
-        """Return the ids of *requests* that do not belong to the crawl; of the page's *own* links it tells more."""
-        scope = self._extension.crawl.scope
-        if scope.is_open:
-            return set()
-        links = scope.links_of(page)
-        return {
-            id(request)
-            for request in requests
-            if not may_leave(request)
-            and not (links.has(request.url) if request.url in own else self._is_in_scope(request))
-        }
-
-    def _is_in_scope(self, request: Request) -> bool:
-        """Tell whether *request* belongs to the crawl; count it if it does not."""
-        scope = self._extension.crawl.scope
-        outside = None if may_leave(request) else scope.outside(request.url, host_of(request.url))
-        if outside is not None:
-            scope.count(outside)
-        return outside is None
 
     def _asks_more(self, observation: Observation, requests: list[Request]) -> bool:
         """Tell whether one of *requests* is new, and for a URL that does not stand on the page.

@@ -19,6 +19,8 @@ MOST_SECONDS = 300.0
 """Time between two looks at one section, at most."""
 SHARE = 0.006
 """Part of the crawl's processor time that all looks together may take."""
+CHEAP_SECONDS = 0.2
+"""Processor time of a look that may follow each order."""
 SOON_SECONDS = 0.6
 """Time after an order by which a running crawl has obeyed it."""
 
@@ -77,6 +79,8 @@ class Feed:
         self._listeners: set[Listener] = set()
         self._shown: dict[str, str] = {}
         self._due = dict.fromkeys(job.sections, 0.0)
+        self._cost: dict[str, float] = {}
+        """Section -> seconds of processor time that the last look took."""
         self._traces: dict[str, object] = {}
         """Section -> trace of the job when it was looked at."""
         self._wake = asyncio.Event()
@@ -98,9 +102,10 @@ class Feed:
         return len(self._listeners)
 
     def ordered(self) -> None:
-        """Look at the order that was just given, and at what it changes when a running crawl has obeyed it."""
+        """Look at the order that was just given, and when a running crawl has obeyed it at all that costs little."""
         self._look_at({"acts"})
-        asyncio.get_running_loop().call_later(SOON_SECONDS, self._look_at, self._due.keys() - {"report"})
+        cheap = {section for section, seconds in self._cost.items() if seconds < CHEAP_SECONDS}
+        asyncio.get_running_loop().call_later(SOON_SECONDS, self._look_at, cheap)
 
     def _look_at(self, sections: Collection[str]) -> None:
         self._due |= dict.fromkeys(sections, 0.0)
@@ -129,7 +134,7 @@ class Feed:
             return
         for section, (text, seconds) in (await asyncio.to_thread(self._job.look, stale)).items():
             self._due[section] = time.monotonic() + self._pause(section, seconds)
-            self._traces[section] = trace
+            self._traces[section], self._cost[section] = trace, seconds
             self._show(section, text)
 
     def _pause(self, section: str, seconds: float) -> float:
