@@ -287,11 +287,15 @@ class Consequences:
 
     # A person's orders
 
-    def obey(self) -> None:
-        """Carry out what a person told the crawl through its database, and let old verdicts end."""
+    def obey(self) -> bool:
+        """Carry out what a person told the crawl through its database, and let old verdicts end.
+
+        :return: whether there was any order.
+        """
         self._free(self._replicas.expire())
-        self._obeying.obey()
+        has_obeyed = self._obeying.obey()
         self._store.commit()
+        return has_obeyed
 
     def _block(self, what: Mapping[str, Any]) -> None:
         prefixes = what.get("copy_prefix", ""), what.get("keeper_prefix", "")
