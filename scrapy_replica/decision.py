@@ -60,7 +60,7 @@ TESTED = frozenset(
 SAVING = TESTED | {Reason.MANUAL_ALIAS, Reason.MANUAL_BLOCK}
 """Reasons by which fetches are saved; the others leave out what a person did not want."""
 
-BUDGETS = frozenset({Reason.HOST_BUDGET, Reason.PATH_BUDGET, Reason.TRAP_BUDGET})
+BUDGETS = frozenset({Reason.HOST_BUDGET, Reason.PATH_BUDGET, Reason.TRAP_BUDGET, Reason.HOST_PAGES})
 """Reasons that bound how many pages are fetched."""
 
 

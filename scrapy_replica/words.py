@@ -20,6 +20,9 @@ COLUMNS = 80
 MAX_TEXT = 200
 """Characters of a crawled text that are shown."""
 
+MAX_PREFIX = 60
+"""Columns of a path that are shown."""
+
 _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*|\x1b.?")
 _JOINERS = "\u200c\u200d"  # they take no column, and Persian and Hindi are misspelt without them
 _MAX_MARKS = 3
@@ -95,6 +98,15 @@ def share(part: int, whole: int) -> str:
 def time_of(at: float) -> str:
     """Return a moment, in seconds since the epoch, as the clock here showed it: ``2026-01-31 09:05:12``."""
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def unreadable(error: Exception) -> str:
+    """Return why a file cannot be read, without the name of the file."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is no UTF-8 (byte {error.start})"
+    return "it is cut off" if isinstance(error, EOFError) else cleaned(str(error))
 
 
 _UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -367,10 +379,12 @@ def _unshrunk(value: float, pages: int, prior: float) -> float:
 
 
 def place_of(verdict: Verdict) -> str:
-    """Return where the site of a verdict lies: ``/ here is /docs there``; empty if in the same place."""
+    """Return where the site of a verdict lies: ``/docs there is / here``; empty if in the same place."""
     if verdict.copy_prefix == verdict.keeper_prefix:
-        return f"below /{cleaned(verdict.copy_prefix)}" if verdict.copy_prefix else ""
-    return f"/{cleaned(verdict.copy_prefix)} there is /{cleaned(verdict.keeper_prefix)} here"
+        return f"below /{shortened(verdict.copy_prefix, MAX_PREFIX)}" if verdict.copy_prefix else ""
+    return (
+        f"/{shortened(verdict.copy_prefix, MAX_PREFIX)} there is /{shortened(verdict.keeper_prefix, MAX_PREFIX)} here"
+    )
 
 
 # Rules

@@ -40,7 +40,8 @@ def browser() -> Iterator[Any]:
     if None in found:
         assert os.environ.get("CI") != "true", "chromium and chromium-driver must be installed"
         pytest.skip("chromium and chromium-driver are not installed")
-    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium import webdriver
+
     options = webdriver.ChromeOptions()
     options.binary_location = found[0]
     for option in ("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-sync",

@@ -143,6 +143,7 @@ class TestWrongArguments:
             (["--truth", "nonsense"], "--truth: expected CSV:TOPIC"),
             (["--mode", "maybe"], "REPLICA_MODE is 'maybe'"),
             (["--max-pages", "-1"], "--max-pages is -1"),
+            (["--revisit"], "--revisit: give the --job"),
             (["--max-pages", "many"], "invalid int value"),
             (["--seeds", "nowhere.txt"], "neither a URL nor a readable file"),
             (["-s", "REPLICA_MOD=drop"], "did you mean REPLICA_MODE"),
@@ -165,6 +166,12 @@ class TestWrongArguments:
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
         assert "is no WARC file" in done.stderr
+
+    def test_seeds_that_are_cut_off(self, web, tmp_path):
+        (tmp_path / "seeds.gz").write_bytes(gzip.compress(SITE.encode() * 99)[:-12])
+        done = replica("rehearse", web / "web.warc.gz", "--seeds", tmp_path / "seeds.gz")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "is neither a URL nor a readable file of URLs (it is cut off)" in done.stderr
 
     def test_warc_that_is_not_there(self):
         done = replica("rehearse", "missing.warc", "--seeds", SITE)

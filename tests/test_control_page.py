@@ -10,7 +10,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
@@ -19,6 +21,7 @@ from test_uncertain_pairs import pair
 
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.served import ServedJob
+from scrapy_replica.control import feed
 from scrapy_replica.control.server import MAX_LISTENERS, MAX_ORDER_BYTES, Server
 from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, State
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -246,6 +249,32 @@ class TestShown:
             assert len(looks) == 1
 
 
+@pytest.mark.asyncio
+async def test_what_is_dear_to_look_at_is_looked_at_seldom(monkeypatch):
+    monkeypatch.setattr(feed, "TICK_SECONDS", 0.01)
+    monkeypatch.setattr(feed, "SOON_SECONDS", 0.01)
+    looks = Counter()
+
+    class Job:
+        sections = MappingProxyType({"acts": 0.3, "cheap": 0.3, "dear": 0.3})
+        load = 1.0
+        trace = staticmethod(time.monotonic)  # the job changes all the time
+
+        def look(self, sections):
+            looks.update(sections)
+            return {section: ("1", 10.0 if section == "dear" else 0.0) for section in sections}
+
+    fed = feed.Feed(Job())
+    looking = asyncio.create_task(fed.run())
+    with fed.listening() as listener:
+        assert (await listener.news()).keys() == Job.sections.keys()
+        fed.ordered()
+        while looks["cheap"] < 4:
+            await asyncio.sleep(0.01)
+    looking.cancel()
+    assert looks["dear"] == 1
+
+
 class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "says"),
@@ -325,7 +354,7 @@ def test_a_person_decides_a_pair_and_the_running_crawl_obeys(running, browser):
     wait_until(lambda: copy in browser.find_element("id", "copies-rows").text)
     assert "No pair of hosts is uncertain" in browser.find_element("id", "decide").text
     wait_until(lambda: browser.find_elements("css selector", "#chart-course svg"))
-    assert "1 host was found to be a copy" in browser.find_element("id", "report").text
+    wait_until(lambda: "1 host was found to be a copy" in browser.find_element("id", "report").text)
     assert browser.find_elements("tag name", "img") == []
     assert "broken" not in browser.title
     assert [line for line in browser.get_log("browser") if line["level"] == "SEVERE"] == []

@@ -156,8 +156,8 @@ class TestDuplicates:
 
         observe, seen = Crawl.observe, []
 
-        def twice(self, page, url_id, depth):
-            first = observe(self, page, url_id, depth)
+        def twice(self, page, url_id, depth, size=None):
+            first = observe(self, page, url_id, depth, size)
             if page.url.endswith("/two"):
                 again = observe(self, *seen[-1])
                 assert (again.novelty.value, again.twin) == ("novel", None)

@@ -1,7 +1,9 @@
 """``scrapy replica doctor``: what is wrong is found, told in a line, and not mended."""
 
 import json
+from configparser import ConfigParser
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from scrapy.cmdline import execute
@@ -138,6 +140,12 @@ def test_extras(monkeypatch):
     assert ">=999" in told["extra warc"].what
     assert told["extra eval"].state == OK
     assert "pip install 'scrapy-replica[eval]'" in told["extra eval"].what
+
+
+def test_every_extra_for_users_has_words():
+    setup = ConfigParser()
+    setup.read(Path(__file__).parents[1] / "setup.cfg")
+    assert {*setup["options.extras_require"]} - {"test", "docs"} == checks.EXTRAS.keys()
 
 
 def test_a_requirement_that_is_missing(monkeypatch):

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sqlite3
+import sys
 
 import pytest
 from lxml import etree
@@ -225,6 +226,13 @@ class TestBadInput:
             code, _, err = replica(capsys, *arguments)
             assert (code, err.count("\n")) == (2, 1)
         assert [file.name for file in tmp_path.iterdir()] == ["job"]
+
+    def test_without_the_extra_a_line_names_it(self, job, tmp_path, capsys, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        code, _, err = replica(capsys, job, "links", "--format", "parquet", "--out", tmp_path / "x")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "pip install 'scrapy-replica[parquet]'" in err
+        assert not (tmp_path / "x").exists()
 
     def test_a_file_is_whole_or_as_it_was(self, job, tmp_path, capsys, monkeypatch):
         (tmp_path / "x").write_text("before")

@@ -75,6 +75,7 @@ def test_a_crawl(bare, tmp_path):
         (["eval", "visits", "file", "--topic", "x"], "eval"),
         (["eval", "text", "file"], "eval"),
         (["report", "file"], "report"),
+        (["serve", "job"], "report"),
     ],
 )
 def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):

@@ -20,7 +20,7 @@ from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.sites.aliases import Aliases
-from scrapy_replica.words import time_of
+from scrapy_replica.words import time_of, width_of
 
 JUDGED = Verdict("www.a.example", "a.example", "", "", 0.912, 9, {"sm10": 0.93, "alpha_pu": 0.97})
 MOVED = Verdict("b.example", "a.example", "mirror", "docs", 0.87, 12, {"teq": 1.0})
@@ -84,6 +84,17 @@ class TestHosts:
         out = replica(capsys, "hosts", "--job", job)[1]
         assert [line for line in out.splitlines() if not line.startswith(" ")] == ["z.example"]
         assert "  www.a.example of a.example\n    score" in out
+
+    @pytest.mark.parametrize("name", ["<script>\x1b[2Jx\u202e", "x" * 10_000, "\u6f22" * 90])
+    def test_a_name_steers_no_terminal(self, job, name, capsys):
+        db = SqliteCrawlDB(job)
+        db.verdicts.enter(Verdict(name, "a.example", name, "", 0.9, 5, {"sm10": 0.8}), 1_700_000_000.0, None)
+        db.close()
+        code, out, _ = replica(capsys, "hosts", "--job", job)
+        assert code == 0
+        assert all(line.isprintable() for line in out.splitlines())
+        assert max(map(width_of, out.splitlines())) <= 80
+        assert json.loads(replica(capsys, "hosts", "--job", job, "--json")[1])["verdicts"][-1]["copy"] == name
 
     def test_no_verdicts(self, tmp_path, capsys):
         SqliteCrawlDB(tmp_path).close()

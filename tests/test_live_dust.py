@@ -343,7 +343,7 @@ def import_rule(job, argument):
     rule = {"order": 0, "urlPattern": {"include": ["a.example"]}, "processor": "queryRemoval", "args": [argument]}
     (job / "rules.json").write_text(json.dumps([rule]))
     done = replica("rules", "import", job / "rules.json", "--job", job)
-    assert "1 rules put in force" in done.stderr
+    assert "1 rule put in force" in done.stdout
 
 
 @pytest.mark.asyncio

@@ -98,8 +98,8 @@ class TestFailingToObserve:
     async def test_links_are_followed(self, monkeypatch, more, caplog):
         observe = Crawl.observe
 
-        def fails(self, page, url_id, depth):
-            observation = observe(self, page, url_id, depth)
+        def fails(self, page, *more):
+            observation = observe(self, page, *more)
             if page.url == TOP:
                 raise RuntimeError("in the middle")
             return observation

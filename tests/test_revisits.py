@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +12,7 @@ from scrapy.core.scheduler import Scheduler
 from web import HTML, REPLICA, crawl, page, redirect, refused
 
 from scrapy_replica import TopicSpider
-from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.commands.status import look
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
@@ -23,7 +25,7 @@ class Site:
     def __init__(self, n=6, tells="etag"):
         self.texts = {str(number): f"text{number}" for number in range(n)}
         self.links = {"0": [str(number) for number in range(1, n)]}
-        self.tells, self.noise, self.log = tells, "", []
+        self.tells, self.noise, self.sitemap, self.log = tells, "", "", []
 
     def url(self, name):
         return f"http://a.example/{name}"
@@ -41,6 +43,8 @@ class Site:
 
     def __call__(self, request):
         name = request.url.rpartition("/")[2]
+        if name == "sitemap.xml" and self.sitemap:
+            return 200, {"Content-Type": "text/xml"}, self.sitemap
         if name not in self.texts:
             self.log.append((name, 404))
             return 404, HTML, ""
@@ -162,6 +166,15 @@ class TestPages:
             asked.append("3" in web.asked())
         assert asked == [True, True, False, False]
 
+    async def test_what_never_was_a_page_is_asked_for_once_more_after_the_others(self, tmp_path):
+        web = Site()
+        web.links["0"] = ["dead", *web.links["0"]]
+        await first(tmp_path, web)
+        await again(tmp_path, web, CONCURRENT_REQUESTS=1)
+        assert list(web.asked())[-1] == "dead"
+        await again(tmp_path, web)
+        assert "dead" not in web.asked()
+
     async def test_one_that_comes_back_is_a_page_again(self, tmp_path):
         web = Site()
         await first(tmp_path, web)
@@ -223,9 +236,30 @@ class TestPasses:
         result = await again(tmp_path, web)
         assert not before.keys() & web.asked().keys()
         assert counts(stopped)["changed"] + counts(result)["changed"] == 9
+        told = look(SimpleNamespace(job=str(tmp_path), hosts=0, json=False), runs=False)
+        assert "Pass 1 over the job is complete: 9 URLs to be asked for again, 0 left alone." in told
+        assert "9 changed, 0 gone" in " ".join(told.split())
         await again(tmp_path, web)
         assert set(web.asked().values()) == {304}
         assert history(tmp_path, web.url("4")).visits == 3
+
+    async def test_one_that_was_killed_goes_on(self, tmp_path):
+        web, job, left = Site(n=30), tmp_path / "job", tmp_path / "left"
+        await first(job, web)
+        web.texts = {name: f"later{name}" for name in web.texts}
+
+        def killing(request):
+            if len(web.log) == 12 and not left.exists():
+                shutil.copytree(job, left)  # what a process that is killed here leaves
+            return web(request)
+
+        await again(job, killing, CONCURRENT_REQUESTS=4)
+        asked = list(web.asked())
+        await again(left, web)
+        assert set(asked[12:]) <= web.asked().keys() <= set(asked[4:])
+        assert {history(left, web.url(name)).changes for name in web.texts} == {1}
+        await again(left, web)
+        assert set(web.asked().values()) == {304}
 
     async def test_an_unfinished_job_goes_on_and_is_looked_at_again(self, tmp_path):
         web = Site(n=9)
@@ -282,22 +316,12 @@ class TestPasses:
         clock.now += DAY
         web.asked()
 
-        class Told(TopicSpider):
-            def parse(self, response, **more):
-                return ()
-
-            async def start(self):
-                crawl = self.crawler.get_extension(ReplicaExtension).crawl
-                key = crawl.intake.key
-                dates = {"1": clock.now - 60, "2": clock.now - 3 * DAY, "3": clock.now + 9 * DAY}
-                assert crawl.revisits.modified((key(web.url(name)), at) for name, at in dates.items()) == 1
-                for url in self.start_urls:
-                    yield Request(url)
-
-        await crawl(
-            Told, web, settings(tmp_path, REPLICA_REVISIT=True, REPLICA_REVISIT_CHANCE=1), seeds="http://a.example/0"
-        )
-        assert set(web.asked()) == {"1"}
+        dates = {"1": clock.now - 60, "2": clock.now - 3 * DAY, "3": clock.now + 9 * DAY}
+        days = {web.url(name): datetime.fromtimestamp(at, timezone.utc).isoformat() for name, at in dates.items()}
+        listed = "".join(f"<url><loc>{url}</loc><lastmod>{day}</lastmod></url>" for url, day in days.items())
+        web.sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'
+        await again(tmp_path, web, REPLICA_REVISIT_CHANCE=1, REPLICA_SITEMAPS=True)
+        assert set(web.asked()) - {"robots.txt"} == {"1"}
 
 
 @pytest.mark.asyncio
@@ -331,6 +355,28 @@ class TestServersThatLie:
         web.asked()
         await again(tmp_path, web)
         assert set(web.asked().values()) == {200}
+
+    async def test_304_to_whatever_is_asked_with_a_condition_is_found_out(self, tmp_path):
+        web = Site(n=30)
+        await first(tmp_path, web)
+        web.texts = {name: f"later{name}" for name in web.texts}
+
+        def broken(request):
+            return (304, HTML, "") if "If-None-Match" in request.headers else web(request)
+
+        result = await again(tmp_path, broken, REPLICA_EXPLORE=0.02, REPLICA_SEED=1)
+        assert counts(result)["changed"] == 30
+        assert counts(result)["hosts_doubted"] == 1
+
+    async def test_honest_hosts_are_tested_and_stay_believed(self, tmp_path):
+        web = Site(n=60)
+        await first(tmp_path, web)
+        result = await again(tmp_path, web, REPLICA_EXPLORE=0.02, REPLICA_SEED=1)
+        told = counts(result)
+        assert 3 <= told["tested"] == told["unchanged"] <= 25
+        assert told["not_modified"] + told["unchanged"] == 60
+        assert "hosts_doubted" not in told
+        assert {history(tmp_path, web.url(name)).visits for name in web.texts} == {2}
 
     async def test_304_without_being_asked_is_no_answer(self, tmp_path):
         web = Site(tells="nothing")

@@ -120,7 +120,8 @@ class TestFigures:
         db.close()
         found = figures(capsys, job)
         assert (found["unchanged"], found["recent.unchanged"], found["fetches"]) == (2, 2, 10)
-        assert found["per_second"] == pytest.approx(12 / found["recent.seconds"], abs=1e-4)
+        assert found["per_second"] == pytest.approx(2 / 600, abs=1e-4)
+        assert status(capsys, job)["by_host"][0]["recent"] == 2
         assert re.search(r"as before \(304\) +2 +2\n", replica(capsys, "status", job)[1])
 
     def test_what_a_person_did_not_want_is_not_saved(self, job, capsys):

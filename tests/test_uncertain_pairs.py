@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -116,15 +117,16 @@ class TestDecidedByHand:
             {"urls": ["http://b.example/?token=***", "http://a.example/"], "texts": ["x", "y"]}
         ]
 
-    def test_with_a_command(self, store, tmp_path, capsys):
-        for number, host in enumerate(("a.example", "b.example")):
-            enter(store, f"http://{host}/", host, number)
-        store.commit()
+    def test_with_a_command(self, tmp_path, capsys):
+        with contextlib.closing(SqliteCrawlDB(tmp_path)) as db:
+            for number, host in enumerate(("a.example", "b.example")):
+                enter(db, f"http://{host}/", host, number)
         assert replica(capsys, "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
-        (order,) = store.orders.open()
-        assert (order.kind, order.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
         assert replica(capsys, "block", "b.example/", "--as", "a.example/docs/", "--job", tmp_path)[0] == 0
-        assert store.orders.open()[1].what == {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
+        with reading(tmp_path) as reader:
+            block, different = reader.acts(5)
+        assert (different.kind, different.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
+        assert block.what == {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
         code, _, err = replica(capsys, "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
         assert (code, err.count("\n")) == (2, 1)
 

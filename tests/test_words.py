@@ -1,5 +1,7 @@
 """What is known in plain words, and crawled text that cannot harm a terminal."""
 
+import gzip
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -223,3 +225,15 @@ def test_causes():
 )
 def test_rules(host, context, steps, told):
     assert words.rule({"host": host, "context": context, "transformation": steps}) == told
+
+
+def test_why_a_file_cannot_be_read(tmp_path):
+    def why(read, *errors):
+        with pytest.raises(errors) as raised:
+            read()
+        return words.unreadable(raised.value)
+
+    assert why((tmp_path / "no").read_bytes, OSError) == "No such file or directory"
+    assert why(b"a\xff".decode, UnicodeDecodeError) == "it is no UTF-8 (byte 1)"
+    cut = gzip.compress(b"http://a.example/ " * 99)[:-12]
+    assert why(lambda: gzip.decompress(cut), EOFError) == "it is cut off"

@@ -38,9 +38,10 @@ LEAST_SQLITE = (3, 35)
 """Version of SQLite that has ``RETURNING``."""
 
 EXTRAS = {
-    "warc": "rehearse, crawl --warc and eval crawl, and a progress bar",
+    "warc": "rehearse, eval crawl and crawl --warc",
     "eval": "eval",
-    "report": "report pages and plots",
+    "report": "report, serve and plots",
+    "parquet": "export as Parquet",
 }
 """What extras are for; those of developers are left out."""
 

@@ -59,7 +59,8 @@ def as_text(figures: Mapping[str, float]) -> str:
 def _name(name: str) -> str:
     if name.startswith(DECISION):
         reason, _, action = name.removeprefix(DECISION).rpartition(".")
-        return f"{REASONS[Reason(reason)]}: {ACTIONS[Action(action)]}"
+        done = "fetched all the same" if action == Action.FETCH.value else ACTIONS[Action(action)]
+        return f"{REASONS[Reason(reason)]}: {done}"
     return NAMES.get(name, name.replace("_", " "))
 
 

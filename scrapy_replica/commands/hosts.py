@@ -11,7 +11,7 @@ from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.order import known_host, order
 from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT
-from scrapy_replica.words import cleaned, counted, evidence_of, place_of, score, wrapped
+from scrapy_replica.words import COLUMNS, counted, evidence_of, place_of, score, shortened, wrapped
 
 if TYPE_CHECKING:
     import argparse
@@ -164,10 +164,10 @@ def as_text(verdicts: list[dict[str, Any]]) -> str:
             kept = keeper_of[kept]
         groups.setdefault(kept, []).append(verdict)
     for kept, copies in groups.items():
-        lines.append(cleaned(kept))
+        lines.append(shortened(kept, COLUMNS))
         for verdict in copies:
             of_whom = f" of {verdict['keeper']}" if verdict["keeper"] != kept else ""
-            lines.append("  " + cleaned(verdict["copy"] + of_whom))
+            lines.append("  " + shortened(verdict["copy"] + of_whom, COLUMNS - 2))
             lines.append(wrapped("; ".join(_told(verdict)), 4))
             if witnesses := "; ".join(verdict["evidence in words"]):
                 lines.append(wrapped(witnesses, 4))

@@ -14,7 +14,7 @@ from scrapy_replica.commands.order import order
 from scrapy_replica.crawldb.contract import ACTING, DISABLE_RULE, DISABLED, RULE, WITHDRAWN
 from scrapy_replica.urls.interchange import dumps, loads
 from scrapy_replica.urls.rule import Rule
-from scrapy_replica.words import RULE_STATES, cleaned, counted, wrapped
+from scrapy_replica.words import RULE_STATES, cleaned, counted, unreadable, wrapped
 from scrapy_replica.words import rule as in_words
 
 if TYPE_CHECKING:
@@ -117,7 +117,9 @@ def import_rules(opts: argparse.Namespace) -> None:
     try:
         rules = loads(Path(opts.file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"cannot read {opts.file}: {error}") from None
+        raise ValueError(f"cannot read {opts.file}: {unreadable(error)}") from None
+    except ValueError as error:
+        raise ValueError(f"{opts.file}: {error}") from None
     with reading(opts.job) as job:
         known = {Rule.from_dict(row.rule).key for row, _ in job.rules()}
     new = [rule for rule in rules if rule.key not in known]

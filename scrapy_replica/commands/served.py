@@ -37,7 +37,7 @@ PARTS = {
 
 PAGE_SECONDS = 0.01
 """Processor time of a crawl for a page."""
-LEAST_LOAD = 0.25
+LEAST_LOAD = 0.2
 """Part of a processor that a crawl is taken to need at least, lest the page of a slow one stand still."""
 
 MOST_ASKED = 10

@@ -14,6 +14,7 @@ from scrapy_replica.commands.job import is_running, reading
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawl.scope import left_out
+from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 
 if TYPE_CHECKING:
     import argparse
@@ -60,13 +61,14 @@ def look(opts: argparse.Namespace, *, runs: bool) -> str:
     with reading(opts.job) as job:
         now = time.time()
         status, has_topic = job.status(now if runs else None, opts.hosts), job.meta(KEY) is not None
-        acts, outside = job.acts(ACTS), left_out(job)
+        acts, outside, come_back = job.acts(ACTS), left_out(job), Pass.load(job.meta(LAST_ROUND))
     if opts.json:
         scope = {f"out_of_scope.{why.value}": n for why, n in outside.items()}
-        figures = as_object(figures_of(status, has_topic=has_topic) | scope, {"job": opts.job})
+        again = {f"pass.{name}": n for name, n in come_back.counts.items()}
+        figures = as_object(figures_of(status, has_topic=has_topic) | scope | again, {"job": opts.job})
         by_hand = [act._asdict() for act in acts]
         return json.dumps(figures | rows_of(status) | {"by_hand": by_hand}) + "\n"
-    return in_words(status, acts, outside, now, is_running=runs, has_topic=has_topic)
+    return in_words(status, acts, outside, come_back, now, is_running=runs, has_topic=has_topic)
 
 
 def watch(opts: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.crawldb.contract import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
+    from scrapy_replica.crawldb.revisits import Pass
     from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
 
 ROWS = (
@@ -47,6 +49,7 @@ def in_words(
     status: Status,
     acts: Sequence[Order],
     outside: Mapping[Outside, int],
+    come_back: Pass,
     now: float,
     *,
     is_running: bool,
@@ -54,7 +57,8 @@ def in_words(
 ) -> str:
     """Return *status* as text of 80 columns for a person.
 
-    *outside* are the links that were left out; *now* is in seconds since the epoch.
+    *outside* are the links that were left out, *come_back* is the last pass over the job, and *now* is in seconds since
+    the epoch.
     """
     if status.first_at is None:
         waits = counted(status.urls.get(State.WAITING, 0), "URL")
@@ -64,6 +68,7 @@ def in_words(
         _head(status, now, is_running=is_running),
         _fetches(status, has_topic=has_topic),
         _frontier(status),
+        _pass(come_back),
         _outside(outside),
         _decisions(status),
         _lost(status),
@@ -87,6 +92,20 @@ OUTSIDE = {
 def _outside(outside: Mapping[Outside, int]) -> str:
     told = ", ".join(f"{n:,} {OUTSIDE[why]}" for why, n in outside.items())
     return wrapped(f"Links out of scope: {told}.") + "\n" if told else ""
+
+
+def _pass(come_back: Pass) -> str:
+    """Return what came of asking for pages again; empty where none was."""
+    n = Counter(come_back.counts)
+    if not n["due"]:
+        return ""
+    told = (
+        f"Pass {come_back.number} over the job {'is complete' if come_back.is_over else 'is under way'}: {n['due']:,} "
+        f"URLs to be asked for again, {n['not_due']:,} left alone. {n['not_modified']:,} not modified (304), "
+        f"{n['unchanged']:,} as they were, {n['changed']:,} changed, {n['gone']:,} gone, {n['failed']:,} failed. "
+        f"{n['bytes_saved'] / 1e6:,.1f} MB of bodies not sent."
+    )
+    return wrapped(told) + "\n"
 
 
 def _time(at: float) -> str:

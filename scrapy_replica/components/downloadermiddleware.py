@@ -198,9 +198,9 @@ class WarcMiddleware:
             extension.keeper.keep(request, response, extension.flights.of(request))
         except StoreError as error:
             extension.stop(error)
-        except Exception:
+        except Exception as error:
             # A bad page never stops a crawl: what no record can be made of is crawled all the same.
-            logger.exception("Cannot keep %s", response)
+            logger.error("Cannot keep %.200s: %s", request.url, error, exc_info=not isinstance(error, ValueError))
             extension.crawl.counts["warc/failed"] += 1
         return response
 

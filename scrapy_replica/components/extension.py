@@ -102,6 +102,7 @@ class ReplicaExtension:
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
         self.returns = Returns(self.crawl.revisits, self.flights)
+        # Now that the job is ours alone: it finishes files that a killed run of it left.
         self.keeper = self._make_keeper()
         """What writes WARC files."""
         if seconds := crawler.settings.getfloat("LOGSTATS_INTERVAL"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from scrapy.linkextractors import IGNORED_EXTENSIONS, LinkExtractor
 from scrapy_replica.components.extension import ReplicaExtension, page_of
 from scrapy_replica.components.sitemaps import Sitemaps
 from scrapy_replica.config import ConfigError
+from scrapy_replica.words import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -123,8 +125,9 @@ def read_seeds(seeds: str) -> list[str]:
         try:
             data = path.read_bytes()
             text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"seeds: {path} is neither a URL nor a readable file of URLs ({error})") from None
+        except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+            why = unreadable(error)
+            raise ConfigError(f"seeds: {path} is neither a URL nor a readable file of URLs ({why})") from None
         words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if any("://" not in word for word in words) or not words:
         wrong = next((word for word in words if "://" not in word), "")

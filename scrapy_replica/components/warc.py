@@ -47,6 +47,9 @@ CREDENTIALS = re.compile(
 
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 
+LONGEST_URL = 10_000
+"""Characters of a URL: a record may name two, and readers give up on headers longer than 32 KiB."""
+
 MOST_BYTES = 16 << 20
 """Records, not compressed yet, that may wait before nothing more is fetched."""
 
@@ -124,26 +127,33 @@ class Keeper:
         return job.decode()
 
     def keep(self, request: Request, response: Response, flight: Flight) -> None:
-        """Have *request* and *response* written."""
+        """Have *request* and *response* written.
+
+        :raises ValueError: no record can be made of them.
+        """
+        if len(request.url) > LONGEST_URL:
+            raise ValueError(f"its URL has {len(request.url)} characters; {LONGEST_URL} are the most")
         exchange = exchange_of(request, response)
-        is_told_by_payload = bool(exchange.body) and exchange.truncated is None
-        original = self._original(exchange.digest) if is_told_by_payload else None
-        if exchange.status == records.NOT_MODIFIED_STATUS:
-            original = self._store.captures.of_url(exchange.url)
+        original = self._original(exchange)
         record_id, record = records.response(exchange, original)
         flight.record = record_id, exchange.date
-        is_revisit = original is not None or exchange.status == records.NOT_MODIFIED_STATUS
-        self._batch.counts["warc/revisits" if is_revisit else "warc/responses"] += 1
-        if original is None and is_told_by_payload:
+        is_whole = original is None and not exchange.is_unchanged
+        self._batch.counts["warc/responses" if is_whole else "warc/revisits"] += 1
+        if is_whole and exchange.has_payload:
             capture = Capture(exchange.url, exchange.date, "")
             self._batch.captures[exchange.digest] = self._pending[exchange.digest] = capture
         self._add(flight, record, records.request(exchange, record_id))
 
-    def _original(self, digest: bytes) -> Capture | None:
-        """Return where a payload is kept; what is in none of the folder's files is kept once more."""
-        if digest in self._pending:  # where it is not written, nothing after it is
-            return self._pending[digest]
-        original = self._store.captures.find(digest)
+    def _original(self, exchange: records.Exchange) -> Capture | None:
+        """Return where the payload is kept; what is in none of the folder's files is kept once more."""
+        if exchange.is_unchanged:
+            pending = (capture for capture in self._pending.values() if capture.url == exchange.url)
+            return next(pending, None) or self._store.captures.of_url(exchange.url)
+        if not exchange.has_payload:
+            return None
+        if exchange.digest in self._pending:  # where it is not written, nothing after it is
+            return self._pending[exchange.digest]
+        original = self._store.captures.find(exchange.digest)
         return original if original is not None and self._folder.has(original.file) else None
 
     def note(self, flight: Flight, response: Response, observation: Observation | None, *, has_topic: bool) -> None:

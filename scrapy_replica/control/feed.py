@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LEAST_SECONDS, MOST_SECONDS = 2.0, 60.0
-"""Time between two looks at one section."""
-TICK_SECONDS = 0.5
-"""Time between two moments at which whatever is due is looked at together."""
-SHARE = 0.008
+TICK_SECONDS = 2.0
+"""Time between two moments at which whatever is due is looked at, together: opening a job takes half a millisecond."""
+MOST_SECONDS = 300.0
+"""Time between two looks at one section, at most."""
+SHARE = 0.006
 """Part of the crawl's processor time that all looks together may take."""
+CHEAP_SECONDS = 0.2
+"""Processor time of a look that may follow each order."""
 SOON_SECONDS = 0.6
 """Time after an order by which a running crawl has obeyed it."""
 
@@ -77,6 +79,8 @@ class Feed:
         self._listeners: set[Listener] = set()
         self._shown: dict[str, str] = {}
         self._due = dict.fromkeys(job.sections, 0.0)
+        self._cost: dict[str, float] = {}
+        """Section -> seconds of processor time that the last look took."""
         self._traces: dict[str, object] = {}
         """Section -> trace of the job when it was looked at."""
         self._wake = asyncio.Event()
@@ -97,11 +101,15 @@ class Feed:
         """Pages that are open."""
         return len(self._listeners)
 
-    def look_soon(self) -> None:
-        """Look at everything when an order that was just given has been obeyed, and at once at the order."""
-        self._due = dict.fromkeys(self._due, time.monotonic() + SOON_SECONDS)
-        self._due["acts"] = 0.0
-        self._traces.clear()
+    def ordered(self) -> None:
+        """Look at the order that was just given, and when a running crawl has obeyed it at all that costs little."""
+        self._look_at({"acts"})
+        cheap = {section for section, seconds in self._cost.items() if seconds < CHEAP_SECONDS}
+        asyncio.get_running_loop().call_later(SOON_SECONDS, self._look_at, cheap)
+
+    def _look_at(self, sections: Collection[str]) -> None:
+        self._due |= dict.fromkeys(sections, 0.0)
+        self._traces = {section: trace for section, trace in self._traces.items() if section not in sections}
         self._wake.set()
 
     async def run(self) -> None:
@@ -114,27 +122,25 @@ class Feed:
             try:
                 await self._look()
             except Exception:
-                logger.exception("The job cannot be looked at; the next look is in %s s", LEAST_SECONDS)
-                self._due = dict.fromkeys(self._due, time.monotonic() + LEAST_SECONDS)
+                logger.exception("The job cannot be looked at; the next look is in %s s", TICK_SECONDS)
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), TICK_SECONDS)
 
     async def _look(self) -> None:
         now, trace = time.monotonic(), self._job.trace()
         due = [section for section, at in self._due.items() if at <= now]
-        self._due |= dict.fromkeys(due, now + LEAST_SECONDS)
         stale = [section for section in due if self._traces.get(section) != trace]
         if not stale:
             return
         for section, (text, seconds) in (await asyncio.to_thread(self._job.look, stale)).items():
             self._due[section] = time.monotonic() + self._pause(section, seconds)
-            self._traces[section] = trace
+            self._traces[section], self._cost[section] = trace, seconds
             self._show(section, text)
 
     def _pause(self, section: str, seconds: float) -> float:
         """Return how long *section* is to wait for the next look, where the last took so many *seconds*."""
         budget = SHARE * self._job.sections[section] * self._job.load
-        return min(max(LEAST_SECONDS, seconds / budget), MOST_SECONDS)
+        return min(seconds / budget, MOST_SECONDS)
 
     def _show(self, section: str, text: str) -> None:
         if self._shown.get(section) != text:

@@ -104,7 +104,7 @@ class Server:
             order_id, command = await asyncio.to_thread(self._job.act, kind, what)
         except ValueError as error:
             return web.json_response({"error": str(error)}, status=400)
-        self.feed.look_soon()
+        self.feed.ordered()
         return web.json_response({"id": order_id, "command": command})
 
 

@@ -128,7 +128,7 @@ class Crawl:
             self.counts,
         )
         self._seen = Seen()
-        self._heads = Heads(store, self.guide, self._seen)
+        self._heads = Heads(store, self.guide, self._seen, self.revisits.is_known)
         self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
         self._unshown: set[int] = set()
         self.obeying.add(MARK, self._mark)
@@ -407,6 +407,7 @@ class Crawl:
         changed = {self.intake.key(url): at for url, at in listed if at is not None}
         found = self.store.urls.find(changed)
         self.store.seeds.set_dates({known.id: changed[key] for key, known in found.items()})
+        self.revisits.modified(changed.items())
 
     def is_seen(self, url: str, score: float) -> bool:
         """Tell whether *url* was entered a short while ago with as good a score, so that nothing would come of it."""
@@ -446,7 +447,7 @@ class Crawl:
     def _left_out(self, taken: Waiting) -> Decision | None:
         """Return why a URL whose turn has come does not belong to the crawl any more; ``None`` if it does."""
         decision = self.scope.about(taken)
-        if decision is None and self._guard.is_full(taken.host):
+        if decision is None and self._guard.is_full(taken.host) and not self.store.pages.has_page(taken.id):
             decision = full(taken.host)
         if decision is None or decision.reason is Reason.EXCLUDED:
             return decision

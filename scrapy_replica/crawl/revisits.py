@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
 
 import mmh3
 import numpy as np
@@ -15,15 +13,12 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.trials import RETIRED
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
-from scrapy_replica.crawldb.revisits import History
+from scrapy_replica.crawldb.revisits import LAST_ROUND, History, Pass
 from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.freshness.change_rate import Changes, chances, pooled, rates
 from scrapy_replica.freshness.validators import Validators, is_same_etag
 
 logger = logging.getLogger(__name__)
-
-STATE = "revisits"
-"""Key of the pass over the job that was begun last."""
 
 SLICE = 200
 """URLs looked at in one turn: 10 ms."""
@@ -39,21 +34,7 @@ MAX_LED = 100_000
 """Pages that led to something new and whose callback is not through: there are never so many."""
 
 EVIDENCE = 4
-"""Pages asked for without their validators that a change seen through them is worth."""
-
-
-@dataclass
-class Pass:
-    """One pass over the URLs of a job."""
-
-    number: int = 0
-    began_at: float = 0.0
-    """Seconds since the epoch."""
-    after: int | None = 0
-    """Id of the last URL that was looked at whether it is due; ``None`` when all were."""
-    doubted: list[str] = field(default_factory=list)
-    """Hosts whose answers by 304 are taken back."""
-    is_over: bool = True
+"""Tests of a host that a change of which it told is worth."""
 
 
 class Revisits:
@@ -64,9 +45,9 @@ class Revisits:
     all are. Of the others ``REPLICA_EXPLORE`` are asked for all the same, so that what begins to change is noticed. The
     most likely to have changed comes first.
 
-    A page is asked for on condition that it changed, with the ETag and date that its server gave. Some are asked for
-    without: where such a page says something else, and the server says the same of it, its host has broken its
-    promise, is asked without conditions from then on, and what it answered by 304 is asked for again.
+    A page is asked for on condition that it changed, with the ETag and date that its server gave. Some that are
+    answered by 304 are asked for once more, without a condition: a host one of whose pages says something else has
+    broken its promise, is asked without conditions from then on, and what it answered by 304 is asked for again.
 
     :param key: URL -> 64 bits of its request fingerprint, signed.
     :param now: seconds since the epoch.
@@ -88,8 +69,7 @@ class Revisits:
         self._led: set[int] = set()
         """Ids of pages that led to what no page before led to."""
         self._every, self._hosts = pooled({})
-        state = store.meta(STATE)
-        self._pass = Pass(**json.loads(state)) if state is not None else Pass()
+        self._pass = Pass.load(store.meta(LAST_ROUND))
         if self.is_on:
             self._open()
 
@@ -105,19 +85,28 @@ class Revisits:
         self._keep()
 
     def _keep(self) -> None:
-        self._store.set_meta(STATE, json.dumps(asdict(self._pass)).encode())
+        self._store.set_meta(LAST_ROUND, self._pass.dump())
+
+    def _count(self, what: str, n: int) -> None:
+        self._counts[f"revisit/{what}"] += n
+        self._pass.counts[what] = self._pass.counts.get(what, 0) + n
 
     # What is due
 
     @property
     def has_work(self) -> bool:
         """Whether URLs may still turn out to be due."""
-        return self.is_on and (self._pass.after is not None or bool(self._pass.doubted))
+        return self.is_on and bool(self._pass.after is not None or self._pass.doubted or self._pass.tested)
 
     def work(self) -> None:
         """Look at a few URLs whether they are due."""
         if not self.is_on:
             return
+        if self._pass.tested:
+            histories = map(self._store.revisits.of, self._pass.tested)
+            self._store.urls.renew([(one.url, URGENT, one.payload) for one in histories if one is not None])
+            self._pass.tested = []
+            self._keep()
         if self._pass.doubted:
             self._take_back(self._pass.doubted[0])
         elif self._pass.after is not None:
@@ -130,12 +119,12 @@ class Revisits:
         asked = [one for one in found if one[0].checked_at < self._pass.began_at and one[0].misses < MAX_MISSES]
         if asked:
             due = [
-                (history.url, chance, history.payload)
+                (history.url, 0.0 if history.misses else chance, history.payload)
                 for (history, _), chance in zip(asked, self._chances(asked), strict=True)
                 if self._is_due(history, chance)
             ]
-            self._counts["revisit/due"] += self._store.urls.renew(due)
-            self._counts["revisit/not_due"] += len(asked) - len(due)
+            self._count("due", self._store.urls.renew(due))
+            self._count("not_due", len(asked) - len(due))
 
     def _chances(self, asked: list[tuple[History, str]]) -> list[float]:
         """Return the chance of each URL to have changed; 1 where nothing was ever visited twice."""
@@ -176,19 +165,10 @@ class Revisits:
     def condition(self, url_id: int) -> Validators:
         """Return what the URL of that id is to be asked for with, if it changed; nothing: as if for the first time."""
         history = self.before(url_id)
-        if history is None or history.misses:
-            return Validators()
+        if history is None or history.misses or history.checked_at >= self._pass.began_at:
+            return Validators()  # within a pass it is asked for again where its answer is doubted
         validators, host = Validators(history.etag, history.last_modified), self._store.urls.row(url_id).host
-        promises = self._store.revisits.promises_of(host)
-        if not validators or promises.broken:
-            return Validators()
-        # The number of pages drawn grows with the square root of those asked for, and hardly once changes were seen.
-        share = 1 / (2 + promises.drawn + EVIDENCE * promises.kept)
-        if self._config.explore and self._draws(url_id, max(self._config.explore, share)):
-            self._store.revisits.set_promises(host, promises._replace(drawn=promises.drawn + 1))
-            self._counts["revisit/unconditional_samples"] += 1
-            return Validators()
-        return validators
+        return Validators() if self._store.revisits.promises_of(host).broken else validators
 
     # What the answer shows
 
@@ -199,9 +179,13 @@ class Revisits:
                 self._led.clear()
             self._led.add(url_id)
 
+    def is_known(self, url_id: int) -> bool:
+        """Tell whether the URL of that id is asked for again, with the chance that it changed for a score."""
+        return self.is_on and self._store.pages.has_page(url_id)
+
     def before(self, url_id: int) -> History | None:
         """Return what is known of the page of the URL of that id; ``None``: there was none."""
-        return self._store.revisits.of(url_id) if self.is_on and self._store.pages.has_page(url_id) else None
+        return self._store.revisits.of(url_id) if self.is_known(url_id) else None
 
     def settle(self, url_id: int, answer: Answer, payload: bytes | None) -> bool:
         """Take note of the *answer* to a request for the URL of that id, whose callback is through.
@@ -220,6 +204,8 @@ class Revisits:
             self._seen(before, answer, has_led=has_led)
         else:
             self._missed(before, answer)
+        if self.is_on:
+            self._keep()
         return answer.content is None or answer.content != before.content
 
     def is_stale_url(self, url: str) -> bool:
@@ -251,16 +237,34 @@ class Revisits:
         promised, told = before.etag, answer.validators.etag
         if promised is not None and told is not None and not is_same_etag(promised, told):
             self._doubt(before)  # it is about something else
-        elif self._store.revisits.promises_of(host := self._host_of(before)).broken:
+        else:
+            self._test(before)
+
+    def _test(self, before: History) -> None:
+        """Ask for a page that was answered by 304 once more, without a condition, if it is drawn."""
+        host = self._host_of(before)
+        promises = self._store.revisits.promises_of(host)
+        # The number of pages drawn grows with the square root of those answered, and hardly once changes were told.
+        share = 1 / (2 + promises.drawn + EVIDENCE * promises.kept)
+        if promises.broken:
             self._take_back_later(host)  # it was asked before the host broke its promise
+        elif self._config.explore and self._draws(before.url, max(self._config.explore, share)):
+            self._store.revisits.set_promises(host, promises._replace(drawn=promises.drawn + 1))
+            self._count("tested", 1)
+            self._pass.tested.append(before.url)
+            self._keep()
 
     def _count_believed(self, history: History, n: int) -> None:
-        self._counts["revisit/not_modified"] += n
-        self._counts["revisit/bytes_saved"] += n * history.size
+        self._count("not_modified", n)
+        self._count("bytes_saved", n * history.size)
 
     def _seen(self, before: History, answer: Answer, *, has_led: bool) -> None:
         now, is_first = self.now(), before.content is None
         is_other = not is_first and answer.content != before.content
+        is_test = before.believed > 0 and before.checked_at >= self._pass.began_at
+        if is_test:  # what it was told a moment ago is forgotten
+            self._count_believed(before, -1)
+            before = _unbelieved(before)
         is_changed = not is_first and (is_other or has_led or before.gone_at is not None)
         after = before._replace(
             etag=answer.validators.etag,
@@ -279,9 +283,11 @@ class Revisits:
         )
         if not is_first:
             after = _timed(after, now - before.checked_at, is_changed=is_changed)
-            self._counts["revisit/changed" if is_changed else "revisit/unchanged"] += 1
+            self._count("changed" if is_changed else "unchanged", 1)
         self._store.revisits.enter(after)
-        if is_other:
+        if is_other and is_test:
+            self._doubt(before)
+        elif is_other:
             self._hold_to_promise(before, answer)
 
     def _hold_to_promise(self, before: History, answer: Answer) -> None:
@@ -300,9 +306,11 @@ class Revisits:
         is_gone, now = answer.status in GONE, self.now()
         gone_at = before.gone_at or (now if is_gone else None)
         checked_at = before.checked_at if before.visits else now
-        self._store.revisits.enter(before._replace(misses=before.misses + 1, gone_at=gone_at, checked_at=checked_at))
+        # What never was a page is asked for once more.
+        misses = MAX_MISSES - 1 if is_gone and not before.visits and not before.misses else before.misses + 1
+        self._store.revisits.enter(before._replace(misses=misses, gone_at=gone_at, checked_at=checked_at))
         if before.visits:
-            self._counts["revisit/gone" if is_gone else "revisit/failed"] += 1
+            self._count("gone" if is_gone else "failed", 1)
 
     def _host_of(self, history: History) -> str:
         return self._store.urls.row(history.url).host
@@ -314,7 +322,7 @@ class Revisits:
         promises = self._store.revisits.promises_of(host)
         self._store.revisits.set_promises(host, promises._replace(broken=promises.broken + 1))
         if not promises.broken:
-            self._counts["revisit/hosts_doubted"] += 1
+            self._count("hosts_doubted", 1)
             logger.info("%s says of pages that changed that they did not: it is asked without a condition", host)
         self._take_back_later(host)
 
@@ -329,9 +337,8 @@ class Revisits:
         for history in believed:
             self._store.revisits.enter(_unbelieved(history))
             self._count_believed(history, -(history.checked_at >= self._pass.began_at))
-        self._counts["revisit/taken_back"] += self._store.urls.renew(
-            [(history.url, 1.0, history.payload) for history in believed]
-        )
+        renewed = [(history.url, 1.0, history.payload) for history in believed]
+        self._count("taken_back", self._store.urls.renew(renewed))
         if not believed:
             self._pass.doubted.remove(host)
             self._keep()
@@ -344,14 +351,15 @@ class Revisits:
             return
         self._pass.is_over = True
         self._keep()
-        asked = {name: self._counts[f"revisit/{name}"] for name in ("not_modified", "unchanged", "changed", "gone")}
-        if any(asked.values()):
+        told = [self._pass.counts.get(name, 0) for name in ("not_modified", "unchanged", "changed", "gone")]
+        if any(told):
+            saved = self._pass.counts.get("bytes_saved", 0) / 1e6
             logger.info(
                 "Pass %d over the job is complete: %d pages not modified (304), %d as they were, %d changed, %d gone; "
                 "%.1f MB of bodies not sent",
                 self._pass.number,
-                *asked.values(),
-                self._counts["revisit/bytes_saved"] / 1e6,
+                *told,
+                saved,
             )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import NamedTuple, Protocol
 
 
@@ -42,11 +44,42 @@ class History(NamedTuple):
     """Since when there is no page: 404 or 410."""
 
 
+LAST_ROUND = "revisits"
+"""Key of the pass over the job that was begun last."""
+
+
+@dataclass
+class Pass:
+    """One pass over the URLs of a job."""
+
+    number: int = 0
+    began_at: float = 0.0
+    """Seconds since the epoch."""
+    after: int | None = 0
+    """Id of the last URL that was looked at whether it is due; ``None`` when all were."""
+    tested: list[int] = field(default_factory=list)
+    """Ids of URLs that were answered by 304 and are to be asked for again without a condition."""
+    doubted: list[str] = field(default_factory=list)
+    """Hosts whose answers by 304 are taken back."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """What came of it, by the names of the statistics."""
+    is_over: bool = True
+
+    @classmethod
+    def load(cls, state: bytes | None) -> Pass:
+        """Return what :meth:`dump` made; one that never began of ``None``."""
+        return cls(**json.loads(state)) if state is not None else cls()
+
+    def dump(self) -> bytes:
+        """Return it as bytes to be stored."""
+        return json.dumps(asdict(self)).encode()
+
+
 class Promises(NamedTuple):
     """What the ETag and Last-Modified of a host turned out to be worth."""
 
     drawn: int = 0
-    """Pages asked for without them on purpose."""
+    """Pages that were answered by 304 and asked for again without them."""
     kept: int = 0
     """Pages that changed, and so did these."""
     broken: int = 0

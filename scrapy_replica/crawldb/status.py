@@ -49,7 +49,7 @@ class HostStatus(NamedTuple):
     host: str
     traffic: Traffic
     recent: int
-    """Fetches in the time that the speed is taken of."""
+    """Answers in the time that the speed is taken of."""
     waiting: int
     dropped: int
     last_at: float | None

@@ -42,7 +42,10 @@ class Background:
         """Return the term statistics of a two-letter *language*. Raises ValueError if there are none."""
         if language not in LANGUAGES:
             known = ", ".join(LANGUAGES)
-            raise ValueError(f"no term statistics for language {language!r}, only for {known}: give unlabelled pages")
+            raise ValueError(
+                f"REPLICA_LANGUAGE: there are no term statistics for {language!r}, only for {known}; "
+                "give unlabelled pages of that language (REPLICA_BACKGROUND)"
+            )
         file = resources.files("scrapy_replica.focus").joinpath("background", f"{language}.npz")
         return cls(frequencies=unpack(file.read_bytes()))
 

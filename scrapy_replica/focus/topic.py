@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from w3lib.encoding import html_to_unicode
 
+from scrapy_replica.words import unreadable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -108,7 +110,7 @@ def _read(path: Path) -> bytes:
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix.lower() == ".gz" else data
     except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"topic {path}: cannot be read: {error}") from error
+        raise ValueError(f"topic {path}: cannot be read: {unreadable(error)}") from error
 
 
 def _decoded(data: bytes, source: str) -> str:

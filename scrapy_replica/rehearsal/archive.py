@@ -12,6 +12,7 @@ import numpy as np
 from scrapy_replica.warc.records import import_fastwarc
 
 from .archive_index import (
+    HEADER_BYTES,
     Index,
     exact_form,
     load_index,
@@ -152,7 +153,14 @@ class Archive:
 
 def _archived(file: BinaryIO, offset: int) -> Any:
     file.seek(offset)
-    return next(iter(import_fastwarc().ArchiveIterator(file, parse_http=False, buffer_size=_BUFFER_BYTES)), None)
+    return next(
+        iter(
+            import_fastwarc().ArchiveIterator(
+                file, parse_http=False, buffer_size=_BUFFER_BYTES, max_header_len=HEADER_BYTES
+            )
+        ),
+        None,
+    )
 
 
 def _kind(archived: Any) -> str:

@@ -35,6 +35,9 @@ logger = logging.getLogger(__name__)
 VERSION = 2
 """Version of the cache file's layout and of :func:`url_key`."""
 
+HEADER_BYTES = 1 << 20
+"""Longest header of a record that is read: crawlers of others kept URLs of any length."""
+
 SAME_PAYLOAD = "/revisit/identical-payload-digest"
 """End of the profile, in WARC 1.0 and 1.1, of a revisit record that has the payload of another one."""
 
@@ -191,7 +194,7 @@ def build_index(path: Path) -> Index:
     size = path.stat().st_size
     with path.open("rb") as file, _progress(path, size) as bar:
         try:
-            for record in fastwarc.ArchiveIterator(file, parse_http=False):
+            for record in fastwarc.ArchiveIterator(file, parse_http=False, max_header_len=HEADER_BYTES):
                 if not builder.add(record):
                     builder.is_cut = True
                     break

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from scrapy_replica.words import unreadable
 
 SHARES = (5, 10, 25, 50)
 """Percent of the pages after which the relevant ones are counted."""
@@ -32,8 +35,8 @@ class Truth:
         try:
             data = Path(name).read_bytes()
             text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-        except (OSError, EOFError, UnicodeDecodeError) as error:
-            raise ValueError(f"--truth: cannot read {name}: {error}") from None
+        except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+            raise ValueError(f"--truth: cannot read {name}: {unreadable(error)}") from None
         rows = csv.DictReader(io.StringIO(text))
         missing = {"url", "trap", "topics"} - set(rows.fieldnames or ())
         if missing:

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from scrapy_replica.address import host_of, without_port
+from scrapy_replica.words import unreadable
 
 
 class Aliases:
@@ -31,7 +32,7 @@ class Aliases:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"REPLICA_ALIASES: cannot read {path}: {error}") from None
+            raise ValueError(f"REPLICA_ALIASES: cannot read {path}: {unreadable(error)}") from None
         for number, line in enumerate(lines, 1):
             names = line.split("#", 1)[0].lower().split()
             if not names:

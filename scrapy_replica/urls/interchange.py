@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.rule import WILDCARD, Rule, Step
+from scrapy_replica.words import cleaned
 
 IMPORTED = "duplicate-url-discarder"
 
@@ -73,7 +74,7 @@ def loads(text: str) -> list[Rule]:
     except ValueError as error:
         raise ValueError(f"not JSON: {error}") from error
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise ValueError("a list of rules is wanted")
+        raise ValueError("it holds no list of rules, as duplicate-url-discarder writes them")
     rules: list[Rule] = []
     for entry in sorted(entries, key=lambda entry: int(entry.get("order", 0))):
         rules += _rules(entry)
@@ -85,9 +86,9 @@ def _rules(entry: Mapping[str, Any]) -> list[Rule]:
         pattern, processor = entry["urlPattern"], str(entry["processor"])
         includes = pattern.get("include") or [""]
     except (KeyError, AttributeError) as error:
-        raise ValueError(f"not a rule of duplicate-url-discarder: {entry!r}") from error
+        raise ValueError(f"not a rule of duplicate-url-discarder: {cleaned(repr(entry))}") from error
     if pattern.get("exclude"):
-        raise ValueError(f"a rule with an exclude pattern cannot be said here: {entry!r}")
+        raise ValueError(f"rules with exclude patterns are not understood: {cleaned(repr(entry))}")
     steps = _steps(processor, tuple(entry.get("args") or ()))
     found = []
     for include in includes:

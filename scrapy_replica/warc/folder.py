@@ -51,6 +51,9 @@ class WarcFolder:
         self._path = folder
         folder.mkdir(parents=True, exist_ok=True)
         for left in sorted(folder.glob(f"{self._stem}-*{OPEN}")):
+            logger.warning(
+                "%s was being written when the crawl was killed: half a record at its end is taken away", left
+            )
             finish(left, end_of_last_record(left))
         if not os.access(folder, os.W_OK):
             raise PermissionError(13, "Permission denied", str(folder))

@@ -60,6 +60,16 @@ class Exchange:
         """The ``WARC-Date``, to the microsecond."""
         return datetime.fromtimestamp(self.at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
+    @property
+    def is_unchanged(self) -> bool:
+        """The server says that the page is as it was."""
+        return self.status == NOT_MODIFIED_STATUS
+
+    @property
+    def has_payload(self) -> bool:
+        """There is a body, and all of it."""
+        return bool(self.body) and self.truncated is None
+
     @cached_property
     def digest(self) -> bytes:
         """SHA-1 of the payload, 20 bytes."""
@@ -79,13 +89,12 @@ def response(exchange: Exchange, original: Capture | None = None) -> tuple[str, 
         "WARC-Truncated": exchange.truncated,
         "Content-Type": "application/http; msgtype=response",
     }
-    is_unchanged = exchange.status == NOT_MODIFIED_STATUS
-    if original is None and not is_unchanged:
+    if original is None and not exchange.is_unchanged:
         return _record("response", headers, exchange.head + exchange.body, exchange.digest)
-    headers["WARC-Profile"] = NOT_MODIFIED if is_unchanged else IDENTICAL_PAYLOAD
+    headers["WARC-Profile"] = NOT_MODIFIED if exchange.is_unchanged else IDENTICAL_PAYLOAD
     if original is not None:
         headers |= {"WARC-Refers-To-Target-URI": original.url, "WARC-Refers-To-Date": original.date}
-    return _record("revisit", headers, exchange.head, None if is_unchanged else exchange.digest)
+    return _record("revisit", headers, exchange.head, None if exchange.is_unchanged else exchange.digest)
 
 
 def request(exchange: Exchange, response_id: str) -> bytes:

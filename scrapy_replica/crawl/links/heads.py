@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.seen import Seen
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Leeway, Waiting
@@ -18,10 +20,12 @@ class Heads:
 
     So the order taken is that of present scores, without scoring all that waits after every page: a score that has
     fallen is noticed here, one that has risen the strategy tells by itself.
+
+    :param is_known: whether there was a page at the URL of an id, which has its score for other reasons.
     """
 
-    def __init__(self, store: CrawlDB, guide: Guide, seen: Seen) -> None:
-        self._store, self._guide, self._seen = store, guide, seen
+    def __init__(self, store: CrawlDB, guide: Guide, seen: Seen, is_known: Callable[[int], bool]) -> None:
+        self._store, self._guide, self._seen, self._is_known = store, guide, seen, is_known
         self._is_steady = False
         self._asked: set[int] = set()
         """URLs whose score is what the strategy says since it was shown the last page."""
@@ -38,7 +42,10 @@ class Heads:
             if not heads or heads[0].id in asked:
                 return
             asked.update(head.id for head in heads)
-            self._ask([head for head in heads if head.leeway < Leeway.EXEMPT and head.score < URGENT])
+            self._ask([head for head in heads if self._may_move(head)])
+
+    def _may_move(self, head: Waiting) -> bool:
+        return head.leeway < Leeway.EXEMPT and head.score < URGENT and not self._is_known(head.id)
 
     def _ask(self, heads: list[Waiting]) -> None:
         if not heads:

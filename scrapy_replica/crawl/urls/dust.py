@@ -37,6 +37,7 @@ from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
+from scrapy_replica.words import RULE_STATES
 from scrapy_replica.words import rule as in_words
 
 logger = logging.getLogger(__name__)
@@ -410,7 +411,7 @@ class Dust:
         rows = self._db.rules.wide() if watched.is_wide else self._db.rules.of_host(rule.host)
         known = next((row for row in rows if Rule.from_dict(row.rule).key == rule.key), None)
         if known is not None:
-            raise ValueError(f"it is rule {known.id}, {known.state}")
+            raise ValueError(f"it is rule {known.id} already, {RULE_STATES[known.state]}")
         watched.id = self._db.rules.enter(rule.to_dict(), self._now(), is_manual=True)
         if self._config.dust:
             self._begin(watched)
@@ -433,7 +434,7 @@ class Dust:
         if row is None:
             raise ValueError("there is no such rule")
         if row.state in {WITHDRAWN, DISABLED}:
-            raise ValueError(f"it is {row.state} already")
+            raise ValueError(f"it acts no more: it is {RULE_STATES[row.state]}")
         self._db.rules.disable(rule_id)
         watched = WatchedRule(row)
         if not watched.is_wide:

@@ -105,7 +105,7 @@ CREATE TABLE revisits (               -- what asking for a URL showed, and for i
 CREATE INDEX believed ON revisits (host, checked_at, believed) WHERE believed > 0;
 CREATE TABLE promises (               -- what the ETag and Last-Modified of a host turned out to be worth
     host TEXT PRIMARY KEY,
-    drawn INTEGER NOT NULL,           -- pages asked for without them on purpose
+    drawn INTEGER NOT NULL,           -- pages answered by 304 and asked for again without them
     kept INTEGER NOT NULL,            -- pages that changed and whose ETag or Last-Modified did, too
     broken INTEGER NOT NULL           -- pages that changed and whose ETag and Last-Modified did not
 ) WITHOUT ROWID;

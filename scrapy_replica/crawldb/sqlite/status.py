@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from functools import reduce
 from sqlite3 import Cursor
@@ -36,6 +36,10 @@ RECENT = "FROM hosts CROSS JOIN pages ON pages.host = hosts.id AND fetched_at >=
 """One look at the end of the fetches of each host."""
 
 
+UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
+"""URLs that answered 304 when they were last asked for."""
+
+
 class StatusReader:
     """Reads what :class:`~scrapy_replica.crawldb.status.Status` holds."""
 
@@ -61,7 +65,8 @@ class StatusReader:
         ).fetchall()
         traffic = {host: Traffic(*(count or 0 for count in counts)) for host, _, _, *counts in rows}
         first = min((row[1] for row in rows), default=None)
-        last = max((row[2] for row in rows), default=None)
+        unchanged, asked_at = self._read(f"SELECT COUNT(*), MAX(checked_at) {UNCHANGED}").fetchone()
+        last = max([row[2] for row in rows] + [asked_at] * (asked_at is not None), default=None)
         end = now if now is not None else last or 0.0
         begin = max(end - SPEED_SECONDS, first if first is not None else end)
         waiting, demoted = self._waiting()
@@ -78,7 +83,8 @@ class StatusReader:
             demoted,
             reduce(Traffic.plus, traffic.values(), Traffic()),
             Traffic(*(count or 0 for count in self._read(f"SELECT {TRAFFIC} {RECENT}", begin).fetchone())),
-            *self._unchanged(begin),
+            unchanged,
+            self._count(f"SELECT COUNT(*) {UNCHANGED} AND checked_at >= ?", begin),
             *self._hosts(traffic, {row[0]: row[2] for row in rows}, waiting, dropped, begin, most),
             *self._decisions(),
             self._tested(),
@@ -115,13 +121,14 @@ class StatusReader:
         most: int,
     ) -> tuple[int, list[HostStatus]]:
         """Return the number of hosts, and the most fetched ones; those that share a name are one."""
-        recent = dict(self._read(f"SELECT hosts.id, COUNT(*) {RECENT} GROUP BY hosts.id", begin))
+        recent = Counter(dict(self._read(f"SELECT hosts.id, COUNT(*) {RECENT} GROUP BY hosts.id", begin)))
+        recent.update(dict(self._read(f"SELECT host, COUNT(*) {UNCHANGED} AND checked_at >= ? GROUP BY host", begin)))
         found: dict[str, HostStatus] = {}
         for host, name in self._read("SELECT id, name FROM hosts"):
             one = HostStatus(
                 name,
                 traffic.get(host, Traffic()),
-                recent.get(host, 0),
+                recent[host],
                 waiting.get(host, 0),
                 dropped.get(host, 0),
                 last.get(host),
@@ -129,12 +136,6 @@ class StatusReader:
             found[name] = _together(found[name], one) if name in found else one
         hosts = sorted(found.values(), key=lambda host: (-host.traffic.fetches, -host.waiting, host.host))
         return len(hosts), hosts[:most]
-
-    def _unchanged(self, begin: float) -> tuple[int, int]:
-        """Return how many URLs answered 304 when they were last asked for, and how many of them since *begin*."""
-        sql = "SELECT COUNT(*), COALESCE(SUM(checked_at >= ?), 0) FROM revisits INDEXED BY believed WHERE believed > 0"
-        count, recent = self._read(sql, begin).fetchone()
-        return count, recent
 
     def _decisions(self) -> tuple[dict[tuple[Reason, Action], int], dict[Reason, int]]:
         """Return the number of decisions by reason and action, and of URLs that are dropped by reason."""

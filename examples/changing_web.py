@@ -2,7 +2,7 @@
 
 The web is made on the spot and served on this machine, by a proxy that answers for its own hosts only: one tells of
 changes by ETag, one by Last-Modified, one says nothing, and one hands out an ETag that never changes. Between two
-crawls its pages change, each at a rate of its own, some go and some come. All files lie in ``demo/revisit/``.
+crawls its pages change, each at a rate of its own, some go and some come. All files lie in ``demo/changing_web/``.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-FOLDER = Path("demo") / "revisit"
+FOLDER = Path("demo") / "changing_web"
 HOSTS = ("etag.example", "date.example", "silent.example", "liar.example")
 SCRAPY = (sys.executable, "-m", "scrapy")
 LOCAL = ("-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8", "-s", "ROBOTSTXT_OBEY=False")
@@ -46,7 +47,7 @@ class Cost(NamedTuple):
 class ChangingWeb:
     """The web, served from a thread while the context is open.
 
-    *rate* is that of the median page: changes between two crawls.
+    *rate* is that of the median page: changes a minute.
     """
 
     def __init__(self, pages: int, rate: float) -> None:
@@ -58,6 +59,7 @@ class ChangingWeb:
         """URLs that changed, came or went since the last crawl."""
         self.seen: set[str] = set()
         self.requests = self.bytes = 0
+        self._changed_at = time.monotonic()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.web = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -76,8 +78,10 @@ class ChangingWeb:
         self._server.server_close()
 
     def change(self) -> None:
-        """Let time pass until the next crawl."""
-        self.news = {url for url in self.versions if self._random.random() > math.exp(-self.rates[url])}
+        """Let pages change as often as they would have in the time since they last did."""
+        now = time.monotonic()
+        passed, self._changed_at = (now - self._changed_at) / 60, now
+        self.news = {url for url in self.versions if self._random.random() > math.exp(-self.rates[url] * passed)}
         for url in list(self.news):
             self.versions[url] += 1
             self.changed_at[url] += 3600
@@ -163,7 +167,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="crawl a web that changes again and again, and compare")
     parser.add_argument("--pages", type=int, default=600, help="pages of the web at first")
     parser.add_argument("--passes", type=int, default=4, help="times to come back")
-    parser.add_argument("--rate", type=float, default=0.05, help="changes of the median page between two crawls")
+    parser.add_argument("--rate", type=float, default=0.1, help="changes of the median page in a minute")
+    parser.add_argument("--chance", type=float, default=0.02, help="REPLICA_REVISIT_CHANCE")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
     shutil.rmtree(FOLDER, ignore_errors=True)
@@ -173,6 +178,7 @@ def main() -> None:
         spider = str(Path(__file__).with_name("plain_spider.py"))
         plain = [*SCRAPY, "runspider", spider, "-a", f"seeds={seeds}", *LOCAL, "-L", "ERROR"]
         job = [*SCRAPY, "replica", "crawl", seeds, "--job", str(FOLDER / "job"), *LOCAL, "-L", "ERROR"]
+        job += ["-s", f"REPLICA_REVISIT_CHANCE={options.chance}"]
         crawled(web, job)
         rows = []
         for _ in range(options.passes):
