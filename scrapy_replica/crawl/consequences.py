@@ -196,8 +196,8 @@ class Consequences:
         """Drop a URL whose turn has come and that does not belong to the crawl; what was saved for it comes back."""
         self._intake.record(taken.id, taken.url, decision)
         self._store.urls.drop(taken.id)
-        if taken.key is None:
-            return
+        if taken.key is None or self._store.pages.has_page(taken.id):
+            return  # nothing stands on it, or it was fetched before
         self._end(self._samples.failed(taken.id))
         for waiting in self._trials.awaiting(taken.key):
             self._end(self._trials.settle(waiting, Outcome.FAILED))
