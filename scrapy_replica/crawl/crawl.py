@@ -81,7 +81,7 @@ class Crawl:
         self._duplicates = Duplicates(store.pages, config)
         self.replicas = Replicas(config, store, now, self._duplicates.index)
         salt = self._salt(salt)
-        self.revisits = Revisits(config, store, key, now, salt, counts)
+        self.revisits = Revisits(config, store, key, now, salt, counts, self.scope)
         self.dust = Dust(config, store, now, self.revisits.is_stale_url)
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)

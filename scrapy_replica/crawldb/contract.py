@@ -468,8 +468,11 @@ class UrlStore(Protocol):
     def drop(self, url_id: int) -> None:
         """Drop a URL that waits or was taken."""
 
-    def forget_waiting(self, prefix: bytes) -> list[str]:
-        """Delete the waiting URLs whose payload begins with *prefix* and return them; a link may find them anew."""
+    def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
+        """Delete the waiting URLs whose payload begins with *prefix*; a link may find them anew.
+
+        Return them and the ids of the URLs that they were found on.
+        """
 
 
 class SavedStore(Protocol):
