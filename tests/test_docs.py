@@ -21,7 +21,7 @@ from scrapy_replica.crawldb.sqlite.schema import SCHEMA
 from scrapy_replica.decision import Reason
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*sorted((ROOT / "docs").glob("*.rst")), ROOT / "README.md"]
+PAGES = [*sorted((ROOT / "docs").glob("*.rst")), ROOT / "README.md", ROOT / "examples" / "README.md"]
 PACKAGE = ROOT / "scrapy_replica"
 
 BLOCKS = (
