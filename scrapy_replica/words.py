@@ -378,6 +378,13 @@ def _unshrunk(value: float, pages: int, prior: float) -> float:
     return min(max((value * (pages + 1) - prior) / pages, 0.0), 1.0) if pages else value
 
 
+def site_names(verdict: Verdict) -> tuple[str, str]:
+    """Return copy and kept host, each with the path below which the site lies there: ``b.example/docs``."""
+    sites = (verdict.copy, verdict.copy_prefix), (verdict.keeper, verdict.keeper_prefix)
+    copy, keeper = (cleaned(f"{host}/{prefix}" if prefix else host) for host, prefix in sites)
+    return copy, keeper
+
+
 def place_of(verdict: Verdict) -> str:
     """Return where the site of a verdict lies: ``/docs there is / here``; empty if in the same place."""
     if verdict.copy_prefix == verdict.keeper_prefix:

@@ -194,6 +194,7 @@ class TestOrders:
             ("kind=allow&what=x", "application/x-www-form-urlencoded", 415),
             ("[" * 100_00, "application/json", 400),
             ("[]", "application/json", 400),
+            ("{}", "application/json; charset=klingon", 400),
             (b"\xff", "application/json", 400),
             (" " * (MAX_ORDER_BYTES + 1), "application/json", 413),
         ],

@@ -106,7 +106,7 @@ class TestDecidedByHand:
         store.commit()
         code, out, _ = replica(capsys, "pairs", "--job", tmp_path)
         assert code == 0
-        assert "Is b.example the same site as a.example" in out
+        assert "Is b.example the same site as a.example/docs?" in out
         assert "score 0.40, a verdict takes 0.60: the judge is not sure enough yet" in out
         assert f"scrapy replica block b.example --as a.example/docs --job {tmp_path}" in out
         assert f"scrapy replica allow b.example --beside a.example --job {tmp_path}" in out

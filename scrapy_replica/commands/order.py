@@ -19,7 +19,10 @@ LOOK_SECONDS = 0.1
 LAST = 100
 """Orders given last among which the answer is looked for."""
 
-NEAR, CLOSE = 3, 0.7
+NEAR, CLOSE = 3, 0.8
+"""Names that are suggested at most, and how like they are, 0..1."""
+MOST_MISSING, MOST_COMPARED = 4, 50_000
+"""Characters that a name may be longer or shorter, and names that are looked at: two seconds at most."""
 
 
 def order(job: str, kind: str, what: Mapping[str, Any], told: str) -> int:
@@ -73,5 +76,6 @@ def known_host(job: str, host: str) -> str:
 def near(host: str, names: list[str]) -> str:
     """Return ``; did you mean a.example or b.example?`` where *names* has some like *host*, otherwise nothing."""
     within = [name for name in names if host.strip(".") and f".{host}" in f".{name}"][:NEAR]
-    found = within or get_close_matches(host, names, NEAR, CLOSE)
+    alike = [name for name in names if abs(len(name) - len(host)) <= MOST_MISSING][:MOST_COMPARED]
+    found = within or get_close_matches(host, alike, NEAR, CLOSE)
     return f"; did you mean {' or '.join(map(cleaned, found))}?" if found else ""

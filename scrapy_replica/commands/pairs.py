@@ -11,7 +11,7 @@ from scrapy_replica.commands.acts import command_line
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.contract import BLOCK, DIFFERENT
-from scrapy_replica.words import DOUBTS, cleaned, evidence_of, place_of, score, wrapped
+from scrapy_replica.words import DOUBTS, cleaned, evidence_of, score, site_names, wrapped
 
 if TYPE_CHECKING:
     import argparse
@@ -48,10 +48,10 @@ class PairsCommand(Command):
 
 def _as_text(pair: UncertainPair, job: str) -> str:
     verdict = pair.verdict
-    copy, keeper, place = cleaned(verdict.copy), cleaned(verdict.keeper), place_of(verdict)
+    copy, keeper = site_names(verdict)
     why = f"score {score(verdict.score)}, a verdict takes {score(pair.wanted)}: {DOUBTS[pair.doubt]}"
     lines = [
-        wrapped(f"Is {copy} the same site as {keeper}{f' ({place})' if place else ''}?"),
+        wrapped(f"Is {copy} the same site as {keeper}?"),
         wrapped(why, 2),
         *(wrapped(line, 2) for line in evidence_of(verdict)),
         *(wrapped(redacted(cleaned(" and ".join(pages.urls), 400)), 4) for pages in pair.pages[:1]),

@@ -208,8 +208,8 @@ class ReplicaExtension:
         if self.error is not None:
             return
         try:
-            self.crawl.consequences.obey()
-            self.wake()
+            if self.crawl.consequences.obey():
+                self.wake()
         except StoreError as error:
             self.stop(error)
         except Exception:

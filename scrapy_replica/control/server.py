@@ -100,7 +100,7 @@ class Server:
         if request.content_type != "application/json":
             return web.Response(status=415, text="an order is JSON\n")
         try:
-            kind, what = _parsed(await request.text())
+            kind, what = _parsed(await request.read())
             order_id, command = await asyncio.to_thread(self._job.act, kind, what)
         except ValueError as error:
             return web.json_response({"error": str(error)}, status=400)
@@ -119,13 +119,13 @@ async def _library(_: web.Request) -> web.Response:
     return web.Response(text=await asyncio.to_thread(page.library), content_type="text/javascript")
 
 
-def _parsed(text: str) -> tuple[str, dict[str, Any]]:
-    """Return kind and object of the order that is the JSON *text*.
+def _parsed(body: bytes) -> tuple[str, dict[str, Any]]:
+    """Return kind and object of the order that is the JSON *body*.
 
     :raises ValueError: it is none.
     """
     try:
-        order = json.loads(text)
+        order = json.loads(body)
     except (ValueError, RecursionError):
         raise ValueError("an order is JSON") from None
     if not isinstance(order, dict) or not isinstance(order.get("kind"), str) or not isinstance(order.get("what"), dict):

@@ -13,7 +13,18 @@ from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.contract import ACTING, PAUSE, RESUME, State
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
-from scrapy_replica.words import DOUBTS, cleaned, counted, evidence_of, lasting, percent, place_of, rule, score
+from scrapy_replica.words import (
+    DOUBTS,
+    cleaned,
+    counted,
+    evidence_of,
+    lasting,
+    percent,
+    place_of,
+    rule,
+    score,
+    site_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,7 +114,7 @@ def _pair(pair: UncertainPair) -> dict[str, Any]:
         "keeper": _name(verdict.keeper),
         "copy_prefix": verdict.copy_prefix,
         "keeper_prefix": verdict.keeper_prefix,
-        "place": place_of(verdict),
+        "names": site_names(verdict),
         "why": DOUBTS[pair.doubt],
         "scores": f"{score(verdict.score)} for one site, {score(1 - verdict.score)} against it",
         "wanted": score(pair.wanted),

@@ -196,8 +196,8 @@ class Consequences:
         """Drop a URL whose turn has come and that does not belong to the crawl; what was saved for it comes back."""
         self._intake.record(taken.id, taken.url, decision)
         self._store.urls.drop(taken.id)
-        if taken.key is None:
-            return
+        if taken.key is None or self._store.pages.has_page(taken.id):
+            return  # nothing stands on it, or it was fetched before
         self._end(self._samples.failed(taken.id))
         for waiting in self._trials.awaiting(taken.key):
             self._end(self._trials.settle(waiting, Outcome.FAILED))
@@ -287,11 +287,15 @@ class Consequences:
 
     # A person's orders
 
-    def obey(self) -> None:
-        """Carry out what a person told the crawl through its database, and let old verdicts end."""
+    def obey(self) -> bool:
+        """Carry out what a person told the crawl through its database, and let old verdicts end.
+
+        :return: whether there was any order.
+        """
         self._free(self._replicas.expire())
-        self._obeying.obey()
+        has_obeyed = self._obeying.obey()
         self._store.commit()
+        return has_obeyed
 
     def _block(self, what: Mapping[str, Any]) -> None:
         prefixes = what.get("copy_prefix", ""), what.get("keeper_prefix", "")

@@ -34,11 +34,16 @@ class Obeying:
         """Let *handler* carry out the orders of that *kind*."""
         self._handlers[kind] = handler
 
-    def obey(self) -> None:
-        """Carry out what is open, at most ``AT_ONCE`` orders; the others have their turn next time."""
+    def obey(self) -> bool:
+        """Carry out what is open, at most ``AT_ONCE`` orders; the others have their turn next time.
+
+        :return: whether there was any.
+        """
         known = (order for order in self._store.orders.open() if order.kind in self._handlers)
-        for order in islice(known, AT_ONCE):
+        orders = list(islice(known, AT_ONCE))
+        for order in orders:
             self._store.orders.answer(order.id, self._now(), self._carry_out(order))
+        return bool(orders)
 
     def _carry_out(self, order: Order) -> str | None:
         try:

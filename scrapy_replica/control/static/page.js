@@ -135,7 +135,7 @@ function pairCard(pair, { answer, later }) {
   const { copy, keeper, copy_prefix, keeper_prefix } = pair;
   const name = (host) => make("b", {}, make("bdi", {}, host));
   const card = make("div", { className: "card" },
-    make("p", { className: "question" }, "Is ", name(copy), " the same site as ", name(keeper), pair.place ? ` (${pair.place})?` : "?"),
+    make("p", { className: "question" }, "Is ", name(pair.names[0]), " the same site as ", name(pair.names[1]), "?"),
     make("p", {}, `The judge: ${pair.scores}; a verdict takes ${pair.wanted}. Why there is none: ${pair.why}.`),
     make("ul", { className: "evidence" }, ...pair.evidence.map((line) => make("li", {}, line))),
     ...pair.pages.map(([mine, theirs]) => make("div", { className: "side" }, side(mine, theirs, copy, "would not be fetched any more"), side(theirs, mine, keeper, "would be kept"))),
