@@ -526,6 +526,13 @@ class TestOrdinarySpiders:
 
 
 class TestRefused:
+    @pytest.mark.asyncio
+    async def test_a_job_of_scrapys_scheduler_is_told_of(self, tmp_path, caplog):
+        web = Site()
+        await first(tmp_path, web, REPLICA_MODE="observe")
+        await again(tmp_path, web)
+        assert "No page of this job can be asked for again" in caplog.text
+
     @pytest.mark.parametrize(
         ("more", "told"),
         [({"JOBDIR": None}, "JOBDIR"), ({"SCHEDULER": Scheduler}, "SCHEDULER")],

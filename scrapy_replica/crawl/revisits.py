@@ -79,6 +79,8 @@ class Revisits:
         if not self._pass.is_over:
             logger.info("Pass %d over the job goes on", self._pass.number)
             return
+        if self._store.pages.count(1) and not self._store.revisits.done_after(0, 1):
+            logger.warning("No page of this job can be asked for again: another scheduler than the add-on's was in use")
         self._pass = Pass(self._pass.number + 1, self.now(), is_over=False)
         # Verdicts and rules are on trial anew.
         self._store.samples.retire(f"{RETIRED} {self._pass.number}: ")
@@ -141,10 +143,12 @@ class Revisits:
 
     def _is_due(self, history: History, chance: float) -> bool:
         is_doubtful = history.misses > 0 or history.content is None
-        return is_doubtful or chance > self._config.revisit_chance or self._draws(history.url, self._config.explore)
+        return (
+            is_doubtful or chance > self._config.revisit_chance or self._draws("due", history.url, self._config.explore)
+        )
 
-    def _draws(self, url_id: int, share: float) -> bool:
-        draw: int = mmh3.hash64(f"{self._pass.number} {url_id}", self._salt, signed=False)[0]
+    def _draws(self, what: str, url_id: int, share: float) -> bool:
+        draw: int = mmh3.hash64(f"{what} {self._pass.number} {url_id}", self._salt, signed=False)[0]
         return draw < share * (1 << 64)
 
     def modified(self, urls: Iterable[tuple[int, float]]) -> int:
@@ -248,7 +252,7 @@ class Revisits:
         share = 1 / (2 + promises.drawn + EVIDENCE * promises.kept)
         if promises.broken:
             self._take_back_later(host)  # it was asked before the host broke its promise
-        elif self._config.explore and self._draws(before.url, max(self._config.explore, share)):
+        elif self._config.explore and self._draws("test", before.url, max(self._config.explore, share)):
             self._store.revisits.set_promises(host, promises._replace(drawn=promises.drawn + 1))
             self._count("tested", 1)
             self._pass.tested.append(before.url)
