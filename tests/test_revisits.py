@@ -518,6 +518,17 @@ class TestOrdinarySpiders:
         assert counts(result)["unchanged"] == 1
         assert result.items == []
 
+    async def test_what_carries_much_is_not_kept_for_another_time(self, tmp_path):
+        class Heavy(Ordinary):
+            def parse(self, response):
+                for name, size in (("1", 20_000), ("2", 20)):
+                    yield response.follow(name, self.parse_page, meta={"mark": "x" * size}, cb_kwargs={"number": 0})
+
+        web = Site()
+        await first(tmp_path, web, Heavy)
+        await again(tmp_path, web, Heavy)
+        assert web.asked() == {"0": 304, "2": 304}
+
     async def test_posts_are_not_asked_again(self, tmp_path):
         class Posts(Ordinary):
             def parse(self, response):

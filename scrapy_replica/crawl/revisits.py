@@ -25,6 +25,9 @@ SLICE = 200
 MAX_MISSES = 3
 """Visits in a row that bring nothing after which a URL is not asked for any more."""
 
+MAX_PAYLOAD = 16_384
+"""Bytes of what a request carries; one with more is not kept for another time."""
+
 MAX_LED = 100_000
 """Pages that led to something new and whose callback is not through: there are never so many."""
 
@@ -180,6 +183,8 @@ class Revisits:
         before, has_led = self._store.revisits.of(url_id), url_id in self._led
         self._led.discard(url_id)
         if before is None:
+            if payload is not None and len(payload) > MAX_PAYLOAD:
+                return True
             before = History(url_id, payload)
         elif answer.is_cached:
             return True
