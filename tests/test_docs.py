@@ -15,13 +15,14 @@ from textwrap import dedent
 import pytest
 
 from scrapy_replica.commands import COMMANDS, command_named, load_commands
+from scrapy_replica.commands.figures import NAMES
 from scrapy_replica.commands.parser import parser_of
 from scrapy_replica.config import INTERNAL, PREFIX, Config
 from scrapy_replica.crawldb.sqlite.schema import SCHEMA
 from scrapy_replica.decision import Reason
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*sorted((ROOT / "docs").glob("*.rst")), ROOT / "README.md"]
+PAGES = [*sorted((ROOT / "docs").glob("*.rst")), ROOT / "README.md", ROOT / "examples" / "README.md"]
 PACKAGE = ROOT / "scrapy_replica"
 
 BLOCKS = (
@@ -180,6 +181,13 @@ def test_statistics_are_told():
     assert len(counted) > 25
     missing = [key for key in counted if not any(same_key(key, known) for known in told)]
     assert missing == []
+
+
+def test_figures_of_a_crawl_are_told_in_words():
+    page = (ROOT / "docs" / "stats.rst").read_text(encoding="utf-8")
+    told = re.findall(r"^\.\. stat:: replica/((?:scope|revisit)/\S+)$", page, re.MULTILINE)
+    assert len(told) > 12
+    assert [key for key in told if key.replace("/", ".") not in NAMES] == []
 
 
 def same_key(counted, told):

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_replica.crawl.histories import MAX_CHANGED, timed, unbelieved
+from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.evaluation.revisits import ORDERS, evaluate
 from scrapy_replica.freshness.change_rate import WEIGHT, Changes, chances, pooled, rates, regular_rate
 from scrapy_replica.freshness.validators import Validators, is_same_etag, validators_of
@@ -77,6 +79,21 @@ def test_the_estimator_has_little_bias():
     told = np.mean([regular_rate(20, int(n), 1.0) for n in changes])
     assert told == pytest.approx(true, rel=0.02)
     assert np.mean(changes / 20) < 0.88 * true
+
+
+def test_old_changes_are_forgotten_with_the_time_between_them():
+    history = History(1, unchanged_s=100.0)
+    for number in range(MAX_CHANGED + 1):
+        history = timed(history, float(number), is_changed=True)
+    assert history.changed == tuple(map(float, range(MAX_CHANGED // 2 + 1, MAX_CHANGED + 1)))
+    assert history.unchanged_s == 50.0
+
+
+def test_what_was_believed_is_taken_back():
+    seen = History(1, visits=3, unchanged_s=7.0, seen_at=10.0, checked_at=10.0)
+    believed = timed(timed(seen, 5.0, is_changed=False), 5.0, is_changed=False)
+    believed = believed._replace(visits=5, believed=2, checked_at=20.0)
+    assert unbelieved(believed) == seen
 
 
 def test_chances():

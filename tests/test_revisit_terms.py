@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from scrapy import Request, Spider
-from test_revisits import Site, again, counts, first
+from test_revisits import Site, again, counts, first, settings
 from web import crawl, page
 
 from scrapy_replica import TopicSpider
@@ -77,8 +77,8 @@ class TestScope:
         web.links["1"].append("b")
         await first(tmp_path, web, REPLICA_SCOPE="hosts")
         seeds = "http://a.example/0,http://b.example/other"
-        more = {"JOBDIR": str(tmp_path), "REPLICA_SCOPE": "hosts", "REPLICA_REVISIT": True, "ROBOTSTXT_OBEY": False}
-        result = await crawl(TopicSpider, web, {"REPLICA_EXPLORE": 0, **more}, seeds=seeds)
+        more = settings(tmp_path, REPLICA_SCOPE="hosts", REPLICA_REVISIT=True)
+        result = await crawl(TopicSpider, web, more, seeds=seeds)
         assert "http://b.example/" in result.urls
 
     async def test_all_is_due_whatever_the_chance_and_only_once(self, tmp_path):
@@ -176,8 +176,7 @@ class TestCallbacks:
     async def test_a_spider_that_is_started_with_something_else_gets_all_pages(self, tmp_path):
         web = Chain()
         await first(tmp_path, web, Follower)
-        settings = {"JOBDIR": str(tmp_path), "REPLICA_REVISIT": True, "ROBOTSTXT_OBEY": False}
-        result = await crawl(Follower, web, settings, category="books")
+        result = await crawl(Follower, web, settings(tmp_path, REPLICA_REVISIT=True), category="books")
         assert len(result.items) == 5
 
 

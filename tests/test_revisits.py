@@ -12,6 +12,9 @@ from scrapy.core.scheduler import Scheduler
 from web import HTML, REPLICA, crawl, page, redirect, refused
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.commands.explain import explain_url
+from scrapy_replica.commands.explain_text import in_words
+from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.status import look
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -158,6 +161,11 @@ class TestPages:
         await first(tmp_path, web)
         del web.texts["3"]
         assert counts(await again(tmp_path, web))["gone"] == 1
+        with reading(str(tmp_path)) as job:
+            told = [in_words(explain_url(job, web.url(name))) for name in "23"]
+        assert "2 times, last" in told[0]
+        assert "0 visits found a change" in told[0]
+        assert "gone since" in told[1]
         assert history(tmp_path, web.url("3")).gone_at is not None
         web.asked()
         asked = []
@@ -539,6 +547,17 @@ class TestOrdinarySpiders:
         assert counts(result)["unchanged"] == 1
         assert result.items == []
 
+    async def test_what_carries_much_is_not_kept_for_another_time(self, tmp_path):
+        class Heavy(Ordinary):
+            def parse(self, response):
+                for name, size in (("1", 20_000), ("2", 20)):
+                    yield response.follow(name, self.parse_page, meta={"mark": "x" * size}, cb_kwargs={"number": 0})
+
+        web = Site()
+        await first(tmp_path, web, Heavy)
+        await again(tmp_path, web, Heavy)
+        assert web.asked() == {"0": 304, "2": 304}
+
     async def test_posts_are_not_asked_again(self, tmp_path):
         class Posts(Ordinary):
             def parse(self, response):
@@ -555,6 +574,13 @@ class TestOrdinarySpiders:
 
 
 class TestRefused:
+    @pytest.mark.asyncio
+    async def test_a_job_of_scrapys_scheduler_is_told_of(self, tmp_path, caplog):
+        web = Site()
+        await first(tmp_path, web, REPLICA_MODE="observe")
+        await again(tmp_path, web)
+        assert "No page of this job can be asked for again" in caplog.text
+
     @pytest.mark.parametrize(
         ("more", "told"),
         [({"JOBDIR": None}, "JOBDIR"), ({"SCHEDULER": Scheduler}, "SCHEDULER")],

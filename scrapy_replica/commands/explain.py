@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from scrapy_replica.crawldb.reader import DecisionView, PageView, Reader, UrlView, VerdictView
+    from scrapy_replica.crawldb.revisits import History
 
 
 SCHEMES = ("https", "http")
@@ -143,6 +144,8 @@ def explain_url(job: Reader, url: str) -> dict[str, Any] | None:
     }
     if found.page is not None:
         told |= _fetched(found.page)
+    if found.history is not None:
+        told |= _visited(found.history)
     if found.saved_by:
         told |= {"saved by": list(found.saved_by), "rules": _rules(job, found.saved_by)}
     if instead := list(_instead(job, found)):
@@ -213,6 +216,14 @@ def _fetched(page: PageView) -> dict[str, Any]:
         "repeats": page.twin,
     }
     return {name: value for name, value in known.items() if value is not None}
+
+
+def _visited(history: History) -> dict[str, Any]:
+    """Return what coming back showed; empty for what was fetched once."""
+    told: dict[str, Any] = {}
+    if history.visits > 1:
+        told = {"visits": history.visits, "changes": history.changes, "last visit": history.checked_at}
+    return told | ({"gone since": history.gone_at} if history.gone_at is not None else {})
 
 
 def _decision(made: DecisionView) -> dict[str, Any]:

@@ -120,6 +120,13 @@ def _briefly(other: Mapping[str, Any]) -> str:
 def _page_lines(known: Mapping[str, Any]) -> Iterator[str]:
     if "fetched at" in known:
         yield _line("fetched at", time_of(known["fetched at"]))
+    if "visits" in known:
+        changed = counted(known["changes"], "visit")
+        yield _line(
+            "visited", f"{known['visits']} times, last {time_of(known['last visit'])}; {changed} found a change"
+        )
+    if "gone since" in known:
+        yield _line("gone since", time_of(known["gone since"]))
     for name in ("status", "error", "title", "words"):
         if name in known:
             yield _line(name, known[name])

@@ -39,6 +39,22 @@ NAMES = {
     "fetched_again": "URLs that are fetched again, for their links",
     "restored": "URLs that come back, for what stood for them",
     "unreadable": "pages and records that make no sense",
+    "scope.other-host": "links out of scope: on other hosts",
+    "scope.not-included": "links out of scope: not among what is included",
+    "scope.excluded": "links out of scope: excluded by a pattern",
+    "scope.language": "links out of scope: of another language",
+    "scope.depth": "links out of scope: too many links from the seeds",
+    "revisit.due": "URLs of earlier crawls that are asked for again",
+    "revisit.not_due": "URLs that are left alone, for they hardly change",
+    "revisit.not_modified": "pages not modified (304)",
+    "revisit.bytes_saved": "bytes that were not sent for that",
+    "revisit.unchanged": "pages that were sent and say what they said",
+    "revisit.changed": "pages that say something else",
+    "revisit.gone": "URLs that have no page any more",
+    "revisit.failed": "URLs that had a page and brought an error",
+    "revisit.tested": "pages asked once more, to test what was answered",
+    "revisit.hosts_doubted": "hosts that said wrongly that nothing changed",
+    "revisit.taken_back": "pages of these that are asked for again",
 }
 """Names of figures -> words."""
 

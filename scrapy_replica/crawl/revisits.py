@@ -7,26 +7,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 import mmh3
-import numpy as np
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.histories import Expected, timed, unbelieved
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import RETIRED
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Done, History, Pass
 from scrapy_replica.freshness.answer import Answer
-from scrapy_replica.freshness.change_rate import Changes, chances, pooled, rates
 from scrapy_replica.freshness.validators import Validators, is_same_etag
 
 logger = logging.getLogger(__name__)
 
 SLICE = 200
 """URLs looked at in one turn: 10 ms."""
-
-MAX_CHANGED = 16
-"""Times between visits that found a change which are kept of a URL; then the older half is forgotten, and half of the
-time without a change."""
 
 MAX_ABSENCES = 3
 """Answers that there is no page after which a URL is asked for in few of the passes."""
@@ -36,6 +31,9 @@ MAX_MISSES = 3
 
 CALLBACKS = "callbacks"
 """Key of a hash of what the callbacks of the last run depended on."""
+
+MAX_PAYLOAD = 16_384
+"""Bytes of what a request carries; one with more is not kept for another time."""
 
 MAX_LED = 100_000
 """Pages that led to something new and whose callback is not through: there are never so many."""
@@ -81,17 +79,18 @@ class Revisits:
         self.is_on = config.revisit
         self._led: set[int] = set()
         """Ids of pages that led to what no page before led to."""
-        self._every, self._hosts = pooled({})
+        self._expected = Expected({})
         self._pass = Pass.load(store.meta(LAST_ROUND))
         if self.is_on:
             self._open()
 
     def _open(self) -> None:
-        hosts = self._store.revisits.changes_of_hosts()
-        self._every, self._hosts = pooled({name: Changes(*sums) for name, sums in hosts.items()})
+        self._expected = Expected(self._store.revisits.changes_of_hosts())
         if not self._pass.is_over:
             logger.info("Pass %d over the job goes on", self._pass.number)
             return
+        if self._store.pages.count(1) and not self._store.revisits.done_after(0, 1):
+            logger.warning("No page of this job can be asked for again: another scheduler than the add-on's was in use")
         self._pass = Pass(self._pass.number + 1, self.now(), is_over=False)
         # Verdicts and rules are on trial anew.
         self._store.samples.retire(f"{RETIRED} {self._pass.number}: ")
@@ -160,36 +159,23 @@ class Revisits:
         if asked:
             due = [
                 (one.history.url, 0.0 if one.history.misses else chance, one.history.payload)
-                for one, chance in zip(asked, self._chances(asked), strict=True)
+                for one, chance in zip(asked, self._expected.chances(asked, self._pass.began_at), strict=True)
                 if self._is_due(one, chance)
             ]
             self._count("due", self._store.urls.renew(due))
             self._count("not_due", len(asked) - len(due))
 
-    def _chances(self, asked: list[Done]) -> list[float]:
-        """Return the chance of each URL to have changed; 1 where nothing was ever visited twice."""
-        if not self._every.visits:
-            return [1.0] * len(asked)
-        hosts, histories = [self._hosts.get(one.host, self._every) for one in asked], [one.history for one in asked]
-        changed = np.zeros((len(asked), MAX_CHANGED))
-        for row, history in zip(changed, histories, strict=True):
-            row[: len(history.changed)] = history.changed
-        unchanged = np.array([history.unchanged_s for history in histories])
-        share, interval = np.array([[host.share, host.interval] for host in hosts]).T
-        age = np.array([self._pass.began_at - history.checked_at for history in histories])
-        return [float(chance) for chance in chances(rates(changed, unchanged, share, interval), age)]
-
     def _is_due(self, one: Done, chance: float) -> bool:
         history = one.history
-        if self._draws(history.url, self._config.explore):
+        if self._draws("due", history.url, self._config.explore):
             return True
         if history.absences >= MAX_ABSENCES and one.depth:
             return False
         is_doubtful = history.misses > 0 or history.content is None or history.terms != self.terms
         return is_doubtful or chance > self._config.revisit_chance
 
-    def _draws(self, url_id: int, share: float) -> bool:
-        draw: int = mmh3.hash64(f"{self._pass.number} {url_id}", self._salt, signed=False)[0]
+    def _draws(self, what: str, url_id: int, share: float) -> bool:
+        draw: int = mmh3.hash64(f"{what} {self._pass.number} {url_id}", self._salt, signed=False)[0]
         return draw < share * (1 << 64)
 
     def modified(self, urls: Iterable[tuple[int, float]]) -> int:
@@ -240,6 +226,8 @@ class Revisits:
         before, has_led = self._store.revisits.of(url_id), url_id in self._led
         self._led.discard(url_id)
         if before is None:
+            if payload is not None and len(payload) > MAX_PAYLOAD:
+                return True
             before = History(url_id, payload)
         elif answer.is_cached:
             return True
@@ -293,7 +281,7 @@ class Revisits:
         share = 1 / (2 + promises.drawn + EVIDENCE * promises.kept)
         if promises.broken:
             self._take_back_later(host)  # it was asked before the host broke its promise
-        elif self._config.explore and self._draws(before.url, max(self._config.explore, share)):
+        elif self._config.explore and self._draws("test", before.url, max(self._config.explore, share)):
             self._store.revisits.set_promises(host, promises._replace(drawn=promises.drawn + 1))
             self._count("tested", 1)
             self._pass.tested.append(before.url)
@@ -309,7 +297,7 @@ class Revisits:
         is_test = before.believed > 0 and before.checked_at >= self._pass.began_at
         if is_test:  # what it was told a moment ago is forgotten
             self._count_believed(before, -1)
-            before = _unbelieved(before)
+            before = unbelieved(before)
         is_changed = not is_first and (is_other or has_led or before.gone_at is not None)
         after = before._replace(
             etag=answer.validators.etag,
@@ -329,7 +317,7 @@ class Revisits:
             terms=answer.terms,
         )
         if not is_first:
-            after = _timed(after, now - before.checked_at, is_changed=is_changed)
+            after = timed(after, now - before.checked_at, is_changed=is_changed)
             self._count("changed" if is_changed else "unchanged", 1)
         self._store.revisits.enter(after)
         if is_other and is_test:
@@ -386,7 +374,7 @@ class Revisits:
         """Ask again for some of what *host* answered by 304, as if it had not been asked."""
         believed = self._store.revisits.believed_of(host, SLICE)
         for history in believed:
-            self._store.revisits.enter(_unbelieved(history))
+            self._store.revisits.enter(unbelieved(history))
             self._count_believed(history, -(history.checked_at >= self._pass.began_at))
         renewed = [(history.url, 1.0, history.payload) for history in believed]
         self._count("taken_back", self._store.urls.renew(renewed))
@@ -412,23 +400,3 @@ class Revisits:
                 *told,
                 saved,
             )
-
-
-def _timed(history: History, seconds: float, *, is_changed: bool) -> History:
-    """Return *history* with a visit so many *seconds* after the one before."""
-    if not is_changed:
-        return history._replace(unchanged_s=history.unchanged_s + seconds)
-    changed, unchanged = (*history.changed, seconds), history.unchanged_s
-    if len(changed) > MAX_CHANGED:
-        changed, unchanged = changed[-MAX_CHANGED // 2 :], unchanged / 2
-    return history._replace(changed=changed, unchanged_s=unchanged)
-
-
-def _unbelieved(history: History) -> History:
-    """Return *history* as it was when the body was last sent."""
-    return history._replace(
-        visits=history.visits - history.believed,
-        believed=0,
-        unchanged_s=max(0.0, history.unchanged_s - (history.checked_at - history.seen_at)),
-        checked_at=history.seen_at,
-    )

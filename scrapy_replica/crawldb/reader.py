@@ -12,6 +12,7 @@ from scrapy_replica.crawldb.contract import Order, RuleRow, State
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.results import Results
+    from scrapy_replica.crawldb.revisits import History
     from scrapy_replica.crawldb.status import Status
     from scrapy_replica.crawldb.tables import Tables
     from scrapy_replica.crawldb.texts import Texts
@@ -69,6 +70,8 @@ class UrlView(NamedTuple):
     """URLs that are fetched in its place."""
     decisions: Sequence[DecisionView]
     """First made first."""
+    history: History | None
+    """What asking for it again showed; ``None`` where it was never fetched, or cannot be asked for again."""
 
 
 class VerdictView(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 
@@ -85,7 +85,7 @@ class Pass:
 
     def dump(self) -> bytes:
         """Return it as bytes to be stored."""
-        return json.dumps(asdict(self)).encode()
+        return json.dumps(vars(self)).encode()
 
 
 class Promises(NamedTuple):

@@ -25,6 +25,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.results import ResultReader
+from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
@@ -93,7 +94,7 @@ class SqliteReader:
         self._connection = connection
         self._read, self.meta = connection.read, connection.meta
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
-        self._orders = OrderTable(connection)
+        self._orders, self._revisits = OrderTable(connection), RevisitTable(connection)
         self.visits = VisitTable(connection)
         self.texts = TextTable(connection)
         self.tables = TableReader(connection, lambda: self.status(None, sys.maxsize).hosts)
@@ -129,6 +130,7 @@ class SqliteReader:
             saved_by,
             stand_ins,
             self._decisions(url_id),
+            self._revisits.of(url_id),
         )
 
     def _url(self, condition: str, value: str | int) -> tuple[Any, ...] | None:
