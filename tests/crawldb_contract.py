@@ -356,11 +356,11 @@ class CrawlDBContract:
         db.revisits.enter(histories[0]._replace(believed=3))
         assert db.revisits.of(ids[1]) == histories[1]
         assert db.revisits.of(99) is None
-        assert db.revisits.done_after(ids[0], 9) == [(histories[1], "a"), (histories[2], "b")]
+        assert db.revisits.done_after(ids[0], 9) == [(histories[1], "a", 0), (histories[2], "b", 0)]
         assert [one.url for one in db.revisits.believed_of("a", 9)] == ids[:1]
         assert db.revisits.changes_of_hosts() == {"a": (2, 2, 18.0), "b": (1, 1, 9.0)}
         db.urls.renew([(ids[2], 0.0, None)])
-        assert [host for _, host in db.revisits.done_after(0, 9)] == ["a", "a"]
+        assert [one.host for one in db.revisits.done_after(0, 9)] == ["a", "a"]
 
     def test_promises(self, db):
         assert db.revisits.promises_of("a") == Promises()
@@ -397,7 +397,7 @@ class CrawlDBContract:
             [url("a/1", payload=b"live1"), url("a/2"), url("b/1", payload=b"alive"), url("b/2", payload=b"live2")]
         )
         db.urls.take()
-        assert db.urls.forget_waiting(b"live") == ["http://b/2"]
+        assert db.urls.forget_waiting(b"live") == [("http://b/2", None)]
         assert db.urls.waiting == 2
         assert db.urls.discover([url("b/2")])[0][1] is Found.NEW
         assert taken(db) == ["a/2", "b/1", "b/2"]

@@ -193,6 +193,35 @@ class TestPages:
         assert [item["url"] for item in result.items] == [web.url("3")]
         assert history(tmp_path, web.url("3")).gone_at is None
 
+    async def test_gone_ones_are_looked_at_now_and_then_and_seeds_always(self, tmp_path):
+        web = Site(n=30)
+        await first(tmp_path, web)
+        web.texts, texts = {}, web.texts
+        for _ in range(3):
+            await again(tmp_path, web)
+        web.asked()
+        await again(tmp_path, web)
+        assert web.asked() == {"0": 404}
+        web.texts = texts
+        await again(tmp_path, web, REPLICA_EXPLORE=0.5, REPLICA_SEED=1)
+        assert 5 < len(web.asked()) < 30
+
+    @pytest.mark.parametrize("answer", ["refused", 503, 403])
+    async def test_an_outage_ends_nothing_however_many_passes_it_lasts(self, tmp_path, answer):
+        web = Site()
+        await first(tmp_path, web)
+        for _ in range(4):
+            away = await again(
+                tmp_path,
+                lambda request: refused(request) if answer == "refused" else (answer, HTML, ""),
+                RETRY_ENABLED=False,
+            )
+            assert counts(away) == {"due": 6, "failed": 6}
+        web.texts["2"] = "other"
+        result = await again(tmp_path, web)
+        assert web.asked().keys() == web.texts.keys()
+        assert [item["url"] for item in result.items] == [web.url("2")]
+
     async def test_an_error_says_nothing_of_a_page(self, tmp_path):
         web = Site()
         await first(tmp_path, web)

@@ -124,6 +124,7 @@ class ReplicaExtension:
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.robots_parsed, signals.robots_parsed)
         crawler.signals.connect(extension.response_downloaded, signals.response_downloaded)
+        crawler.signals.connect(extension.item_error, signals.item_error)
         return extension
 
     def serve_frontier(self) -> None:
@@ -266,6 +267,11 @@ class ReplicaExtension:
         """Take note of the size of *response*, which nothing has unpacked yet; one from a cache has none."""
         self.flights.of(request).size = len(response.body)
 
+    def item_error(self, response: Response | None) -> None:
+        """Take note that an item made of *response* is lost, because a pipeline raised."""
+        if response is not None and response.request is not None:
+            self.returns.unfinished(response.request)
+
     # Pages
 
     def observe(self, response: Response) -> Observation | None:
@@ -342,6 +348,7 @@ class ReplicaExtension:
             crawl.forget(host_of(response.url))
             assert response.request is not None
             flight = self.flights.of(response.request)
+            flight.answer = None
             if flight.url_id is None or not self.has_frontier:
                 flight.url_id = crawl.fetched(response.request.url)  # that row was taken back as well
             crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")

@@ -66,6 +66,8 @@ class Flight:
     """The spider put conditions on it."""
     is_conditional: bool = False
     """It asked for its page if that changed since it was last crawled."""
+    is_through: bool = False
+    """Its callback came to its end."""
     answer: Answer | None = None
     """What its response tells of changes, where it is a page or word that it did not change."""
 

@@ -51,7 +51,7 @@ class Returns:
         """Tell whether the page is the one that was sent before, byte for byte."""
         assert response.request is not None
         flight = self._flights.of(response.request)
-        before = self._revisits.before(flight.url_id) if flight.url_id is not None else None
+        before = self._revisits.seen(flight.url_id) if flight.url_id is not None else None
         if before is None:
             return False
         if response.status == NOT_MODIFIED:
@@ -69,6 +69,12 @@ class Returns:
         before = self._revisits.before(flight.url_id) if flight.url_id is not None else None
         return before is not None and before.content == flight.answer.content
 
+    def unfinished(self, request: Request) -> None:
+        """Take note that not all that the callback of *request* gave is done with: it is to get the page again."""
+        flight = self._flights.of(request)
+        if flight.answer is not None:
+            flight.answer = flight.answer._replace(terms=None)
+
     def _answer(self, response: Response, flight: Flight, content: bytes | None) -> Answer:
         headers, body = response.headers, _hash(response)
         return Answer(
@@ -79,6 +85,7 @@ class Returns:
             flight.size or 0,
             flight.is_conditional,
             is_cached=flight.status is None,
+            terms=self._revisits.terms,
         )
 
 

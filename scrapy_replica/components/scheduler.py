@@ -20,6 +20,7 @@ from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions
 from scrapy_replica.components.scope import leaving
+from scrapy_replica.components.terms import terms_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
 from scrapy_replica.freshness.answer import Answer
 
@@ -68,6 +69,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> None:
         self._payloads.spider = spider
+        self._crawl.revisits.serve(terms_of(spider))
         engine = self._crawler.engine
         assert engine is not None
         self._engine = engine
@@ -86,7 +88,10 @@ class ReplicaScheduler(BaseScheduler):
         connect(self._response_downloaded, signals.response_downloaded)
         lost = self._urls.forget_waiting(LIVE)
         if lost:
-            logger.warning("%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0])
+            logger.warning(
+                "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
+            )
+            self._crawl.revisits.lost({parent for _, parent in lost if parent is not None})
         if self._urls.waiting:
             logger.info("Resuming the crawl: %d URLs wait", self._urls.waiting)
 
@@ -287,7 +292,9 @@ class ReplicaScheduler(BaseScheduler):
         is_lost = flight.payload is not None and flight.payload.startswith(LIVE)
         if is_lost or flight.has_conditions or request.method != "GET" or request.body:
             return
-        answer, url_id = flight.answer or _answer_of(flight), flight.url_id
+        answer, url_id = flight.answer or _answer_of(flight, self._crawl.revisits.terms), flight.url_id
+        if flight.answer is not None and not flight.is_through:
+            answer = answer._replace(terms=None)
         if flight.key is None:  # it was tried again, and the first time counted
             url_id = self._asked_before(request) if answer.content is not None else None
         if url_id is not None:
@@ -304,10 +311,10 @@ class ReplicaScheduler(BaseScheduler):
         return known.id if known is not None else None
 
 
-def _answer_of(flight: Flight) -> Answer:
+def _answer_of(flight: Flight, terms: int) -> Answer:
     """Return what the response was that no callback got: where a redirect leads is what there is at its URL."""
     content = flight.location.encode("utf-8", "surrogatepass") if flight.location is not None else None
-    return Answer(flight.status, content=content, is_conditional=flight.is_conditional)
+    return Answer(flight.status, content=content, is_conditional=flight.is_conditional, terms=terms)
 
 
 def _location_of(response: Response) -> str | None:

@@ -115,18 +115,21 @@ class ReplicaSpiderMiddleware:
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         observation = page_of(response)
+        assert response.request is not None
+        flight = self._extension.flights.of(response.request)
         if observation is None:
             async for output in result:
                 if not isinstance(output, Request) or belongs(self._extension.crawl.scope, output):
                     yield output
+            flight.is_through = True
             return
         outputs = _Outputs(result)
-        assert response.request is not None
         try:
             while not outputs.is_at_end:
                 for output in self._judged(observation, response.request, outputs.ready()):
                     yield output
                 await outputs.more()
+            flight.is_through = True
         finally:
             self._end(observation, response.request)
 
@@ -141,6 +144,8 @@ class ReplicaSpiderMiddleware:
         try:
             flight = extension.flights.of(asked_by)
             flight.asks_more = flight.asks_more or self._asks_more(observation, requests)
+            if any(request.dont_filter for request in requests):
+                extension.returns.unfinished(asked_by)  # they are not asked again by themselves
             return self._weigh(observation, requests)
         except StoreError as error:
             extension.stop(error)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scrapy_replica.crawldb.revisits import History
+from scrapy_replica.crawldb.revisits import Done, History
 from scrapy_replica.freshness.change_rate import Changes, chances, pooled, rates
 
 MAX_CHANGED = 16
@@ -23,20 +23,20 @@ class Expected:
     def __init__(self, hosts: Mapping[str, tuple[int, int, float]]) -> None:
         self._every, self._hosts = pooled({name: Changes(*sums) for name, sums in hosts.items()})
 
-    def chances(self, pages: Sequence[tuple[History, str]], now: float) -> list[float]:
-        """Return the chance of each of *pages* (history and host) to have changed by *now*.
+    def chances(self, pages: Sequence[Done], now: float) -> list[float]:
+        """Return the chance of each of *pages* to have changed by *now*.
 
         1 where nothing was ever visited twice.
         """
         if not self._every.visits:
             return [1.0] * len(pages)
-        hosts = [self._hosts.get(host, self._every) for _, host in pages]
+        hosts = [self._hosts.get(page.host, self._every) for page in pages]
         changed = np.zeros((len(pages), MAX_CHANGED))
-        for row, (history, _) in zip(changed, pages, strict=True):
-            row[: len(history.changed)] = history.changed
-        unchanged = np.array([history.unchanged_s for history, _ in pages])
+        for row, page in zip(changed, pages, strict=True):
+            row[: len(page.history.changed)] = page.history.changed
+        unchanged = np.array([page.history.unchanged_s for page in pages])
         share, interval = np.array([[host.share, host.interval] for host in hosts]).T
-        age = np.array([now - history.checked_at for history, _ in pages])
+        age = np.array([now - page.history.checked_at for page in pages])
         return [float(chance) for chance in chances(rates(changed, unchanged, share, interval), age)]
 
 

@@ -10,10 +10,11 @@ import mmh3
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.histories import Expected, timed, unbelieved
+from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import RETIRED
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
-from scrapy_replica.crawldb.revisits import LAST_ROUND, History, Pass
+from scrapy_replica.crawldb.revisits import LAST_ROUND, Done, History, Pass
 from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.freshness.validators import Validators, is_same_etag
 
@@ -22,8 +23,14 @@ logger = logging.getLogger(__name__)
 SLICE = 200
 """URLs looked at in one turn: 10 ms."""
 
+MAX_ABSENCES = 3
+"""Answers that there is no page after which a URL is asked for in few of the passes."""
+
 MAX_MISSES = 3
-"""Visits in a row that bring nothing after which a URL is not asked for any more."""
+"""Visits in a row that bring nothing after which no comparison waits for a page."""
+
+CALLBACKS = "callbacks"
+"""Key of a hash of what the callbacks of the last run depended on."""
 
 MAX_PAYLOAD = 16_384
 """Bytes of what a request carries; one with more is not kept for another time."""
@@ -43,6 +50,10 @@ class Revisits:
     all are. Of the others ``REPLICA_EXPLORE`` are asked for all the same, so that what begins to change is noticed. The
     most likely to have changed comes first.
 
+    A page that did not change needs no callback only where one was through with it, and all that it gave was entered,
+    under the same :attr:`terms`: :meth:`seen` tells so, and nothing else does. Any other page is due, asked for without
+    a condition, and given to its callback.
+
     A page is asked for on condition that it changed, with the ETag and date that its server gave. Some that are
     answered by 304 are asked for once more, without a condition: a host one of whose pages says something else has
     broken its promise, is asked without conditions from then on, and what it answered by 304 is asked for again.
@@ -60,12 +71,16 @@ class Revisits:
         now: Callable[[], float],
         salt: int,
         counts: Counter[str],
+        scope: CrawlScope,
     ) -> None:
-        self._config, self._store, self._salt, self._counts = config, store, salt, counts
+        self._config, self._store, self._salt, self._counts, self._scope = config, store, salt, counts, scope
+        self._spider = b""
         self._key, self.now = key, now
         self.is_on = config.revisit
         self._led: set[int] = set()
         """Ids of pages that led to what no page before led to."""
+        self._failing: set[int] = set()
+        """Ids of URLs that brought nothing and are on their way still."""
         self._expected = Expected({})
         self._pass = Pass.load(store.meta(LAST_ROUND))
         if self.is_on:
@@ -90,6 +105,33 @@ class Revisits:
         self._counts[f"revisit/{what}"] += n
         self._pass.counts[what] = self._pass.counts.get(what, 0) + n
 
+    # What callbacks give
+
+    @property
+    def terms(self) -> int:
+        """What callbacks give of a page depends on, beside the page: the spider and the scope; a signed 64-bit hash."""
+        return int(mmh3.hash64(self._spider + self._scope.terms)[0])
+
+    def serve(self, spider: bytes) -> None:
+        """Take note of what the outputs of the spider's callbacks depend on."""
+        self._spider = spider
+        before, now = self._store.meta(CALLBACKS), str(mmh3.hash64(spider)[0]).encode()
+        self._store.set_meta(CALLBACKS, now)
+        if self.is_on and before not in {None, now}:
+            logger.warning(
+                "The spider or what it is started with is another than in the last run: all pages are asked for and "
+                "given to their callbacks"
+            )
+
+    def seen(self, url_id: int) -> History | None:
+        """Return what is known of the page of that URL, if it needs no callback where it is as it was."""
+        history = self.before(url_id)
+        return history if history is not None and history.terms == self.terms else None
+
+    def lost(self, url_ids: Iterable[int]) -> None:
+        """Take note that something that the pages of these URLs led to is not known any more."""
+        self._store.revisits.forget_terms(url_ids)
+
     # What is due
 
     @property
@@ -113,23 +155,26 @@ class Revisits:
 
     def _look(self, after: int) -> None:
         found = self._store.revisits.done_after(after, SLICE)
-        self._pass.after = found[-1][0].url if found else None
+        self._pass.after = found[-1].history.url if found else None
         self._keep()
-        asked = [one for one in found if one[0].checked_at < self._pass.began_at and one[0].misses < MAX_MISSES]
+        asked = [one for one in found if one.history.checked_at < self._pass.began_at]
         if asked:
             due = [
-                (history.url, 0.0 if history.misses else chance, history.payload)
-                for (history, _), chance in zip(asked, self._expected.chances(asked, self._pass.began_at), strict=True)
-                if self._is_due(history, chance)
+                (one.history.url, 0.0 if one.history.misses else chance, one.history.payload)
+                for one, chance in zip(asked, self._expected.chances(asked, self._pass.began_at), strict=True)
+                if self._is_due(one, chance)
             ]
             self._count("due", self._store.urls.renew(due))
             self._count("not_due", len(asked) - len(due))
 
-    def _is_due(self, history: History, chance: float) -> bool:
-        is_doubtful = history.misses > 0 or history.content is None
-        return (
-            is_doubtful or chance > self._config.revisit_chance or self._draws("due", history.url, self._config.explore)
-        )
+    def _is_due(self, one: Done, chance: float) -> bool:
+        history = one.history
+        if self._draws("due", history.url, self._config.explore):
+            return True
+        if history.absences >= MAX_ABSENCES and one.depth:
+            return False
+        is_doubtful = history.misses > 0 or history.content is None or history.terms != self.terms
+        return is_doubtful or chance > self._config.revisit_chance
 
     def _draws(self, what: str, url_id: int, share: float) -> bool:
         draw: int = mmh3.hash64(f"{what} {self._pass.number} {url_id}", self._salt, signed=False)[0]
@@ -152,7 +197,7 @@ class Revisits:
 
     def condition(self, url_id: int) -> Validators:
         """Return what the URL of that id is to be asked for with, if it changed; nothing: as if for the first time."""
-        history = self.before(url_id)
+        history = self.seen(url_id)
         if history is None or history.misses or history.checked_at >= self._pass.began_at:
             return Validators()  # within a pass it is asked for again where its answer is doubted
         validators, host = Validators(history.etag, history.last_modified), self._store.urls.row(url_id).host
@@ -175,6 +220,15 @@ class Revisits:
         """Return what is known of the page of the URL of that id; ``None``: there was none."""
         return self._store.revisits.of(url_id) if self.is_known(url_id) else None
 
+    def is_away(self, url_id: int) -> bool:
+        """Tell whether the last visit to the URL of that id brought nothing, though there may have been a page."""
+        history = self._store.revisits.of(url_id)
+        return url_id in self._failing or (history is not None and history.misses > 0)
+
+    def fails(self, url_id: int) -> None:
+        """Take note that there is an answer of the URL of that id, which is not settled yet, and no page."""
+        self._failing.add(url_id)
+
     def settle(self, url_id: int, answer: Answer, payload: bytes | None) -> bool:
         """Take note of the *answer* to a request for the URL of that id, whose callback is through.
 
@@ -182,6 +236,7 @@ class Revisits:
         """
         before, has_led = self._store.revisits.of(url_id), url_id in self._led
         self._led.discard(url_id)
+        self._failing.discard(url_id)
         if before is None:
             if payload is not None and len(payload) > MAX_PAYLOAD:
                 return True
@@ -269,7 +324,9 @@ class Revisits:
             checked_at=now,
             believed=0,
             misses=0,
+            absences=0,
             gone_at=None,
+            terms=answer.terms,
         )
         if not is_first:
             after = timed(after, now - before.checked_at, is_changed=is_changed)
@@ -297,8 +354,12 @@ class Revisits:
         gone_at = before.gone_at or (now if is_gone else None)
         checked_at = before.checked_at if before.visits else now
         # What never was a page is asked for once more.
-        misses = MAX_MISSES - 1 if is_gone and not before.visits and not before.misses else before.misses + 1
-        self._store.revisits.enter(before._replace(misses=misses, gone_at=gone_at, checked_at=checked_at))
+        absences = (
+            MAX_ABSENCES - 1 if is_gone and not before.visits and not before.misses else before.absences + is_gone
+        )
+        self._store.revisits.enter(
+            before._replace(misses=before.misses + 1, absences=absences, gone_at=gone_at, checked_at=checked_at)
+        )
         if before.visits:
             self._count("gone" if is_gone else "failed", 1)
 

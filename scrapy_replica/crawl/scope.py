@@ -43,11 +43,12 @@ class CrawlScope:
         for order in store.orders.done(EXCLUDE):
             (self.include if order.what.get("lift") else self.exclude)(order.what["pattern"])
         self._left_out = Counter[str](json.loads(store.meta(LEFT_OUT) or "{}"))
-        self.is_changed = self._is_changed(config)
+        self._told = as_told(config)
+        self.is_changed = self._is_changed()
         """The settings are not those that the job began with."""
 
-    def _is_changed(self, config: Config) -> bool:
-        before, now = self._store.meta(SCOPE), as_told(config)
+    def _is_changed(self) -> bool:
+        before, now = self._store.meta(SCOPE), self._told
         if before == now:
             return False
         self._store.set_meta(SCOPE, now)
@@ -72,6 +73,11 @@ class CrawlScope:
         return was_outside
 
     # What does not belong
+
+    @property
+    def terms(self) -> bytes:
+        """Which links are left out, without a trace, depends on this: settings, and how much the seeds let in."""
+        return b"%s %d" % (self._told, self._scope.n_open)
 
     @property
     def is_open(self) -> bool:

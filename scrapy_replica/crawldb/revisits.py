@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -40,8 +40,21 @@ class History(NamedTuple):
     """Times between visits that found a change, seconds; the last few."""
     misses: int = 0
     """Visits in a row that brought nothing."""
+    absences: int = 0
+    """Of these and those between them the ones that said that there is no page: 404 or 410."""
     gone_at: float | None = None
-    """Since when there is no page: 404 or 410."""
+    """Since when there is no page."""
+    terms: int | None = None
+    """Under which a callback was through with that body, signed 64-bit hash; ``None`` where none was."""
+
+
+class Done(NamedTuple):
+    """A URL that may be asked for again."""
+
+    history: History
+    host: str
+    depth: int
+    """Links from the seeds; 0 for a seed."""
 
 
 LAST_ROUND = "revisits"
@@ -95,8 +108,11 @@ class Revisits(Protocol):
     def enter(self, history: History) -> None:
         """Keep *history* in place of an earlier one of its URL."""
 
-    def done_after(self, url_id: int, most: int) -> list[tuple[History, str]]:
-        """Return the histories of at most so many URLs that are done, and their hosts, in the order of ids."""
+    def done_after(self, url_id: int, most: int) -> list[Done]:
+        """Return the histories of at most so many URLs that are done, and where they lie, in the order of ids."""
+
+    def forget_terms(self, url_ids: Iterable[int]) -> None:
+        """Take note that no callback is through with the pages of the URLs of these ids."""
 
     def changes_of_hosts(self) -> Mapping[str, tuple[int, int, float]]:
         """Return for each host its visits beyond the first to each URL, those that found a change, and the seconds."""

@@ -23,3 +23,5 @@ class Answer(NamedTuple):
     """The page was asked for if it changed."""
     is_cached: bool = False
     """Nobody was asked: it comes from a cache."""
+    terms: int | None = None
+    """Under which a callback was through with it, 64 bits, signed; ``None`` where none was."""

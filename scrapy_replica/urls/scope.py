@@ -93,10 +93,17 @@ class Scope:
 
     def open_to(self, host: str) -> bool:
         """Let *host* in, as that of a seed, empty for a file; tell whether it was outside."""
+        if self.reach is Reach.ANY:
+            return False
         was_outside = not self.hosts or not self.is_near(host)
         self.hosts.add(host)
         self._sites.add(site_of(host))
         return was_outside
+
+    @property
+    def n_open(self) -> int:
+        """Hosts, or domains, that seeds let in."""
+        return len(self._sites if self.reach is Reach.DOMAINS else self.hosts)
 
     def is_near(self, host: str) -> bool:
         """Tell whether *host* is near enough to the seeds; before there is a seed all are."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.crawldb.revisits import Done, History, Promises
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE
 
@@ -26,7 +26,7 @@ class RevisitTable:
     """One row for each URL that was asked for, and one for each host that was drawn."""
 
     def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
+        self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
 
     def of(self, url_id: int) -> History | None:
         row = self._read(f"SELECT {COLUMNS} FROM revisits WHERE url = ?", (url_id,)).fetchone()
@@ -36,14 +36,17 @@ class RevisitTable:
         changed = np.array(history.changed, dtype="<f4").tobytes()
         self._write(INSERT, history._replace(changed=changed))  # type: ignore[arg-type]
 
-    def done_after(self, url_id: int, most: int) -> list[tuple[History, str]]:
+    def done_after(self, url_id: int, most: int) -> list[Done]:
         rows = self._read(
-            f"SELECT {COLUMNS}, hosts.name FROM revisits JOIN urls ON urls.id = revisits.url"
+            f"SELECT {COLUMNS}, hosts.name, urls.depth FROM revisits JOIN urls ON urls.id = revisits.url"
             f" JOIN hosts ON hosts.id = revisits.host WHERE revisits.url > ? AND urls.state = {DONE}"
             " ORDER BY revisits.url LIMIT ?",
             (url_id, most),
         )
-        return [(_history(row[:-1]), row[-1]) for row in rows]
+        return [Done(_history(row[:-2]), *row[-2:]) for row in rows]
+
+    def forget_terms(self, url_ids: Iterable[int]) -> None:
+        self._write_many("UPDATE revisits SET terms = NULL WHERE url = ?", [(url_id,) for url_id in url_ids])
 
     def changes_of_hosts(self) -> Mapping[str, tuple[int, int, float]]:
         rows = self._read(

@@ -372,14 +372,14 @@ class UrlTable:
         key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return key
 
-    def forget_waiting(self, prefix: bytes) -> list[str]:
+    def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
         rows = self._write(
             f"DELETE FROM urls INDEXED BY with_payload WHERE state = {WAITING} AND payload IS NOT NULL"
-            " AND substr(payload, 1, ?) = ? RETURNING url, host",
+            " AND substr(payload, 1, ?) = ? RETURNING url, host, parent",
             (len(prefix), prefix),
         ).fetchall()
         self.waiting -= len(rows)
         self._connection.set_meta(LAST_ID_META, str(self._last_id).encode())
-        for host in {host for _, host in rows}:
+        for host in {host for _, host, _ in rows}:
             self._refresh(host)
-        return [url for url, _ in rows]
+        return [(url, parent) for url, _, parent in rows]
