@@ -9,13 +9,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
-from pydoc_web import PydocWeb  # noqa: E402
+from pydoc_web import HOSTS, PydocWeb  # noqa: E402
 
 CODE = str(Path(__file__).parents[1])
 
@@ -76,7 +78,12 @@ def test_mirrors(run):
 
 def test_rehearsal(run):
     folder, told = run("rehearsal")
-    assert list((folder / "warcs").glob("*.warc.gz"))
+    (warc,) = (folder / "warcs").glob("*.warc.gz")
+    kinds = WarcRecordType.response | WarcRecordType.revisit
+    with warc.open("rb") as file:
+        kept = {record.headers["WARC-Target-URI"] for record in ArchiveIterator(file, kinds)}
+    assert len(kept) > 150  # the pages, of five hosts behind a proxy, and the files robots.txt
+    assert {urlsplit(url).hostname for url in kept} == {*HOSTS} - {"archive.other.example"}  # another domain
     assert len(re.findall(r"^pages +\d+$", told, re.MULTILINE)) == 3
 
 
