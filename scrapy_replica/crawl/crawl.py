@@ -171,7 +171,7 @@ class Crawl:
             return False
         # What is done and brought no page of its own led elsewhere.
         is_done = known.state is State.DONE
-        is_away = self.revisits.is_away(known.id)
+        is_away = self.revisits.is_away(known.id, is_done=is_done)
         return is_away or self.store.pages.has_failed(known.id) or (is_done and not self.store.pages.has_page(known.id))
 
     def steer(self, on_seed: Callable[[str], None]) -> None:

@@ -220,9 +220,12 @@ class Revisits:
         """Return what is known of the page of the URL of that id; ``None``: there was none."""
         return self._store.revisits.of(url_id) if self.is_known(url_id) else None
 
-    def is_away(self, url_id: int) -> bool:
-        """Tell whether the last visit to the URL of that id brought nothing, though there may have been a page."""
-        history = self._store.revisits.of(url_id)
+    def is_away(self, url_id: int, *, is_done: bool) -> bool:
+        """Tell whether this visit to the URL of that id, or the last one where it is done, brought nothing.
+
+        There may be a page all the same.
+        """
+        history = self._store.revisits.of(url_id) if is_done else None
         return url_id in self._failing or (history is not None and history.misses > 0)
 
     def fails(self, url_id: int) -> None:
