@@ -315,6 +315,7 @@ class Revisits:
             absences=0,
             gone_at=None,
             terms=answer.terms,
+            kept=answer.kept,
         )
         if not is_first:
             after = timed(after, now - before.checked_at, is_changed=is_changed)
