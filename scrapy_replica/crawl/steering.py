@@ -47,10 +47,10 @@ class Steering:
             store.urls.pause(host)
         if paused:
             logger.warning("Paused hosts: %s (scrapy replica resume HOST --job DIR)", cleaned(", ".join(paused)))
-        obeying.add(SEEDS, self._add)
-        obeying.add(EXCLUDE, self._exclude)
-        obeying.add(PAUSE, self._pause)
-        obeying.add(RESUME, self._resume)
+        obeying.add(SEEDS, self._add, urls=list)
+        obeying.add(EXCLUDE, self._exclude, pattern=str)
+        obeying.add(PAUSE, self._pause, host=str)
+        obeying.add(RESUME, self._resume, host=str)
 
     def _add(self, what: Mapping[str, Any]) -> str | None:
         """Fetch URLs next, whatever waits, and let their hosts into the scope."""

@@ -47,9 +47,13 @@ class OrderTable:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Return the object that *text* is in JSON; empty where it is none, which whoever is to obey then says."""
+    """Return the object that *text* is in JSON; empty where it is none, which whoever is to obey then says.
+
+    Half a surrogate pair is no text, and nothing that says it can be stored.
+    """
     try:
         found = json.loads(text)
+        json.dumps(found, ensure_ascii=False).encode()
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
