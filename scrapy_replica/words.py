@@ -21,7 +21,7 @@ MAX_TEXT = 200
 """Characters of a crawled text that are shown."""
 
 MAX_PREFIX = 60
-"""Columns of a path that are shown."""
+"""Columns of a path, or of a site with its path, that are shown."""
 
 _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*|\x1b.?")
 _JOINERS = "\u200c\u200d"  # they take no column, and Persian and Hindi are misspelt without them
@@ -44,6 +44,18 @@ def cleaned(text: str, most: int = MAX_TEXT) -> str:
             kept.append(character if character.isprintable() or character in _JOINERS else " ")
     folded = " ".join("".join(kept).split())
     return folded if len(folded) <= most else folded[: most - 1] + "…"
+
+
+def excerpt(text: str, most: int) -> str:
+    """Return the beginning of a crawled *text*, cleaned; what is cut ends with a whole word and ``…``.
+
+    :param most: characters of it.
+    """
+    told = cleaned(text, 2 * most)
+    if len(told) <= most:
+        return told
+    whole = told[: most - 1].rpartition(" ")[0]
+    return f"{whole if len(whole) > most // 2 else told[: most - 2]} …"  # not all languages part words
 
 
 def shortened(text: str, width: int) -> str:
@@ -78,6 +90,15 @@ def width_of(text: str) -> int:
 def score(value: float) -> str:
     """Return a score, probability or share, 0 to 1, with two digits: ``0.81``."""
     return f"{value:.2f}"
+
+
+def scores(*values: float) -> list[str]:
+    """Return scores with two digits, or as many more, up to six, as tell different ones apart: ``0.868``, ``0.871``."""
+    for digits in range(2, 7):
+        told = [f"{value:.{digits}f}" for value in values]
+        if len(set(told)) == len(set(values)):
+            break
+    return told
 
 
 def percent(value: float) -> str:
@@ -386,12 +407,12 @@ def site_names(verdict: Verdict) -> tuple[str, str]:
 
 
 def place_of(verdict: Verdict) -> str:
-    """Return where the site of a verdict lies: ``/docs there is / here``; empty if in the same place."""
+    """Return where the site of a verdict lies: ``b.example/docs/ is a.example/``; empty if on all of both hosts."""
     if verdict.copy_prefix == verdict.keeper_prefix:
         return f"below /{shortened(verdict.copy_prefix, MAX_PREFIX)}" if verdict.copy_prefix else ""
-    return (
-        f"/{shortened(verdict.copy_prefix, MAX_PREFIX)} there is /{shortened(verdict.keeper_prefix, MAX_PREFIX)} here"
-    )
+    sites = (verdict.copy, verdict.copy_prefix), (verdict.keeper, verdict.keeper_prefix)
+    copy, keeper = (shortened(f"{host}/{prefix}/" if prefix else f"{host}/", MAX_PREFIX) for host, prefix in sites)
+    return f"{copy} is {keeper}"
 
 
 # Rules

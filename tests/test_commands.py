@@ -126,7 +126,7 @@ class TestWrongArguments:
     @pytest.mark.parametrize(
         ("arguments", "says"),
         [
-            (["--topic", "nowhere"], "topic nowhere: no such file or folder"),
+            (["--topic", "nowhere"], "REPLICA_TOPIC: nowhere: no such file or folder"),
             (["--strategy", "worst-first"], "there is no strategy 'worst-first'; choose one of best-first, "),
         ],
     )

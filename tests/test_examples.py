@@ -9,13 +9,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
-from pydoc_web import PydocWeb  # noqa: E402
+from pydoc_web import HOSTS, PydocWeb  # noqa: E402
 
 CODE = str(Path(__file__).parents[1])
 
@@ -76,8 +78,13 @@ def test_mirrors(run):
 
 def test_rehearsal(run):
     folder, told = run("rehearsal")
-    assert list((folder / "warcs").glob("*.warc.gz"))
-    assert len(re.findall(r"^pages +\d+$", told, re.MULTILINE)) == 2
+    (warc,) = (folder / "warcs").glob("*.warc.gz")
+    kinds = WarcRecordType.response | WarcRecordType.revisit
+    with warc.open("rb") as file:
+        kept = {record.headers["WARC-Target-URI"] for record in ArchiveIterator(file, kinds)}
+    assert len(kept) > 150  # the pages, of five hosts behind a proxy, and the files robots.txt
+    assert {urlsplit(url).hostname for url in kept} == {*HOSTS} - {"archive.other.example"}  # another domain
+    assert len(re.findall(r"^pages +\d+$", told, re.MULTILINE)) == 3
 
 
 def test_ledger_sql(run):
@@ -91,4 +98,4 @@ def test_revisit(run):
     first, second = items(folder / "first.jsonl"), items(folder / "second.jsonl")
     assert len(first) > 20
     assert len(second) < len(first) / 2
-    assert "unchanged" in told
+    assert int(re.search(r"^pages not modified \(304\) +(\d+)$", told, re.MULTILINE)[1]) > len(first) / 2

@@ -66,7 +66,7 @@ class TestHosts:
         assert (
             "  www.a.example\n    score 0.91; 2 URLs not fetched\n    pages in equal places that agree: 9 of 9\n" in out
         )
-        assert "  b.example\n    blocked by hand; 0 URLs not fetched; /mirror there is /docs here\n" in out
+        assert "  b.example\n    blocked by hand; 0 URLs not fetched; b.example/mirror/ is a.example/docs/\n" in out
         assert "c.example" not in out
         assert max(map(len, out.splitlines())) <= 80
 

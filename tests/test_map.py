@@ -1,6 +1,5 @@
 """The map of commands, their help and their errors, as a person meets them."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -93,10 +92,18 @@ class Asleep:
     name = "hosts"
 
     def run(self, opts, settings):
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)  # heard before it returns; one sent to the process comes when it comes
 
 
-def test_ctrl_c_is_told_without_a_traceback(monkeypatch, capsys):
+@pytest.fixture
+def ctrl_c():
+    """Python's own handler, which a process that was started in the background does not have."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_is_told_without_a_traceback(monkeypatch, capsys, ctrl_c):
     monkeypatch.setattr("scrapy_replica.commands.hosts.HostsCommand.run", Asleep.run)
     assert replica(capsys, "hosts", "--job", "x") == (130, "", "interrupted\n")
 

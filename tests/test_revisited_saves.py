@@ -7,7 +7,7 @@ import itertools
 import pytest
 from test_live_dust import N, acting, number_of, tree
 from test_live_replicas import blocked, per_host, seeds, site
-from web import REPLICA, crawl, page
+from web import HTML, REPLICA, crawl, page, refused
 
 from scrapy_replica import TopicSpider
 
@@ -52,6 +52,31 @@ class TestVerdicts:
             later = [site(f"http://{host}.example", work) for host in "ab"]
             again = await crawled(tmp_path, *later, REPLICA_REVISIT=True, REPLICA_EXPLORE=0)
             assert per_host(again) == {"a.example": 40}
+
+    @pytest.mark.parametrize("answer", ["refused", 503])
+    async def test_what_was_saved_comes_back_where_the_kept_host_is_away(self, tmp_path, answer):
+        one, copy = site("http://a.example", "one"), site("http://b.example", "one")
+        first = await crawled(tmp_path, one, copy)
+        dead, alive = (one, copy) if per_host(first)["a.example"] > per_host(first)["b.example"] else (copy, one)
+        changed = [url for url in alive if url not in first.urls][::9]
+        host = changed[0].partition("/")[0] + "//" + changed[0].split("/")[2]
+        alive |= {url: page([f"{host}/new/{number}"], seed=url) for number, url in enumerate(changed)}
+        new = {f"{host}/new/{number}": page(seed=f"new {number}") for number in range(len(changed))}
+        away = dict.fromkeys(dead, refused if answer == "refused" else lambda _: (answer, HTML, ""))
+        more = {"REPLICA_REVISIT": True, "RETRY_ENABLED": False}
+        again = await crawled(tmp_path, away, alive, new, **more)
+        assert {*changed, *new} <= {*again.urls}
+
+    async def test_an_outage_of_all_ends_no_verdict(self, tmp_path):
+        one, copy = site("http://a.example", "one"), site("http://b.example", "one")
+        first = await crawled(tmp_path, one, copy)
+        kept, saved = sorted(per_host(first), key=per_host(first).get, reverse=True)
+        away = dict.fromkeys({**one, **copy}, refused)
+        await crawled(tmp_path, away, REPLICA_REVISIT=True, RETRY_ENABLED=False)
+        later = [site(f"http://{host}.example", "two") for host in "ab"]
+        again = await crawled(tmp_path, *later, REPLICA_REVISIT=True)
+        assert per_host(again)[kept] == len(one)
+        assert per_host(again)[saved] <= 8
 
 
 class TestRules:

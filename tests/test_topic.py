@@ -108,7 +108,7 @@ class TestRefused:
         named = given if why.startswith("no .txt") else path
         with pytest.raises(ValueError, match=why) as refused:
             load_topic(given)
-        assert str(refused.value).startswith(f"topic {named}{where}: ")
+        assert str(refused.value).startswith(f"{named}{where}: ")
         assert "\n" not in str(refused.value)
 
     def test_missing(self, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_verdict_tells_its_witnesses():
         "text in common on the median page: 100 %",
         "known paths that both have: 88 %",
     ]
-    assert words.place_of(VERDICT) == "/ there is /docs here"
+    assert words.place_of(VERDICT) == f"{VERDICT.copy}/ is {VERDICT.keeper}/docs/"
     assert words.evidence_of(Verdict("a.example", "b.example", "", "", 1.0, 0)) == []
 
 

@@ -53,6 +53,14 @@ def command_of(order: Order, job: str) -> str:
     return command_line(order.kind, order.what, job)
 
 
+def said(order: Order) -> str:
+    """Return an order as its command says it, in short: ``block b.example --as a.example``."""
+    try:
+        return " ".join(COMMANDS[order.kind](order.what, "")).replace(" --job ", "")
+    except (KeyError, TypeError):
+        return order.kind  # somebody else wrote it
+
+
 def command_line(kind: str, what: Mapping[str, Any], job: str) -> str:
     """Return the command that gives an order of that *kind*, as a line for a shell; empty where there is none."""
     if kind not in COMMANDS:

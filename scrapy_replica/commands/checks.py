@@ -17,10 +17,10 @@ from scrapy_replica.commands.crawl import POLITE
 from scrapy_replica.commands.job import checking, database_path, is_running, reading
 from scrapy_replica.components.refused import one_line
 from scrapy_replica.components.scheduler import ReplicaScheduler
+from scrapy_replica.components.topic import read_examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.focus.background import Background
-from scrapy_replica.focus.topic import load_background, load_topic
 from scrapy_replica.words import counted
 
 if TYPE_CHECKING:
@@ -151,12 +151,11 @@ def _of_topic(area: str, config: Config) -> Iterator[Check]:
             yield Check(area, OK, "no REPLICA_TOPIC: pages are fetched in the order in which they are found")
         return
     try:
-        topic = load_topic(config.topic)
-        background = load_background(config.background) if config.background else topic.background
-        if not background:
+        topic, background = read_examples(config)
+        if not (background or topic.background):
             Background.shipped(config.language)
     except (ValueError, OSError) as error:
-        yield Check(area, BROKEN, f"REPLICA_TOPIC: {one_line(error)}", "correct it; no crawl begins with it")
+        yield Check(area, BROKEN, one_line(error), "correct it; no crawl begins with it")
         return
     examples = len(topic.positives) + len(topic.urls)
     yield Check(area, OK, f"REPLICA_TOPIC has {counted(examples, 'example')}, {len(topic.urls)} of them by URL")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
-from scrapy_replica.commands.job import database_path
+from scrapy_replica.commands.job import database_path, is_begun, reading
 from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_arguments, say
+from scrapy_replica.commands.status_text import saved_in_words
 
 if TYPE_CHECKING:
     import argparse
 
     from scrapy.settings import Settings
 
+
+TOLD_OF_THE_JOB = ("decision.", "samples", "false_drop_rate")
+"""Beginnings of figures that ``status`` tells of the whole job, counted by URL: a person gets these."""
 
 POLITE = {"ROBOTSTXT_OBEY": True, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "DOWNLOAD_DELAY": 1}
 """What ``scrapy startproject`` writes into a new project's settings; a project's own settings and ``-s`` win."""
@@ -49,8 +54,14 @@ class CrawlCommand(Command):
         run = Run(opts, settings)
         novelties = ("novel", "near-duplicate", "exact-duplicate", "unknown", "relevant")
         counts = {n.replace("-", "_") + "_pages": run.stats.get(f"replica/page/{n}", 0) for n in novelties}
-        figures = {"pages": len(run.meter.urls), **counts, **run.figures()}
+        pages = run.stats.get("replica/page/observed", len(run.meter.urls))  # with those in flight at the end
+        figures, held_back = {"pages": pages, **counts, **run.figures()}, ""
+        if opts.job and not opts.json and run.stats.get("finish_reason") != "crawl_database" and is_begun(opts.job):
+            with reading(opts.job) as job:
+                held_back = "\nThe job so far:\n" + saved_in_words(job.status(None, 0))
+            figures = {name: value for name, value in figures.items() if not name.startswith(TOLD_OF_THE_JOB)}
         print_figures(figures, {"seeds": opts.seeds, "topic": opts.topic, "job": opts.job}, as_json=opts.json)
+        sys.stdout.write(held_back)
         if opts.warc:
             whole, repeated = (run.stats.get(f"replica/warc/{kind}", 0) for kind in ("responses", "revisits"))
             say(f"kept in {opts.warc}: {whole} responses, and {repeated} that repeat one")

@@ -16,11 +16,11 @@ PARTS = {
     "relevance": "relevance of the page that links to it",
     "words": "relevance of its own words",
     "link_words": "what links with its words led to",
-    "nearness": "nearness of that page to the topic",
+    "nearness": "nearness of the page that links to it",
     "bias": "what every link begins with",
     "parent": "relevance of the best page that links to it",
-    "mean_parent": "mean relevance of the pages that do",
-    "in_links": "logarithm of their number",
+    "mean_parent": "mean relevance of the pages that link to it",
+    "in_links": "number of pages that link to it, logarithm",
     "directory": "what its directory led to",
     "host": "what its host led to",
     "anchor": "what links with its text led to",
@@ -193,14 +193,17 @@ def _host_lines(known: Mapping[str, Any]) -> Iterator[str]:
     yield "decisions:" if known["decisions"] else "decisions: none, nothing spoke against it"
     for made in known["decisions"]:
         action, why = Action(made["action"]), REASONS[Reason(made["reason"])]
-        done = "fetched all the same" if action is Action.FETCH else ACTIONS[action]
+        done = "it came back, or was fetched as a test" if action is Action.FETCH else ACTIONS[action]
         yield wrapped(f"{counted(made['urls'], 'URL')}: {why}; {done}", 2, 4)
 
 
 def _verdict_lines(known: Mapping[str, Any]) -> Iterator[str]:
     by_hand = known["by"] == "hand"
     how = "by hand" if by_hand else f"by the judge, score {score(known['score'])}"
-    yield _line("a copy of", f"{known['keeper']}, since {time_of(known['since'])} {how}")
+    yield _line(
+        "was taken for a copy of" if known["ended"] else "a copy of",
+        f"{known['keeper']}, since {time_of(known['since'])} {how}",
+    )
     if known["ended"]:
         yield _line("but", ENDED.get(known["ended"], known["ended"]))
     if known["place"]:

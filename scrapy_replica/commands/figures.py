@@ -75,7 +75,7 @@ def as_text(figures: Mapping[str, float]) -> str:
 def _name(name: str) -> str:
     if name.startswith(DECISION):
         reason, _, action = name.removeprefix(DECISION).rpartition(".")
-        done = "fetched all the same" if action == Action.FETCH.value else ACTIONS[Action(action)]
+        done = "it came back, or was fetched as a test" if action == Action.FETCH.value else ACTIONS[Action(action)]
         return f"{REASONS[Reason(reason)]}: {done}"
     return NAMES.get(name, name.replace("_", " "))
 

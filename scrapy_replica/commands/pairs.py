@@ -11,7 +11,7 @@ from scrapy_replica.commands.acts import command_line
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.contract import BLOCK, DIFFERENT
-from scrapy_replica.words import DOUBTS, cleaned, evidence_of, score, site_names, wrapped
+from scrapy_replica.words import DOUBTS, cleaned, evidence_of, scores, site_names, wrapped
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +49,8 @@ class PairsCommand(Command):
 def _as_text(pair: UncertainPair, job: str) -> str:
     verdict = pair.verdict
     copy, keeper = site_names(verdict)
-    why = f"score {score(verdict.score)}, a verdict takes {score(pair.wanted)}: {DOUBTS[pair.doubt]}"
+    reached, wanted = scores(verdict.score, pair.wanted)
+    why = f"score {reached}, a verdict takes {wanted}: {DOUBTS[pair.doubt]}"
     lines = [
         wrapped(f"Is {copy} the same site as {keeper}?"),
         wrapped(why, 2),

@@ -55,7 +55,7 @@ class RehearseCommand(Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("warcs", nargs="+", metavar="WARC", help="WARC files; gzip or not")
-        parser.add_argument("--seeds", required=True, help="URLs, or a file with one URL a line")
+        parser.add_argument("--seeds", required=True, metavar="SEEDS", help="URLs, or a file with one URL a line")
         add_crawl_arguments(parser)
         parser.add_argument("--truth", metavar="CSV:TOPIC", help="table of url, trap, topics; and the topic wanted")
         parser.add_argument("--plain", action="store_true", help="the same spider without the add-on")

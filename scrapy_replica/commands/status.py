@@ -130,6 +130,7 @@ def figures_of(status: Status, *, has_topic: bool) -> dict[str, float]:
         "hosts": status.n_hosts,
         **{f"decision.{reason.value}.{action.value}": n for (reason, action), n in status.decisions.items()},
         "saved": sum(status.saved.values()),
+        **({f"lost.{name}": n for name, n in status.lost._asdict().items()} if status.lost else {}),
         **{f"dropped.{reason.value}": count for reason, count in status.dropped.items()},
         **_tested("", tested),
         "verdicts.holding": status.holding,

@@ -6,6 +6,8 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from scrapy_replica.address import redacted
+from scrapy_replica.commands.acts import said
 from scrapy_replica.crawldb.contract import ACTING, State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.scope import Outside
@@ -70,8 +72,7 @@ def in_words(
         _frontier(status),
         _pass(come_back),
         _outside(outside),
-        _decisions(status),
-        _lost(status),
+        saved_in_words(status),
         *_last_hour(status, is_running=is_running),
         _by_hand(acts),
         _hosts(status),
@@ -161,9 +162,13 @@ def _frontier(status: Status) -> str:
     return wrapped(" ".join(told)) + "\n"
 
 
+def saved_in_words(status: Status) -> str:
+    """Return why URLs are held back, how many, and what was lost with them, as text of 80 columns."""
+    return "\n".join(part for part in (_decisions(status), _lost(status)) if part)
+
+
 def _decisions(status: Status) -> str:
     """Return a line for each reason: what was to wait, what is not fetched, and what samples say of that."""
-    reasons = [reason for reason in Reason if any(key[0] is reason for key in status.decisions)]
     rows = [
         (
             REASONS[reason],
@@ -172,8 +177,9 @@ def _decisions(status: Status) -> str:
             status.tested[reason].samples if reason in status.tested else 0,
             _rate(status.tested.get(reason)),
         )
-        for reason in reasons
+        for reason in Reason
     ]
+    rows = [row for row in rows if any(row[1:4])]
     header = ("why", "later", "not fetched", "tested", "wrongly (95 %)")
     return table(header, rows) if rows else "nothing was decided against a URL\n"
 
@@ -187,16 +193,15 @@ def _lost(status: Status) -> str:
     """Return what was saved in all, and what the samples of each reason say was lost with it."""
     if not (saved := sum(status.saved.values())):
         return ""
-    rates = {
-        reason: rate for reason, tested in status.tested.items() if (rate := tested.rate) and reason in status.saved
-    }
-    told = f"Saved: {counted(saved, 'fetch', 'fetches')}."
-    if untested := sum(count for reason, count in status.saved.items() if reason not in rates):
-        told += f" No sample tells of {untested:,} of them."
-    if rates:
-        lost, most = (sum(rate[end] * status.saved[reason] for reason, rate in rates.items()) for end in (0, 2))
-        of_whom = "the others" if untested else "them"
-        told += f" By their samples about {round(lost):,} of {of_whom} are pages that were lost, {most:,.0f} at most."
+    told, lost = f"Saved: {counted(saved, 'fetch', 'fetches')}.", status.lost
+    if lost is None:
+        told += " No sample tells whether rightly."
+    else:
+        told += f" No sample tells of {lost.untested:,} of them." if lost.untested else ""
+        told += (
+            f" By their samples about {lost.about:,.0f} of {'the others' if lost.untested else 'them'} are pages that "
+            f"were lost, {lost.most:,.0f} at most."
+        )
     return wrapped(told) + "\n"
 
 
@@ -241,17 +246,15 @@ def _outcome(act: Order) -> str:
 
 def _by_hand(acts: Sequence[Order]) -> str:
     """Return what a person told the crawl last, a line each."""
-    told = []
-    for act in acts:
-        what = ", ".join(_said(name, value) for name, value in act.what.items())
-        line = f"  {_time(act.at)[-5:]}  {act.kind} {what}: {_outcome(act)}"
-        told.append(shortened(line, COLUMNS - 2))
-    return "\n  ".join(["By hand, the last first:", *told, ""]).rstrip(" ") if told else ""
+    told = [
+        wrapped(f"{_time(act.at)[-5:]} {redacted(shortened(said(act), MAX_SAID))}: {_outcome(act)}", 2, 9)
+        for act in acts
+    ]
+    return "\n".join(["By hand, the last first:", *told, ""]) if told else ""
 
 
-def _said(name: str, value: object) -> str:
-    told = name if value is True else " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return cleaned(told, 200)
+MAX_SAID = 150
+"""Columns of what a person said."""
 
 
 def _hosts(status: Status) -> str:

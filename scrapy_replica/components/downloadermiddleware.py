@@ -150,11 +150,8 @@ class BorderMiddleware:
             raise self._refusal(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        borders, ip = self._borders, response.ip_address
-        # The last line, for download handlers that resolve names in some other way. A proxy answers for all.
-        if borders is None or ip is None or request.meta.get("proxy"):
-            return response
-        if borders.is_refused_answer(request.url, ip):
+        # The last line, for download handlers that resolve names in some other way.
+        if _is_refused(self._borders, request, response):
             raise self._refusal(request)
         return response
 
@@ -169,6 +166,14 @@ class BorderMiddleware:
         extension.flights.of(request).error = PrivateAddressError.__name__
         extension.crawl.counts["border/refused"] += 1
         return PrivateAddressError(f"{request.url} leaves the web; REPLICA_PRIVATE_ADDRESSES=True lets it be fetched")
+
+
+def _is_refused(borders: Borders | None, request: Request, response: Response) -> bool:
+    """Tell whether *response* came from where nothing may be fetched; a proxy answers for all."""
+    ip = response.ip_address
+    if borders is None or ip is None or request.meta.get("proxy"):
+        return False
+    return borders.is_refused_answer(request.url, ip)
 
 
 class WarcMiddleware:
@@ -207,6 +212,4 @@ class WarcMiddleware:
     def _was_fetched(self, extension: ReplicaExtension, request: Request, response: Response) -> bool:
         if "cached" in response.flags or urlparse_cached(request).scheme not in {"http", "https"}:
             return False
-        ip, borders = response.ip_address, extension.borders
-        # What the border is to refuse must not be kept either.
-        return borders is None or ip is None or not borders.is_refused_answer(request.url, ip)
+        return not _is_refused(extension.borders, request, response)

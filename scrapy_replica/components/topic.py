@@ -26,6 +26,21 @@ logger = logging.getLogger(__name__)
 Terms = Mapping[str, int]
 
 
+def read_examples(config: Config) -> tuple[Topic, tuple[Document, ...]]:
+    """Return the topic and the background that the settings name.
+
+    :raises ValueError: a file makes no sense or cannot be read: one line that names the setting and the file.
+    """
+    assert config.topic is not None
+    setting = "REPLICA_TOPIC"
+    try:
+        topic = load_topic(config.topic)
+        setting = "REPLICA_BACKGROUND"
+        return topic, load_background(config.background) if config.background else ()
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{setting}: {error}") from error
+
+
 class Examples:
     """The examples of the topic and of the background that a crawl's settings name.
 
@@ -33,14 +48,13 @@ class Examples:
     """
 
     def __init__(self, config: Config) -> None:
-        assert config.topic is not None
         self._language = config.language
         self._extract = EXTRACTORS[config.noise]
-        self.topic: Topic = load_topic(config.topic)
+        self.topic, background = read_examples(config)
         self._fetched: dict[str, Terms] = {}
         """Those given by URL."""
         self.positives = [self._terms(document) for document in self.topic.positives]
-        unlabelled = [*self.topic.background, *(load_background(config.background) if config.background else ())]
+        unlabelled = [*self.topic.background, *background]
         if unlabelled:
             self.background = Background.from_documents(map(self._terms, unlabelled))
         else:

@@ -18,11 +18,13 @@ from scrapy_replica.words import (
     cleaned,
     counted,
     evidence_of,
+    excerpt,
     lasting,
     percent,
     place_of,
     rule,
     score,
+    scores,
     site_names,
 )
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.crawldb.contract import Order
     from scrapy_replica.crawldb.reader import Reader, RuleView, VerdictView
-    from scrapy_replica.crawldb.status import HostStatus, Status
+    from scrapy_replica.crawldb.status import HostStatus, Lost, Status
     from scrapy_replica.records import PagePair, UncertainPair
 
 MAX_HOSTS, MAX_PAIRS, MAX_COPIES, MAX_RULES, MAX_ACTS = 30, 50, 200, 100, 50
@@ -48,14 +50,14 @@ OWN = {"summary", "rules"}
 def figures(job: Reader, status: Status, *, is_running: bool) -> dict[str, Any]:
     """Return the figures of the crawl, its *status*, and its hosts with most fetches."""
     total, urls = status.total, status.urls
-    tested, left = status.all_tested.rate, status.seconds_left
+    left = status.seconds_left
     saved, paused, has_topic = sum(status.saved.values()), _paused(job), job.meta(KEY) is not None
     tiles = [
         ("pages", f"{total.pages:,}", f"of {total.fetches:,} fetches"),
         ("new", f"{total.novel:,}", _share_of(total.novel, total.pages)),
         ("duplicates", f"{total.duplicates:,}", _share_of(total.duplicates, total.pages)),
         ("on topic", f"{total.relevant:,}", _share_of(total.relevant, total.pages)) if has_topic else None,
-        ("fetches saved", f"{saved:,}", _wrong(tested) if saved else ""),
+        ("fetches saved", f"{saved:,}", _lost(status.lost) if saved else ""),
         ("waiting", f"{urls.get(State.WAITING, 0):,}", f"{status.demoted:,} behind the others"),
         ("a second", f"{status.per_second:.1f}", f"{lasting(left)} left" if left else "") if is_running else None,
         ("errors", f"{total.errors:,}", _share_of(total.errors, total.fetches)),
@@ -71,8 +73,11 @@ def _share_of(part: int, whole: int) -> str:
     return percent(part / whole) if whole else ""
 
 
-def _wrong(tested: tuple[float, float, float] | None) -> str:
-    return f"{percent(tested[0])} wrongly, {percent(tested[2])} at most" if tested is not None else "not tested yet"
+def _lost(lost: Lost | None) -> str:
+    if lost is None:
+        return "not tested yet"
+    untested = f", {lost.untested:,} not tested" if lost.untested else ""
+    return f"about {lost.about:,.0f} wrongly, {lost.most:,.0f} at most{untested}"
 
 
 def _paused(job: Reader) -> set[str]:
@@ -109,6 +114,7 @@ def pairs(job: Reader) -> list[dict[str, Any]]:
 
 def _pair(pair: UncertainPair) -> dict[str, Any]:
     verdict = pair.verdict
+    reached, wanted = scores(verdict.score, pair.wanted)
     return {
         "copy": _name(verdict.copy),
         "keeper": _name(verdict.keeper),
@@ -116,8 +122,8 @@ def _pair(pair: UncertainPair) -> dict[str, Any]:
         "keeper_prefix": verdict.keeper_prefix,
         "names": site_names(verdict),
         "why": DOUBTS[pair.doubt],
-        "scores": f"{score(verdict.score)} for one site, {score(1 - verdict.score)} against it",
-        "wanted": score(pair.wanted),
+        "scores": f"{reached} for one site, {1 - float(reached):.{len(reached) - 2}f} against it",
+        "wanted": wanted,
         "evidence": evidence_of(verdict),
         "pages": [_pages(pages) for pages in pair.pages],
     }
@@ -128,7 +134,7 @@ def _pages(pages: PagePair) -> list[dict[str, Any]]:
         {
             **address(url),
             "title": cleaned(title or ""),
-            "text": redacted(cleaned(text, MAX_CHARACTERS)),
+            "text": redacted(excerpt(text, MAX_CHARACTERS)),
         }
         for url, title, text in zip(*pages, strict=True)
     ]

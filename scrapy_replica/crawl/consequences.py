@@ -32,6 +32,9 @@ from scrapy_replica.urls.rule import Rule
 OF = "of "
 """Begins the work of bringing back what a cause saved."""
 
+FOR, FOR_NOW = "for", "for-now"
+"""Begin that of bringing back what was saved in favour of one page: for good, or until that page may be there again."""
+
 HOST, RULE = "host ", "rule "
 """Begin the causes that are verdicts and rules."""
 
@@ -141,7 +144,7 @@ class Consequences:
         if observation.novelty not in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} or not is_own:
             return
         if any(cause.startswith(HOST) for cause in causes):
-            self._bring_back(f"for {key}", Reason.REPLICA_HOST, {"repeats": twin.url if twin is not None else None})
+            self._bring_back(f"{FOR} {key}", Reason.REPLICA_HOST, {"repeats": twin.url if twin is not None else None})
         else:
             self._fallback.ask(observation.url_id)
 
@@ -175,7 +178,8 @@ class Consequences:
     def of_failure(self, url_id: int, status: int | None, location: str | None = None) -> None:
         """Take note that a URL brought no page: what was saved in its favour comes back.
 
-        A redirect to another path is no page either: sites lead whatever they do not have to their front page.
+        A redirect to another path is no page either: sites lead whatever they do not have to their front page. Where
+        there was a page, which an error says nothing of, what comes back for it is decided about anew another time.
         """
         url, key = self._store.urls.url_of(url_id), self._store.urls.key_of(url_id)
         is_same_path = location is not None and normal_path(path_of(location)) == normal_path(path_of(url))
@@ -187,9 +191,12 @@ class Consequences:
         if status is None or status >= MISSING:
             self._end(self._samples.failed(url_id))
             self._dust.gone(url, [int(cause.removeprefix(RULE)) for cause in causes if cause.startswith(RULE)])
+        was_page = self._store.pages.has_page(url_id)
         if causes:
-            self._bring_back(f"for {key}", _reason_of(causes[0]), {"gone": url})
-        else:
+            # The policy of rules does not ask whether the page is there.
+            is_for_now = was_page and all(cause.startswith(HOST) for cause in causes)
+            self._bring_back(f"{FOR_NOW if is_for_now else FOR} {key}", _reason_of(causes[0]), {"gone": url})
+        elif not was_page:
             self._fallback.ask(url_id)
 
     def leave_out(self, taken: Waiting, decision: Decision) -> None:
@@ -202,7 +209,7 @@ class Consequences:
         for waiting in self._trials.awaiting(taken.key):
             self._end(self._trials.settle(waiting, Outcome.FAILED))
         if causes := self._store.saved.causes_of(taken.key):
-            self._bring_back(f"for {taken.key}", _reason_of(causes[0]), {"left out": taken.url})
+            self._bring_back(f"{FOR} {taken.key}", _reason_of(causes[0]), {"left out": taken.url})
 
     def of_unchanged(self, url_id: int) -> None:
         """Take note that a page is as it was: what waited to be held against it is."""
@@ -271,8 +278,8 @@ class Consequences:
     def _slice(self, work: str) -> None:
         kind, _, what = work.partition(" ")
         saved, state = self._store.saved, self._work[work]
-        if kind == "for":
-            restored = saved.restore_for(int(what), SLICE)
+        if kind in {FOR, FOR_NOW}:
+            restored = saved.restore_for(int(what), SLICE, is_exempt=kind == FOR)
         else:
             restored = saved.restore_of(what, SLICE, after=state.done)
         if not restored:

@@ -31,7 +31,7 @@ from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import MARK, CrawlDB, Leeway, NewUrl, State, Waiting
-from scrapy_replica.crawldb.pages import Fetched, is_absent
+from scrapy_replica.crawldb.pages import NOT_MODIFIED, Fetched, is_absent
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES
 from scrapy_replica.freshness.answer import Answer
@@ -171,7 +171,8 @@ class Crawl:
             return False
         # What is done and brought no page of its own led elsewhere.
         is_done = known.state is State.DONE
-        return self.store.pages.has_failed(known.id) or (is_done and not self.store.pages.has_page(known.id))
+        is_away = self.revisits.is_away(known.id, is_done=is_done)
+        return is_away or self.store.pages.has_failed(known.id) or (is_done and not self.store.pages.has_page(known.id))
 
     def steer(self, on_seed: Callable[[str], None]) -> None:
         """Take note that the frontier is in use: a person's orders about it are carried out, beginning with those
@@ -297,13 +298,14 @@ class Crawl:
         """
         if is_absent(status):
             self.replicas.missing(self.store.urls.url_of(url_id))
+        self.revisits.fails(url_id)
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
+            was_page, is_asked = self.store.pages.has_page(failed_id), failed_id == url_id
             # A page that is gone was one; an error may pass.
-            if not self.store.pages.has_page(failed_id) or (failed_id == url_id and is_absent(status)):
-                self.store.pages.enter(
-                    Fetched(failed_id, self._now(), status, error, size=size if failed_id == url_id else None)
-                )
+            if not was_page or (is_asked and is_absent(status)):
+                self.store.pages.enter(Fetched(failed_id, self._now(), status, error, size=size if is_asked else None))
+            if not was_page or (is_asked and status != NOT_MODIFIED):
                 self.consequences.of_failure(failed_id, status, location)
         if status is None or status >= FIRST_ERROR:
             self.guide.wasted(self.store.urls.url_of(url_id))

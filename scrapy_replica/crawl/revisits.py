@@ -79,6 +79,8 @@ class Revisits:
         self.is_on = config.revisit
         self._led: set[int] = set()
         """Ids of pages that led to what no page before led to."""
+        self._failing: set[int] = set()
+        """Ids of URLs that brought nothing and are on their way still."""
         self._expected = Expected({})
         self._pass = Pass.load(store.meta(LAST_ROUND))
         if self.is_on:
@@ -218,6 +220,18 @@ class Revisits:
         """Return what is known of the page of the URL of that id; ``None``: there was none."""
         return self._store.revisits.of(url_id) if self.is_known(url_id) else None
 
+    def is_away(self, url_id: int, *, is_done: bool) -> bool:
+        """Tell whether this visit to the URL of that id, or the last one where it is done, brought nothing.
+
+        There may be a page all the same.
+        """
+        history = self._store.revisits.of(url_id) if is_done else None
+        return url_id in self._failing or (history is not None and history.misses > 0)
+
+    def fails(self, url_id: int) -> None:
+        """Take note that there is an answer of the URL of that id, which is not settled yet, and no page."""
+        self._failing.add(url_id)
+
     def settle(self, url_id: int, answer: Answer, payload: bytes | None) -> bool:
         """Take note of the *answer* to a request for the URL of that id, whose callback is through.
 
@@ -225,6 +239,7 @@ class Revisits:
         """
         before, has_led = self._store.revisits.of(url_id), url_id in self._led
         self._led.discard(url_id)
+        self._failing.discard(url_id)
         if before is None:
             if payload is not None and len(payload) > MAX_PAYLOAD:
                 return True

@@ -112,7 +112,7 @@ class Samples:
         key = self._db.urls.key_of(url_id)
         for waiting in self._trials.awaiting(key) if key is not None else ():
             for sample in self._open(waiting):
-                ended += self._settle(sample, waiting, url_id)
+                ended += self._settle(sample, waiting, url_id, is_away=self._db.pages.has_page(url_id))
         return ended
 
     def _open(self, url_id: int) -> list[Sample]:
@@ -145,8 +145,11 @@ class Samples:
         is_own = trace is not None and trace.novelty == Novelty.NOVEL.value
         return self._trials.reconsider(parent) if is_own and parent is not None else []
 
-    def _settle(self, sample: Sample, url_id: int, target_id: int | None) -> list[str]:
-        """Settle *sample*, whose page is that of *url_id*, if its target was fetched: as *target_id* where told."""
+    def _settle(self, sample: Sample, url_id: int, target_id: int | None, *, is_away: bool = False) -> list[str]:
+        """Settle *sample*, whose page is that of *url_id*, if its target was fetched: as *target_id* where told.
+
+        *is_away*: that brought nothing this time.
+        """
         page = self._db.pages.trace(url_id)
         if page is None or any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id)):
             return []
@@ -157,7 +160,7 @@ class Samples:
             known = self._db.urls.find([sample.target]).get(sample.target)
             target_id = known.id if known is not None else None
         target = self._db.pages.trace(target_id) if target_id is not None else None
-        if target is None and target_id is not None and self._db.pages.has_failed(target_id):
+        if is_away or (target is None and target_id is not None and self._db.pages.has_failed(target_id)):
             return self._trials.settle(sample.id, Outcome.FAILED) + self._own(url_id)
         if target is None or target_id is None:
             return []

@@ -481,8 +481,8 @@ class SavedStore(Protocol):
     def save(self, saved: Iterable[Saved]) -> None:
         """Write down what stands in the place of URLs."""
 
-    def restore_for(self, target: int, most: int) -> list[tuple[int, str | None]]:
-        """Let URLs that were saved by the one with key *target* wait again, exempt.
+    def restore_for(self, target: int, most: int, *, is_exempt: bool = True) -> list[tuple[int, str | None]]:
+        """Let URLs that were saved by the one with key *target* wait again, exempt or as before.
 
         :return: (id, URL) of at most *most* of them, ``None`` for the URL of one that went on meanwhile; empty when
             none is left.

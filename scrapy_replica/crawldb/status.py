@@ -81,6 +81,20 @@ class Tested(NamedTuple):
         return Tested(same, wrong, squares, int(samples), int(n))
 
 
+UNTESTED = Tested(0.0, 0.0, 0.0, 0, 0)
+
+
+class Lost(NamedTuple):
+    """What was lost with the URLs that were saved, as their samples say: those of each reason tell of its own URLs."""
+
+    untested: int
+    """Saved URLs of reasons without a sample: nothing is known of them."""
+    about: float
+    """Pages of their own among the others."""
+    most: float
+    """The same by the upper ends of the 95 % intervals."""
+
+
 class Status(NamedTuple):
     """The figures of a job."""
 
@@ -137,9 +151,18 @@ class Status(NamedTuple):
         return {reason: count for reason, count in self.dropped.items() if reason in SAVING}
 
     @property
+    def lost(self) -> Lost | None:
+        """What was lost with :attr:`saved`; ``None`` while no sample tells."""
+        rates = {reason: rate for reason in self.saved if (rate := self.tested.get(reason, UNTESTED).rate)}
+        if not rates:
+            return None
+        about, most = (sum(rate[end] * self.saved[reason] for reason, rate in rates.items()) for end in (0, 2))
+        return Lost(sum(count for reason, count in self.saved.items() if reason not in rates), about, most)
+
+    @property
     def all_tested(self) -> Tested:
         """The samples of all reasons."""
-        found = Tested(0.0, 0.0, 0.0, 0, 0)
+        found = UNTESTED
         for tested in self.tested.values():
             found = found.plus(tested)
         return found

@@ -68,7 +68,7 @@ def load_topic(path: Path | str) -> Topic:
         topic = Topic(documents=tuple(_folder(path)))
         missing = "no .txt or .html file in this folder"
     elif not path.is_file():
-        raise ValueError(f"topic {path}: no such file or folder")
+        raise ValueError(f"{path}: no such file or folder")
     elif (suffix := _suffix(path)) == ".jsonl":
         topic = Topic(documents=tuple(_jsonl(path)))
         missing = "no positive example"
@@ -76,9 +76,9 @@ def load_topic(path: Path | str) -> Topic:
         topic = Topic(urls=tuple(dict.fromkeys(_urls(path))))
         missing = "no URL"
     else:
-        raise ValueError(f"topic {path}: give a folder of .txt and .html files, a .jsonl file or a file of URLs (.txt)")
+        raise ValueError(f"{path}: give a folder of .txt and .html files, a .jsonl file or a file of URLs (.txt)")
     if not topic.urls and not topic.positives:
-        raise ValueError(f"topic {path}: {missing}")
+        raise ValueError(f"{path}: {missing}")
     return topic
 
 
@@ -93,9 +93,9 @@ def load_background(path: Path | str) -> tuple[Document, ...]:
     elif path.is_file() and _suffix(path) == ".jsonl":
         documents = tuple(_jsonl(path))
     else:
-        raise ValueError(f"background {path}: give a folder of .txt and .html files or a .jsonl file")
+        raise ValueError(f"{path}: give a folder of .txt and .html files or a .jsonl file")
     if not documents:
-        raise ValueError(f"background {path}: no document")
+        raise ValueError(f"{path}: no document")
     return documents
 
 
@@ -110,14 +110,14 @@ def _read(path: Path) -> bytes:
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix.lower() == ".gz" else data
     except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"topic {path}: cannot be read: {unreadable(error)}") from error
+        raise ValueError(f"{path}: cannot be read: {unreadable(error)}") from error
 
 
 def _decoded(data: bytes, source: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"topic {source}: not UTF-8 (byte {error.start})") from error
+        raise ValueError(f"{source}: not UTF-8 (byte {error.start})") from error
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -135,7 +135,7 @@ def _folder(folder: Path) -> Iterator[Document]:
             continue
         data = _read(path)
         if not data.strip():
-            raise ValueError(f"topic {source}: the file is empty")
+            raise ValueError(f"{source}: the file is empty")
         if suffix in TEXT_SUFFIXES:
             yield Document(source, text=_decoded(data, source))
         else:
@@ -148,9 +148,7 @@ def _urls(path: Path) -> Iterator[str]:
         if line.startswith("#"):
             continue
         if not line.lower().startswith(("http://", "https://")) or len(line.split()) > 1:
-            raise ValueError(
-                f"topic {source}: not an http(s) URL; examples that are texts go into a folder or a .jsonl file"
-            )
+            raise ValueError(f"{source}: not an http(s) URL; examples that are texts go into a folder or a .jsonl file")
         yield line
 
 
@@ -159,18 +157,18 @@ def _jsonl(path: Path) -> Iterator[Document]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"topic {source}: not JSON: {error}") from error
+            raise ValueError(f"{source}: not JSON: {error}") from error
         if not isinstance(row, dict):
-            raise ValueError(f'topic {source}: not an object with "text" or "html"')
+            raise ValueError(f'{source}: not an object with "text" or "html"')
         yield _document(row, source)
 
 
 def _document(row: dict[str, object], source: str) -> Document:
     label = row.get("label", True)
     if not isinstance(label, (int, float, str, type(None))) or label not in LABELS:
-        raise ValueError(f'topic {source}: label {label!r} is unknown; "positive" and "unlabelled" are known')
+        raise ValueError(f'{source}: label {label!r} is unknown; "positive" and "unlabelled" are known')
     for key in ("text", "html"):
         value = row.get(key)
         if isinstance(value, str) and value.strip():
             return Document(source, is_positive=LABELS[label], **{key: value})
-    raise ValueError(f'topic {source}: neither "text" nor "html" has anything in it')
+    raise ValueError(f'{source}: neither "text" nor "html" has anything in it')

@@ -47,12 +47,16 @@ _CONFIG: Spec = {
     "legend": {
         "labelColor": "var(--ink)",
         "labelFontSize": 13,
+        "columns": {"expr": "containerSize()[0] < 420 ? 1 : 0"},  # below each other; 0 is all in one row
         "orient": "top",
         "symbolStrokeWidth": 3,
         "title": None,
     },
     "text": {"color": "var(--ink)", "fontSize": 13},
 }
+
+_TICKS: Spec = {"expr": "containerSize()[0] < 420 ? 3 : 5"}
+"""Few enough that their labels do not touch each other on a phone."""
 
 KINDS = {"new pages": "var(--new)", "repeats": "var(--repeat)", "on topic": "var(--topic)", "errors": "var(--error)"}
 """What comes of a fetch, and its colour."""
@@ -82,7 +86,7 @@ def _number(field: str, title: str | None, **axis: object) -> Spec:
     return {
         "field": field,
         "type": "quantitative",
-        "axis": {"title": title, "format": ",.0f", "tickMinStep": 1, "tickCount": 5, **axis},
+        "axis": {"title": title, "format": ",.0f", "tickMinStep": 1, "tickCount": _TICKS, **axis},
     }
 
 
@@ -116,7 +120,7 @@ def course(rows: Rows, kinds: Sequence[str], label: str) -> Chart:
 
 def false_drops(rows: Rows, label: str) -> Chart:
     """Return shares with their intervals; rows of reason, share, low and high."""
-    percent = {"format": ".0%", "title": "share wrong and its 95 % interval", "tickCount": 5}
+    percent = {"format": ".0%", "title": ["share wrong and", "its 95 % interval"], "tickCount": _TICKS}
     spec = {
         "data": {"name": "rates"},
         "height": (ROW + 8) * len(rows),

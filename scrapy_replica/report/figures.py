@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.contract import ACTING, State
-from scrapy_replica.crawldb.status import Tested
+from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.rule import Rule
 
@@ -26,8 +26,6 @@ HOSTS, COPIES, RULES, TRAPS, ENDED = 50, 100, 50, 50, 20
 
 EXAMPLES = 2
 """Of each rule; of each copy one."""
-
-NOTHING = Tested(0.0, 0.0, 0.0, 0, 0)
 
 Saved = Sequence[tuple[str, str | None]]
 """URLs that were not fetched, and what is fetched in the place of each."""
@@ -108,7 +106,7 @@ class Figures(NamedTuple):
                 reason,
                 status.dropped.get(reason, 0),
                 status.decisions.get((reason, Action.DEMOTE), 0),
-                status.tested.get(reason, NOTHING),
+                status.tested.get(reason, UNTESTED),
             )
             for reason in Reason
         ]

@@ -12,6 +12,7 @@ from scrapy_replica.records import Page, PagePair, UncertainPair, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import path_of
+from scrapy_replica.words import excerpt
 
 MAX_TEXTS = 2000
 """Pages whose text is remembered, the last ones of this run: 2 MB."""
@@ -49,7 +50,7 @@ class UncertainPairs:
         title = page.title[:MAX_TITLE] if page.title is not None else None
         place = page.host, normal_path(path_of(page.url))
         self._texts.pop(place, None)
-        self._texts[place] = _Text(page.url, title, _beginning(page.text))
+        self._texts[place] = _Text(page.url, title, excerpt(page.text, MAX_CHARACTERS))
         if len(self._texts) > MAX_TEXTS:
             del self._texts[next(iter(self._texts))]
 
@@ -61,11 +62,3 @@ class UncertainPairs:
             copy, kept = self._texts.get((verdict.copy, mine)), self._texts.get((verdict.keeper, theirs))
             if copy is not None and kept is not None:
                 yield PagePair((copy.url, kept.url), (copy.title, kept.title), (copy.text, kept.text))
-
-
-def _beginning(text: str) -> str:
-    """Return the first words of *text*; of one that has no spaces the first characters."""
-    if len(text) <= MAX_CHARACTERS:
-        return text
-    begun = text[:MAX_CHARACTERS]
-    return begun.rpartition(" ")[0] or begun

@@ -9,6 +9,7 @@ from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.focus.asking import uncertainty
 from scrapy_replica.records import Page
+from scrapy_replica.words import excerpt
 
 MOST, MOST_OF_HOST = 1_000, 100
 """Texts kept, some 1.5 kB each, and of one host."""
@@ -43,7 +44,7 @@ class Asking:
         is_host_full = self._of_host[page.host] >= MOST_OF_HOST
         if (is_full or is_host_full) and not self._make_room(worth, page.host if is_host_full else None):
             return
-        self._texts.enter(Text(url_id, worth, page.text[:EXCERPT], page.terms))
+        self._texts.enter(Text(url_id, worth, excerpt(page.text, EXCERPT), page.terms))
         self._worths[url_id], self._hosts[url_id] = worth, page.host
         self._of_host[page.host] += 1
 

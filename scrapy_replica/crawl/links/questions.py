@@ -11,7 +11,7 @@ from scrapy_replica.crawldb.contract import MARK
 from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.focus.asking import Candidate, most_telling
 from scrapy_replica.focus.links import finite
-from scrapy_replica.words import cleaned
+from scrapy_replica.words import cleaned, excerpt
 
 MOST_ORDERS = 10_000
 """Orders given last among which the marks are looked for that the crawl has not seen yet."""
@@ -49,7 +49,7 @@ def asked_about(job: Reader, most: int) -> list[Asked]:
             page.host,
             cleaned(questions[page.url].title or ""),
             page.relevance,
-            cleaned(questions[page.url].excerpt, READ),
+            excerpt(questions[page.url].excerpt, READ),
         )
         for page in most_telling(candidates, most)
     ]

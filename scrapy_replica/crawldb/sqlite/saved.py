@@ -23,9 +23,9 @@ class SavedTable:
     def save(self, saved: Iterable[Saved]) -> None:
         self._write_many("INSERT OR REPLACE INTO saved VALUES (?, ?, ?)", [tuple(row) for row in saved])
 
-    def restore_for(self, target: int, most: int) -> list[tuple[int, str | None]]:
+    def restore_for(self, target: int, most: int, *, is_exempt: bool = True) -> list[tuple[int, str | None]]:
         rows = self._read("SELECT url FROM saved WHERE target = ? LIMIT ?", (target, most))
-        return self._restore(rows, is_exempt=True)
+        return self._restore(rows, is_exempt=is_exempt)
 
     def restore_of(self, cause: str, most: int, *, after: int = 0) -> list[tuple[int, str | None]]:
         sql = "SELECT url FROM saved WHERE cause = ? AND url > ? ORDER BY url LIMIT ?"
