@@ -209,7 +209,7 @@ class TestFile:
 
     def test_a_value_that_cannot_be_stored_is_not_the_end(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)
-        with pytest.raises(sqlite3.Error), db.page():
+        with pytest.raises(sqlite3.Error), db.page():  # noqa: PT012
             enter(db, "a/1")
             db.set_meta("a", ["no", "bytes"])
         enter(db, "a/2")
