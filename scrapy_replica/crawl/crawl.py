@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from scrapy_replica.address import host_of
@@ -417,8 +417,10 @@ class Crawl:
         self.counts["dupefilter/filtered"] += is_seen
         return is_seen
 
-    def note(self, observation: Observation, asked: Iterable[tuple[NewUrl, Decision]]) -> None:
+    def note(self, observation: Observation, asked: Sequence[tuple[NewUrl, Decision]]) -> None:
         """Take note that links of a page were decided."""
+        if not observation.is_known:
+            self.revisits.met(new.key for new, decision in asked if decision.action is Action.FETCH)
         for new, decision in asked:
             # What was dropped or demoted may come up again from a better page.
             self._seen.add(new.url, new.score if decision.action is Action.FETCH else -math.inf)

@@ -79,6 +79,8 @@ class Revisits:
         self.is_on = config.revisit
         self._led: set[int] = set()
         """Ids of pages that led to what no page before led to."""
+        self._met: set[int] = set()
+        """Ids of URLs that were found gone and that a page leads to that changed in this run."""
         self._failing: set[int] = set()
         """Ids of URLs that brought nothing and are on their way still."""
         self._expected = Expected({})
@@ -179,6 +181,19 @@ class Revisits:
     def _draws(self, what: str, url_id: int, share: float) -> bool:
         draw: int = mmh3.hash64(f"{what} {self._pass.number} {url_id}", self._salt, signed=False)[0]
         return draw < share * (1 << 64)
+
+    def met(self, keys: Iterable[int | None]) -> None:
+        """Let URLs be asked for once more that were found gone, and that a page which changed leads to.
+
+        *keys* are theirs; ``None`` where a URL has none.
+        """
+        if not self.is_on:
+            return
+        for known in self._store.urls.find([key for key in keys if key is not None]).values():
+            history = self._store.revisits.of(known.id) if known.state is State.DONE else None
+            if history is not None and history.absences >= MAX_ABSENCES and known.id not in self._met:
+                self._met.add(known.id)
+                self._store.urls.renew([(history.url, 0.0, history.payload)])
 
     def modified(self, urls: Iterable[tuple[int, float]]) -> int:
         """Let URLs be due that were modified since they were seen, as a sitemap says; return how many are.
