@@ -185,7 +185,9 @@ class Crawl:
             self.open_to(host_of(url))
             on_seed(url)
 
-        Steering(self.store, self.scope, self.intake, self.consequences, self.obeying, on_seed=added)
+        Steering(
+            self.store, self.scope, self.intake, self.consequences, self.obeying, self.revisits.wanted, on_seed=added
+        )
         self.consequences.obey()
 
     # Pages
