@@ -131,7 +131,7 @@ class Crawl:
         self._heads = Heads(store, self.guide, self._seen, self.revisits.is_known)
         self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
         self._unshown: set[int] = set()
-        self.obeying.add(MARK, self._mark)
+        self.obeying.add(MARK, self._mark, url=str, is_relevant=bool)
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
         if self.scope.is_changed:
@@ -185,7 +185,9 @@ class Crawl:
             self.open_to(host_of(url))
             on_seed(url)
 
-        Steering(self.store, self.scope, self.intake, self.consequences, self.obeying, on_seed=added)
+        Steering(
+            self.store, self.scope, self.intake, self.consequences, self.obeying, self.revisits.wanted, on_seed=added
+        )
         self.consequences.obey()
 
     # Pages

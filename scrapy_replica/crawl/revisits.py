@@ -195,6 +195,17 @@ class Revisits:
                 self._met.add(known.id)
                 self._store.urls.renew([(history.url, 0.0, history.payload)])
 
+    def wanted(self, url_id: int) -> bool:
+        """Let the URL of that id, which was asked for and that a person wants, be asked for next; tell whether it is.
+
+        One that brought a page is not, but for a page that only an earlier pass saw or that is away.
+        """
+        history = self._store.revisits.of(url_id)
+        is_old = history is not None and (history.misses > 0 or history.checked_at < self._pass.began_at)
+        if self._store.pages.has_page(url_id) and not (self.is_on and is_old):
+            return False
+        return self._store.urls.renew([(url_id, URGENT, history.payload if history is not None else None)]) > 0
+
     def modified(self, urls: Iterable[tuple[int, float]]) -> int:
         """Let URLs be due that were modified since they were seen, as a sitemap says; return how many are.
 
@@ -345,6 +356,7 @@ class Revisits:
             absences=0,
             gone_at=None,
             terms=answer.terms,
+            kept=answer.kept,
         )
         if not is_first:
             after = timed(after, now - before.checked_at, is_changed=is_changed)
