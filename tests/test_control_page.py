@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shlex
 import signal
 import socket
 import subprocess
@@ -23,7 +24,7 @@ from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.served import ServedJob
 from scrapy_replica.control import feed
 from scrapy_replica.control.server import MAX_LISTENERS, MAX_ORDER_BYTES, Server
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, State
+from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, EXCLUDE, SEEDS, State
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Doubt, PagePair, UncertainPair
 
@@ -100,6 +101,8 @@ class TestGuard:
             BEARER | {"Host": "rebound.example"},
             BEARER | {"Host": "127.0.0.1.rebound.example"},
             BEARER | {"Host": "localhost.rebound.example:80"},
+            BEARER | {"Host": "[::1]evil.example"},
+            BEARER | {"Host": "[::1"},
         ],
     )
     async def test_nothing_is_read_or_told_from_elsewhere(self, headers, store, tmp_path):
@@ -116,6 +119,27 @@ class TestGuard:
             named = {"Host": f"localhost:{client.port}", "Origin": f"http://localhost:{client.port}"}
             assert (await give(client, ALLOW, {"host": "b.example"}, **named))[0] == 200
         assert [order.what["host"] for order in store.orders.open()] == ["a.example", "b.example"]
+
+    @pytest.mark.parametrize(
+        ("kind", "what"),
+        [
+            (EXCLUDE, {"pattern": "*\ud800*"}),
+            (DISABLE_RULE, {"id": 10**30}),
+            (DISABLE_RULE, {"id": True}),
+            (SEEDS, {"urls": ["http://a.example/", 7]}),
+            (BLOCK, {"host": "a.example", "keeper": "b.example", "copy_prefix": 7}),
+        ],
+    )
+    async def test_what_cannot_be_obeyed_is_refused(self, store, tmp_path, kind, what):
+        async with page(tmp_path) as client:
+            assert (await give(client, kind, what))[0] == 400
+        assert store.orders.open() == []
+
+    async def test_the_command_that_does_the_same_has_no_secret_and_all_its_quotes(self, store, tmp_path):
+        async with page(tmp_path) as client:
+            status, text = await give(client, SEEDS, {"urls": ["http://u:p@a.example/?a=b&token=SECRET123"]})
+        assert status == 200
+        assert shlex.split(json.loads(text)["command"])[3:5] == ["http://***@a.example/?a=b&token=***", "--job"]
 
     async def test_every_answer_forbids_what_is_not_ours(self, store, tmp_path):
         async with page(tmp_path) as client:

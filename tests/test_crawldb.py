@@ -207,6 +207,24 @@ class TestFile:
         with pytest.raises(StoreError, match="malformed"):
             db.close()
 
+    def test_a_value_that_cannot_be_stored_is_not_the_end(self, tmp_path):
+        db = SqliteCrawlDB(tmp_path)
+        with pytest.raises(sqlite3.Error), db.page():  # noqa: PT012
+            enter(db, "a/1")
+            db.set_meta("a", ["no", "bytes"])
+        enter(db, "a/2")
+        db.close()
+        db = SqliteCrawlDB(tmp_path)
+        assert taken(db) == ["a/2"]
+        db.close()
+
+    def test_a_key_that_is_there_twice_is_the_end(self, tmp_path):
+        db = SqliteCrawlDB(tmp_path)
+        with pytest.raises(StoreError, match="UNIQUE"):
+            db._connection.write("INSERT INTO meta VALUES ('version', X'00')")
+        with pytest.raises(StoreError, match="UNIQUE"):
+            db.close()
+
     def test_what_is_committed_is_seen_by_a_reader(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)
         enter(db, "a/1")

@@ -98,6 +98,20 @@ class TestObeying:
             obeying.obey()
         assert acts(job)["a"].is_open
 
+    @pytest.mark.parametrize("value", [["a"], {}, None, 10**30, 7])
+    def test_a_value_that_cannot_be_stored_is_the_orders_fault(self, job, store, obeying, value):
+        obeying.add("a", lambda what: store.urls.pause(what["host"]))
+        obeying.add("checked", lambda what: store.urls.pause(what["host"]), host=str)
+        with ordering(str(job)) as orders:
+            orders.give("a", {"host": value})
+            orders.give("checked", {"host": value})
+        obey(obeying, store)
+        assert not any(act.is_open for act in acts(job).values())
+        assert acts(job)["checked"].answer == f"{NOT_DONE}its 'host' is missing or wrong"
+        enter(store, "a.example/1")
+        store.commit()
+        assert store.urls.waiting == 1
+
     def test_one_of_a_kind_that_nobody_took_on_waits(self, job, store, obeying):
         give(job, "later")
         obey(obeying, store)
@@ -106,7 +120,7 @@ class TestObeying:
         obey(obeying, store)
         assert acts(job)["later"].is_done
 
-    @pytest.mark.parametrize("what", ["no json", "[]", "7"])
+    @pytest.mark.parametrize("what", ["no json", "[]", "7", r'{"name": "\ud800"}'])
     def test_one_that_says_nothing_readable_is_answered(self, job, store, obeying, what):
         store._connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'a', ?)", (what,))
         obeying.add("a", lambda what: what["name"])

@@ -189,6 +189,7 @@ def use_revisits(urls, revisits):
     revisits.enter(History(url_id, visits=2, believed=1, changed=(1.0,)))
     assert revisits.of(url_id) == revisits.done_after(0, 9)[0][0] == revisits.believed_of("again", 9)[0]
     assert revisits.changes_of_hosts() == {"again": (1, 0, 0.0)}
+    revisits.forget_terms([url_id])
     revisits.set_promises("again", Promises(1, 2, 3))
     assert revisits.promises_of("again") == Promises(1, 2, 3)
     assert urls.renew([(url_id, 0.5, None)]) == 1

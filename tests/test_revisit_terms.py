@@ -69,7 +69,7 @@ class TestScope:
         asked = web.asked()
         assert asked.keys() == {*"01234b"}
         assert asked["1"] == 200
-        await again(tmp_path, web, spider, **wide)
+        await again(tmp_path, web, spider, REPLICA_REVISIT_CHANCE=0, **wide)
         assert set(web.asked().values()) == ({200, 304} if tells == "etag" else {200})
 
     async def test_a_seed_that_lets_a_host_in_lets_links_to_it_in(self, tmp_path):

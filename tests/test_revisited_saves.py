@@ -72,11 +72,9 @@ class TestVerdicts:
         first = await crawled(tmp_path, one, copy)
         kept, saved = sorted(per_host(first), key=per_host(first).get, reverse=True)
         away = dict.fromkeys({**one, **copy}, refused)
-        x = await crawled(tmp_path, away, REPLICA_REVISIT=True, RETRY_ENABLED=False)
-        print("OUT", per_host(x), {k: v for k, v in x.stats.items() if "replica" in k})
+        await crawled(tmp_path, away, REPLICA_REVISIT=True, RETRY_ENABLED=False)
         later = [site(f"http://{host}.example", "two") for host in "ab"]
         again = await crawled(tmp_path, *later, REPLICA_REVISIT=True)
-        print(per_host(first), per_host(again), again.stats)
         assert per_host(again)[kept] == len(one)
         assert per_host(again)[saved] <= 8
 

@@ -202,9 +202,21 @@ class TestPages:
         web.asked()
         await again(tmp_path, web)
         assert web.asked() == {"0": 404}
-        web.texts = texts
+        web.texts = {name: text for name, text in texts.items() if name != "0"}
         await again(tmp_path, web, REPLICA_EXPLORE=0.5, REPLICA_SEED=1)
         assert 5 < len(web.asked()) < 30
+
+    @pytest.mark.parametrize("spider", [TopicSpider, None])
+    async def test_gone_ones_are_asked_for_where_a_page_that_changed_leads_to_them(self, tmp_path, spider):
+        web, spider = Site(), spider or Ordinary
+        await first(tmp_path, web, spider)
+        was = web.texts.pop("3")
+        for _ in range(3):
+            await again(tmp_path, web, spider)
+        web.asked()
+        web.texts |= {"3": was, "0": "it is back"}
+        await again(tmp_path, web, spider, REPLICA_REVISIT_CHANCE=0)
+        assert web.asked()["3"] == 200
 
     @pytest.mark.parametrize("answer", ["refused", 503, 403])
     async def test_an_outage_ends_nothing_however_many_passes_it_lasts(self, tmp_path, answer):

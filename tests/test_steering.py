@@ -124,6 +124,20 @@ class TestSeeds:
         third = await run(tmp_path, pages, REPLICA_SCOPE="hosts")
         assert third.urls == []
 
+    async def test_what_brought_no_page_is_asked_for_once_more(self, tmp_path):
+        url = f"{TOP}0"
+        await run(tmp_path, {**SITE, url: (503, {}, "")}, RETRY_ENABLED=False)
+        give(tmp_path, (SEEDS, {"urls": [url, url, f"{TOP}1"]}))
+        second = await run(tmp_path)
+        assert second.urls == [url]
+        assert [item["url"] for item in second.items] == [url]
+
+    async def test_a_page_of_an_earlier_pass_is_asked_for(self, tmp_path):
+        await run(tmp_path)
+        give(tmp_path, (SEEDS, {"urls": [f"{TOP}3"]}))
+        second = await run(tmp_path, REPLICA_REVISIT=True, REPLICA_REVISIT_CHANCE=1, REPLICA_EXPLORE=0)
+        assert second.urls == [f"{TOP}3"]
+
     async def test_they_are_let_in_wherever_they_lie(self, tmp_path):
         SqliteCrawlDB(tmp_path, "topic").close()
         give(tmp_path, (SEEDS, {"urls": ["http://127.0.0.1:8000/"]}))

@@ -9,6 +9,7 @@ import logging
 import resource
 import subprocess
 import sys
+import zlib
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -173,6 +174,80 @@ class TestUnchanged:
         assert headers["WARC-Refers-To-Date"] == by_url(tmp_path, "response")[f"{SITE}/1"][0]["WARC-Date"]
         assert block.startswith(b"HTTP/1.1 304 Not Modified\r\n")
         assert Archive(warcs(tmp_path)).get(f"{SITE}/1").body == PAGES[f"{SITE}/1"].encode()
+
+    @pytest.mark.parametrize("condition", ["whatever", None])
+    @pytest.mark.asyncio
+    async def test_word_of_what_is_not_kept_is_a_response(self, tmp_path, condition):
+        class Asks(Spider):
+            name = "asks"
+            custom_settings = {"HTTPERROR_ALLOW_ALL": True}  # noqa: RUF012
+
+            async def start(self):
+                yield Request(f"{SITE}/1", headers={"If-None-Match": condition} if condition else {})
+
+        await crawl(Asks, {f"{SITE}/1": (304, {}, "")}, Settings(tmp_path, ROBOTSTXT_OBEY=False))
+        assert not by_url(tmp_path, "revisit")
+        assert by_url(tmp_path, "response")[f"{SITE}/1"][1].startswith(b"HTTP/1.1 304 Not Modified\r\n")
+
+
+class Tagged:
+    """A web whose pages have ETags and may be changed."""
+
+    def __init__(self, n):
+        self.pages = {f"{SITE}/{k}": page([f"/{k + 1}"] if k + 1 < n else (), seed=k) for k in range(n)}
+        self.told = []
+
+    def __call__(self, request):
+        body = self.pages[request.url]
+        tag = f'"{zlib.crc32(body.encode())}"'
+        is_same = request.headers.get("If-None-Match", b"").decode() == tag
+        self.told.append(304 if is_same else 200)
+        return (304, {"ETag": tag}, "") if is_same else (200, {**HTML, "ETag": tag}, body)
+
+    async def crawl(self, job, folder):
+        """Crawl it, keeping in *folder*; return the statuses that it answered."""
+        each = {"REPLICA_REVISIT": True, "REPLICA_REVISIT_CHANCE": 0, "REPLICA_EXPLORE": 0}
+        await crawl(TopicSpider, self, Settings(folder, JOBDIR=job, ROBOTSTXT_OBEY=False, **each), seeds=f"{SITE}/0")
+        told, self.told = self.told, []
+        return told
+
+
+@pytest.mark.asyncio
+class TestComingBack:
+    """A folder holds a body of whatever is said to be unchanged in it."""
+
+    @pytest.mark.parametrize("before", [None, "other", "deleted"])
+    async def test_what_the_folder_does_not_hold_is_asked_for_whole(self, tmp_path, before):
+        web, job, folder = Tagged(4), tmp_path / "job", tmp_path / "warc"
+        await web.crawl(job, {None: None, "other": tmp_path / "other", "deleted": folder}[before])
+        for path in warcs(folder):
+            path.unlink()
+        assert await web.crawl(job, folder) == [200] * 4
+        assert by_url(folder, "response").keys() == web.pages.keys()
+        assert not by_url(folder, "revisit")
+        assert await web.crawl(job, folder) == [304] * 4
+        for url, (headers, _) in by_url(folder, "revisit").items():
+            assert headers["WARC-Refers-To-Date"] == by_url(folder, "response")[url][0]["WARC-Date"]
+        assert Archive(warcs(folder)).get(f"{SITE}/3").body == web.pages[f"{SITE}/3"].encode()
+
+    async def test_what_came_while_nothing_was_kept_is_not_taken_for_what_was(self, tmp_path):
+        web, job, folder = Tagged(1), tmp_path / "job", tmp_path / "warc"
+        await web.crawl(job, folder)
+        web.pages[f"{SITE}/0"] = page(seed="new")
+        await web.crawl(job, None)
+        assert await web.crawl(job, folder) == [200]
+        assert web.pages[f"{SITE}/0"].encode() in by_url(folder, "response")[f"{SITE}/0"][1]
+
+    async def test_word_refers_to_the_body_that_the_page_had_last(self, tmp_path):
+        web, job, folder = Tagged(1), tmp_path / "job", tmp_path / "warc"
+        old, new = web.pages[f"{SITE}/0"], page(seed="new")
+        for body in (old, new, old):
+            web.pages[f"{SITE}/0"] = body
+            assert await web.crawl(job, folder) == [200]
+        assert await web.crawl(job, folder) == [304]
+        dates = [headers["WARC-Date"] for kind, _, headers, _ in read(folder) if kind == "response"]
+        referred = [headers["WARC-Refers-To-Date"] for kind, _, headers, _ in read(folder) if kind == "revisit"]
+        assert referred == [dates[0]] * 2
 
 
 class TestFiles:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.address import redacted
 from scrapy_replica.commands.hosts import checked_block, host_name
 from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.commands.order import known_host
@@ -62,11 +63,14 @@ def said(order: Order) -> str:
 
 
 def command_line(kind: str, what: Mapping[str, Any], job: str) -> str:
-    """Return the command that gives an order of that *kind*, as a line for a shell; empty where there is none."""
+    """Return the command that gives an order of that *kind*, as a line for a shell; empty where there is none.
+
+    It is to be shown: secrets are blotted out of each argument, before it is quoted.
+    """
     if kind not in COMMANDS:
         return ""
     try:
-        return shlex.join(["scrapy", "replica", *COMMANDS[kind](what, job)])
+        return shlex.join(["scrapy", "replica", *map(redacted, COMMANDS[kind](what, job))])
     except (KeyError, TypeError):
         return ""  # somebody else wrote it
 
@@ -91,7 +95,7 @@ def _different(what: Mapping[str, Any]) -> What:
 
 
 def _rule(what: Mapping[str, Any]) -> What:
-    if not isinstance(what.get("id"), int):
+    if type(what.get("id")) is not int or not 0 < what["id"] < 1 << 63:
         raise ValueError("a rule is named by its number")
     return {"id": what["id"]}
 

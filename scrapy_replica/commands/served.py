@@ -8,7 +8,6 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import act, command_of
 from scrapy_replica.commands.job import has_begun, is_running, reading, trace
 from scrapy_replica.control import view
@@ -121,5 +120,4 @@ class ServedJob:
 
     def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
         """Give an order; return its id and the command that does the same."""
-        order_id, command = act(self._job, kind, what)
-        return order_id, redacted(command)
+        return act(self._job, kind, what)

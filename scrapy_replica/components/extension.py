@@ -101,10 +101,10 @@ class ReplicaExtension:
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
-        self.returns = Returns(self.crawl.revisits, self.flights)
         # Now that the job is ours alone: it finishes files that a killed run of it left.
         self.keeper = self._make_keeper()
         """What writes WARC files."""
+        self.returns = Returns(self.crawl.revisits, self.flights, self.keeper)
         if seconds := crawler.settings.getfloat("LOGSTATS_INTERVAL"):
             pages = partial(self.crawl.counts.__getitem__, "page/observed")
             self._progress = Progress(crawler, logger.info, seconds, pages, lambda: self.crawl)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawl import Observation
     from scrapy_replica.decision import Decision
     from scrapy_replica.freshness.answer import Answer
+    from scrapy_replica.records import Capture
 
 OWN_HEADERS = frozenset({b"Accept", b"Accept-Language", b"Referer", b"User-Agent"})
 """Headers that say nothing that another host must not hear."""
@@ -58,6 +59,10 @@ class Flight:
     """Id and date of the WARC record of its response."""
     batch: Batch | None = None
     """What its last WARC record is written with."""
+    kept: bytes | None = None
+    """SHA-1 of the body of its response, if all of it is kept as WARC."""
+    original: Capture | None = None
+    """Where the body is kept that it asks for if it changed."""
     is_observed: bool = False
     """Its response became a page, or was found to be none."""
     payload: bytes | None = None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_replica.components.flight import Flight, Flights
+    from scrapy_replica.components.warc import Keeper
     from scrapy_replica.crawl.revisits import Revisits
     from scrapy_replica.records import Page
 
@@ -22,15 +23,19 @@ ETAG, DATE = "If-None-Match", "If-Modified-Since"
 
 
 class Returns:
-    """Puts conditions on requests for pages that are known, and tells what of their responses is news."""
+    """Puts conditions on requests for pages that are known, and tells what of their responses is news.
 
-    def __init__(self, revisits: Revisits, flights: Flights) -> None:
-        self._revisits, self._flights = revisits, flights
+    :param keeper: keeps what is fetched. Word that a page did not change is kept only beside the page: one that is not
+        at hand there is asked for without a condition.
+    """
+
+    def __init__(self, revisits: Revisits, flights: Flights, keeper: Keeper | None) -> None:
+        self._revisits, self._flights, self._keeper = revisits, flights, keeper
 
     def ask(self, request: Request) -> None:
         """Ask for the page if it changed, unless somebody else puts conditions on *request*."""
         flight = self._flights.of(request)
-        if flight.url_id is None or has_conditions(request):
+        if flight.url_id is None or has_conditions(request) or not self._is_at_hand(flight):
             return
         condition = self._revisits.condition(flight.url_id)
         if condition.etag is not None:
@@ -38,6 +43,13 @@ class Returns:
         if condition.last_modified is not None:
             request.headers[DATE] = condition.last_modified
         flight.is_conditional = bool(condition)
+
+    def _is_at_hand(self, flight: Flight) -> bool:
+        if self._keeper is None:
+            return True
+        before = self._revisits.seen(flight.url_id) if flight.url_id is not None else None
+        flight.original = self._keeper.find(before.kept) if before is not None and before.kept is not None else None
+        return flight.original is not None
 
     def asked(self, request: Request) -> bool:
         """Take the conditions off *request*, whose copies are other requests; tell whether there were any."""
@@ -86,6 +98,7 @@ class Returns:
             flight.is_conditional,
             is_cached=flight.status is None,
             terms=self._revisits.terms,
+            kept=flight.kept,
         )
 
 

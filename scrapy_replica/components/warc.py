@@ -134,27 +134,31 @@ class Keeper:
         if len(request.url) > LONGEST_URL:
             raise ValueError(f"its URL has {len(request.url)} characters; {LONGEST_URL} are the most")
         exchange = exchange_of(request, response)
-        original = self._original(exchange)
+        original = flight.original if exchange.is_unchanged and flight.original else self._original(exchange)
         record_id, record = records.response(exchange, original)
         flight.record = record_id, exchange.date
-        is_whole = original is None and not exchange.is_unchanged
-        self._batch.counts["warc/responses" if is_whole else "warc/revisits"] += 1
-        if is_whole and exchange.has_payload:
+        self._batch.counts["warc/responses" if original is None else "warc/revisits"] += 1
+        flight.kept = exchange.digest if exchange.has_payload else None
+        if original is None and exchange.has_payload:
             capture = Capture(exchange.url, exchange.date, "")
             self._batch.captures[exchange.digest] = self._pending[exchange.digest] = capture
         self._add(flight, record, records.request(exchange, record_id))
 
     def _original(self, exchange: records.Exchange) -> Capture | None:
         """Return where the payload is kept; what is in none of the folder's files is kept once more."""
-        if exchange.is_unchanged:
-            pending = (capture for capture in self._pending.values() if capture.url == exchange.url)
-            return next(pending, None) or self._store.captures.of_url(exchange.url)
-        if not exchange.has_payload:
-            return None
-        if exchange.digest in self._pending:  # where it is not written, nothing after it is
-            return self._pending[exchange.digest]
-        original = self._store.captures.find(exchange.digest)
-        return original if original is not None and self._folder.has(original.file) else None
+        if not exchange.is_unchanged:
+            return self.find(exchange.digest) if exchange.has_payload else None
+        pending = (capture for capture in self._pending.values() if capture.url == exchange.url)
+        return next(pending, None) or self._at_hand(self._store.captures.of_url(exchange.url))
+
+    def find(self, digest: bytes) -> Capture | None:
+        """Return where the payload with that SHA-1 is kept in the folder; ``None``: nowhere."""
+        if digest in self._pending:  # where it is not written, nothing after it is
+            return self._pending[digest]
+        return self._at_hand(self._store.captures.find(digest))
+
+    def _at_hand(self, capture: Capture | None) -> Capture | None:
+        return capture if capture is not None and self._folder.has(capture.file) else None
 
     def note(self, flight: Flight, response: Response, observation: Observation | None, *, has_topic: bool) -> None:
         """Have what is known of a response written; relevance where the crawl *has_topic*."""

@@ -9,6 +9,7 @@ machine (DNS rebinding).
 from __future__ import annotations
 
 import hmac
+import re
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ HEADERS = {
     "Server": "scrapy-replica",
 }
 """Sent with every answer: nothing but our own script and style runs, nobody frames the page, nothing of it is kept."""
+
+HOST = re.compile(r"(\[(?P<address>[^]]+)\]|(?P<name>[^]:[]+))(:\d+)?")
+"""A ``Host`` header."""
 
 API = "/api/"
 """Begins the paths that read or steer the crawl."""
@@ -79,7 +83,10 @@ class Guard:
         return hmac.compare_digest(told.encode("utf-8", "surrogateescape"), self._token)
 
     def _is_own_name(self, host: str) -> bool:
-        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        parts = HOST.fullmatch(host)
+        if parts is None:
+            return False
+        name = parts["address"] or parts["name"]
         try:
             ip_address(name)
         except ValueError:

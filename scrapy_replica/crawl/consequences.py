@@ -84,11 +84,11 @@ class Consequences:
         self._replicas, self._dust, self._scope = replicas, dust, scope
         self._trials, self._samples, self._fallback = trials, samples, fallback
         self._obeying = obeying
-        obeying.add(BLOCK, self._block)
-        obeying.add(ALLOW, self._allow)
-        obeying.add(DIFFERENT, self._part)
-        obeying.add(RULE_ORDER, self._impose)
-        obeying.add(DISABLE_RULE, self._disable)
+        obeying.add(BLOCK, self._block, host=str, keeper=str)
+        obeying.add(ALLOW, self._allow, host=str)
+        obeying.add(DIFFERENT, self._part, host=str, other=str)
+        obeying.add(RULE_ORDER, self._impose, rule=dict)
+        obeying.add(DISABLE_RULE, self._disable, id=int)
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._probing = Probing(store.pages.count(EARLY_PAGES))

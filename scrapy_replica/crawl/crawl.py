@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from scrapy_replica.address import host_of
@@ -131,7 +131,7 @@ class Crawl:
         self._heads = Heads(store, self.guide, self._seen, self.revisits.is_known)
         self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
         self._unshown: set[int] = set()
-        self.obeying.add(MARK, self._mark)
+        self.obeying.add(MARK, self._mark, url=str, is_relevant=bool)
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
         if self.scope.is_changed:
@@ -171,7 +171,7 @@ class Crawl:
             return False
         # What is done and brought no page of its own led elsewhere.
         is_done = known.state is State.DONE
-        is_away = self.revisits.is_away(known.id)
+        is_away = self.revisits.is_away(known.id, is_done=is_done)
         return is_away or self.store.pages.has_failed(known.id) or (is_done and not self.store.pages.has_page(known.id))
 
     def steer(self, on_seed: Callable[[str], None]) -> None:
@@ -185,7 +185,9 @@ class Crawl:
             self.open_to(host_of(url))
             on_seed(url)
 
-        Steering(self.store, self.scope, self.intake, self.consequences, self.obeying, on_seed=added)
+        Steering(
+            self.store, self.scope, self.intake, self.consequences, self.obeying, self.revisits.wanted, on_seed=added
+        )
         self.consequences.obey()
 
     # Pages
@@ -417,8 +419,10 @@ class Crawl:
         self.counts["dupefilter/filtered"] += is_seen
         return is_seen
 
-    def note(self, observation: Observation, asked: Iterable[tuple[NewUrl, Decision]]) -> None:
+    def note(self, observation: Observation, asked: Sequence[tuple[NewUrl, Decision]]) -> None:
         """Take note that links of a page were decided."""
+        if not observation.is_known:
+            self.revisits.met(new.key for new, decision in asked if decision.action is Action.FETCH)
         for new, decision in asked:
             # What was dropped or demoted may come up again from a better page.
             self._seen.add(new.url, new.score if decision.action is Action.FETCH else -math.inf)

@@ -23,16 +23,17 @@ class Obeying:
     """Hands each order to the part that obeys its kind, once.
 
     An order that cannot be carried out leaves nothing behind but the answer why, and the next one gets its turn. One of
-    a kind that no part has taken on yet stays open.
+    a kind that no part has taken on yet stays open. Anybody may have written it, so what it says is held against what
+    its kind has to say before any part sees it.
     """
 
     def __init__(self, store: CrawlDB, now: Callable[[], float]) -> None:
         self._store, self._now = store, now
-        self._handlers: dict[str, Handler] = {}
+        self._handlers: dict[str, tuple[Handler, Mapping[str, type]]] = {}
 
-    def add(self, kind: str, handler: Handler) -> None:
-        """Let *handler* carry out the orders of that *kind*."""
-        self._handlers[kind] = handler
+    def add(self, kind: str, handler: Handler, **says: type) -> None:
+        """Let *handler* carry out the orders of that *kind*, each of which *says* these things."""
+        self._handlers[kind] = handler, says
 
     def obey(self) -> bool:
         """Carry out what is open, at most ``AT_ONCE`` orders; the others have their turn next time.
@@ -46,9 +47,13 @@ class Obeying:
         return bool(orders)
 
     def _carry_out(self, order: Order) -> str | None:
+        handler, says = self._handlers[order.kind]
         try:
+            for name, kind in says.items():
+                if not isinstance(order.what.get(name), kind):
+                    raise ValueError(f"its {name!r} is missing or wrong")
             with self._store.page():
-                return self._handlers[order.kind](order.what)
+                return handler(order.what)
         except StoreError:
             raise  # the file, not the order
         except ValueError as error:

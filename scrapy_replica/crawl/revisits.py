@@ -79,6 +79,8 @@ class Revisits:
         self.is_on = config.revisit
         self._led: set[int] = set()
         """Ids of pages that led to what no page before led to."""
+        self._met: set[int] = set()
+        """Ids of URLs that were found gone and that a page leads to that changed in this run."""
         self._failing: set[int] = set()
         """Ids of URLs that brought nothing and are on their way still."""
         self._expected = Expected({})
@@ -180,6 +182,30 @@ class Revisits:
         draw: int = mmh3.hash64(f"{what} {self._pass.number} {url_id}", self._salt, signed=False)[0]
         return draw < share * (1 << 64)
 
+    def met(self, keys: Iterable[int | None]) -> None:
+        """Let URLs be asked for once more that were found gone, and that a page which changed leads to.
+
+        *keys* are theirs; ``None`` where a URL has none.
+        """
+        if not self.is_on:
+            return
+        for known in self._store.urls.find([key for key in keys if key is not None]).values():
+            history = self._store.revisits.of(known.id) if known.state is State.DONE else None
+            if history is not None and history.absences >= MAX_ABSENCES and known.id not in self._met:
+                self._met.add(known.id)
+                self._store.urls.renew([(history.url, 0.0, history.payload)])
+
+    def wanted(self, url_id: int) -> bool:
+        """Let the URL of that id, which was asked for and that a person wants, be asked for next; tell whether it is.
+
+        One that brought a page is not, but for a page that only an earlier pass saw or that is away.
+        """
+        history = self._store.revisits.of(url_id)
+        is_old = history is not None and (history.misses > 0 or history.checked_at < self._pass.began_at)
+        if self._store.pages.has_page(url_id) and not (self.is_on and is_old):
+            return False
+        return self._store.urls.renew([(url_id, URGENT, history.payload if history is not None else None)]) > 0
+
     def modified(self, urls: Iterable[tuple[int, float]]) -> int:
         """Let URLs be due that were modified since they were seen, as a sitemap says; return how many are.
 
@@ -220,9 +246,12 @@ class Revisits:
         """Return what is known of the page of the URL of that id; ``None``: there was none."""
         return self._store.revisits.of(url_id) if self.is_known(url_id) else None
 
-    def is_away(self, url_id: int) -> bool:
-        """Tell whether the last visit to the URL of that id brought nothing, though there may have been a page."""
-        history = self._store.revisits.of(url_id)
+    def is_away(self, url_id: int, *, is_done: bool) -> bool:
+        """Tell whether this visit to the URL of that id, or the last one where it is done, brought nothing.
+
+        There may be a page all the same.
+        """
+        history = self._store.revisits.of(url_id) if is_done else None
         return url_id in self._failing or (history is not None and history.misses > 0)
 
     def fails(self, url_id: int) -> None:
@@ -327,6 +356,7 @@ class Revisits:
             absences=0,
             gone_at=None,
             terms=answer.terms,
+            kept=answer.kept,
         )
         if not is_first:
             after = timed(after, now - before.checked_at, is_changed=is_changed)

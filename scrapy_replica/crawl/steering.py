@@ -11,7 +11,7 @@ from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.scope import CrawlScope, cause_of
-from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS, URGENT, CrawlDB, Leeway, NewUrl
+from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS, URGENT, CrawlDB, Leeway, NewUrl, State
 from scrapy_replica.decision import FETCH
 from scrapy_replica.words import cleaned, counted
 
@@ -23,6 +23,7 @@ class Steering:
 
     A paused host keeps what waits of it, and the crawl stays open for it.
 
+    :param again: lets the URL of an id, which is done, be asked for once more, if it is to be; tells whether it is.
     :param on_seed: told the URL of each seed that a person added, in this run or before.
     """
 
@@ -33,11 +34,12 @@ class Steering:
         intake: Intake,
         consequences: Consequences,
         obeying: Obeying,
+        again: Callable[[int], bool],
         *,
         on_seed: Callable[[str], None],
     ) -> None:
         self._store, self._scope = store, scope
-        self._intake, self._consequences, self._on_seed = intake, consequences, on_seed
+        self._intake, self._consequences, self._again, self._on_seed = intake, consequences, again, on_seed
         for order in store.orders.done(SEEDS):
             for url in order.what["urls"]:
                 on_seed(url)
@@ -47,18 +49,21 @@ class Steering:
             store.urls.pause(host)
         if paused:
             logger.warning("Paused hosts: %s (scrapy replica resume HOST --job DIR)", cleaned(", ".join(paused)))
-        obeying.add(SEEDS, self._add)
-        obeying.add(EXCLUDE, self._exclude)
-        obeying.add(PAUSE, self._pause)
-        obeying.add(RESUME, self._resume)
+        obeying.add(SEEDS, self._add, urls=list)
+        obeying.add(EXCLUDE, self._exclude, pattern=str)
+        obeying.add(PAUSE, self._pause, host=str)
+        obeying.add(RESUME, self._resume, host=str)
 
     def _add(self, what: Mapping[str, Any]) -> str | None:
         """Fetch URLs next, whatever waits, and let their hosts into the scope."""
         urls = [url for url in what["urls"] if host_of(url)]
         for url in urls:
             self._on_seed(url)
-        n_new = sum(self._intake.enter([(self._seed(url), FETCH) for url in urls]))
-        n_known = len(urls) - n_new
+        seeds = [self._seed(url) for url in urls]
+        known = self._store.urls.find([seed.key for seed in seeds if seed.key is not None])
+        n_asked = sum(self._intake.enter([(seed, FETCH) for seed in seeds]))
+        n_asked += sum(self._again(one.id) for one in known.values() if one.state is State.DONE)
+        n_known = len(urls) - n_asked
         return f"{counted(n_known, 'of them was', 'of them were')} known before" if n_known else None
 
     def _seed(self, url: str) -> NewUrl:

@@ -46,6 +46,8 @@ class History(NamedTuple):
     """Since when there is no page."""
     terms: int | None = None
     """Under which a callback was through with that body, signed 64-bit hash; ``None`` where none was."""
+    kept: bytes | None = None
+    """SHA-1 of that body, as sent, if it is kept as WARC."""
 
 
 class Done(NamedTuple):

@@ -25,3 +25,5 @@ class Answer(NamedTuple):
     """Nobody was asked: it comes from a cache."""
     terms: int | None = None
     """Under which a callback was through with it, 64 bits, signed; ``None`` where none was."""
+    kept: bytes | None = None
+    """SHA-1 of the body, as sent, if it is kept as WARC."""

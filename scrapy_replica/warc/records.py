@@ -79,8 +79,7 @@ class Exchange:
 def response(exchange: Exchange, original: Capture | None = None) -> tuple[str, bytes]:
     """Return id and bytes of the record of a response.
 
-    It is a revisit record where *original* has the same payload, and where the server says that nothing has changed
-    since *original*, if that is known.
+    It is a revisit record of *original*, which has the same payload or is what the server says has not changed.
     """
     headers = {
         "WARC-Target-URI": exchange.url,
@@ -89,11 +88,10 @@ def response(exchange: Exchange, original: Capture | None = None) -> tuple[str, 
         "WARC-Truncated": exchange.truncated,
         "Content-Type": "application/http; msgtype=response",
     }
-    if original is None and not exchange.is_unchanged:
+    if original is None:
         return _record("response", headers, exchange.head + exchange.body, exchange.digest)
     headers["WARC-Profile"] = NOT_MODIFIED if exchange.is_unchanged else IDENTICAL_PAYLOAD
-    if original is not None:
-        headers |= {"WARC-Refers-To-Target-URI": original.url, "WARC-Refers-To-Date": original.date}
+    headers |= {"WARC-Refers-To-Target-URI": original.url, "WARC-Refers-To-Date": original.date}
     return _record("revisit", headers, exchange.head, None if exchange.is_unchanged else exchange.digest)
 
 

@@ -43,6 +43,16 @@ def advice(error: BaseException) -> str:
     return next(what for words, what in ADVICE if words in str(error))
 
 
+def is_of_file(error: sqlite3.DatabaseError) -> bool:
+    """Tell whether *error* is one of the file; else a value cannot be stored, and its statement alone is undone.
+
+    Our statements write no key twice: where SQLite says so, index and table disagree.
+    """
+    return not isinstance(error, (sqlite3.ProgrammingError, sqlite3.DataError)) and (
+        not isinstance(error, sqlite3.IntegrityError) or "UNIQUE" in str(error)
+    )
+
+
 class _Sqlite(sqlite3.Connection):
     failed: Callable[[sqlite3.Error], StoreError]
 
@@ -75,7 +85,8 @@ class Connection:
     """A connection whose writes since the last :meth:`commit` form one transaction.
 
     After the first error of the file (disk full, a page that cannot be read) every further call raises it again:
-    SQLite has taken the open transaction back by then, and nothing may be built on what is left in memory.
+    SQLite has taken the open transaction back by then, and nothing may be built on what is left in memory. A value that
+    cannot be stored is no such error: it is raised as sqlite3 raises it.
 
     :param path: the file, or ``None`` for a database in memory.
     :param is_reader: only read, a file that must be there and that a crawl may have open.
@@ -155,6 +166,8 @@ class Connection:
         try:
             return self._cursor(_Cursor).execute(sql, values)
         except sqlite3.DatabaseError as error:
+            if not is_of_file(error):
+                raise
             raise self._failed(error) from error
 
     def write(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
@@ -174,6 +187,8 @@ class Connection:
         try:
             self._sqlite.executemany(sql, rows)
         except sqlite3.DatabaseError as error:
+            if not is_of_file(error):
+                raise
             raise self._failed(error) from error
 
     def begin(self) -> None:
@@ -188,9 +203,9 @@ class Connection:
         self.read("SAVEPOINT span")
         try:
             yield
-        except sqlite3.DatabaseError as error:
-            raise self._failed(error) from error
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, sqlite3.DatabaseError) and is_of_file(error):
+                raise self._failed(error) from error
             if self._error is None:
                 self.read("ROLLBACK TO span")
                 self.read("RELEASE span")
@@ -216,6 +231,7 @@ class Connection:
 
     def abandon(self) -> None:
         """Close without a commit."""
+        self._error = self._error or StoreError(f"{self.path or 'the crawl database in memory'} is closed")
         with suppress(sqlite3.Error):
             self._sqlite.close()
 

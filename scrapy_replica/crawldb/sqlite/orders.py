@@ -17,7 +17,12 @@ class OrderTable:
         self._read, self._write = connection.read, connection.write
 
     def give(self, kind: str, what: Mapping[str, Any], at: float) -> int:
-        """Write an order; return its id."""
+        """Write an order; return its id.
+
+        :raises ValueError: it is no text that can be stored.
+        """
+        if not _is_text(what):
+            raise ValueError("an order holds half a character, or a byte that is no UTF-8: nothing was written")
         row = self._write(
             "INSERT INTO orders (at, kind, what) VALUES (?, ?, ?) RETURNING id", (at, kind, json.dumps(what))
         ).fetchone()
@@ -47,9 +52,20 @@ class OrderTable:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Return the object that *text* is in JSON; empty where it is none, which whoever is to obey then says."""
+    """Return the object that *text* is in JSON; empty where it is none, which whoever is to obey then says.
+
+    Half a surrogate pair is no text, and nothing that says it can be stored.
+    """
     try:
         found = json.loads(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) and _is_text(found) else {}
+
+
+def _is_text(what: Mapping[str, Any]) -> bool:
+    try:
+        json.dumps(what, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -102,7 +102,8 @@ CREATE TABLE revisits (               -- what asking for a URL showed, and for i
     misses INTEGER NOT NULL,          -- visits in a row that brought nothing
     absences INTEGER NOT NULL,        -- those of them that said that there is no page: 404 or 410
     gone_at REAL,                     -- since when there is no page
-    terms INTEGER                     -- hash of those under which a callback was through with that body
+    terms INTEGER,                    -- hash of those under which a callback was through with that body
+    kept BLOB                         -- captures.digest of that body
 );
 CREATE INDEX believed ON revisits (host, checked_at, believed) WHERE believed > 0;
 CREATE TABLE promises (               -- what the ETag and Last-Modified of a host turned out to be worth
