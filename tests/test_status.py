@@ -125,6 +125,21 @@ class TestFigures:
         assert status(capsys, job)["by_host"][0]["recent"] == 2
         assert re.search(r"as before \(304\) +2 +2\n", replica(capsys, "status", job)[1])
 
+    def test_a_url_is_saved_once_and_so_says_the_report(self, job, capsys):
+        db = SqliteCrawlDB(job, "news")
+        again = save(db, 2, Reason.EXACT_DUPLICATE_LINKS, "exact-duplicate-links on b.example")
+        for url_id in again:
+            db.ledger.record(url_id, Decision(Action.REWRITE, Action.REWRITE, Reason.REPLICA_HOST), NOW)
+        excluded = save(db, 3, Reason.EXCLUDED, "excluded *")
+        db.ledger.record(excluded[0], Decision(Action.FETCH, Action.FETCH, Reason.EXCLUDED), NOW)
+        db.close()
+        found = figures(capsys, job)
+        assert (found["dropped.replica-host"], found["dropped.excluded"], found["saved"]) == (6, 3, 6)
+        assert "dropped.exact-duplicate-links" not in found
+        assert sum(n for name, n in found.items() if name.startswith("dropped.")) == found["urls.dropped"]
+        with reading(str(job)) as reader:
+            assert reader.results.savings().urls == found["saved"]
+
     def test_what_a_person_did_not_want_is_not_saved(self, job, capsys):
         db = SqliteCrawlDB(job, "news")
         save(db, 3, Reason.OUT_OF_SCOPE, "out-of-scope on b.example")
