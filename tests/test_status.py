@@ -15,7 +15,8 @@ from web import crawl, page
 
 from scrapy_replica import Addon, TopicSpider
 from scrapy_replica.commands import status as command
-from scrapy_replica.commands.job import is_running
+from scrapy_replica.commands.job import is_running, ordering, reading
+from scrapy_replica.control import view
 from scrapy_replica.crawldb.contract import NewUrl, Sample, Saved
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
@@ -124,6 +125,21 @@ class TestFigures:
         assert status(capsys, job)["by_host"][0]["recent"] == 2
         assert re.search(r"as before \(304\) +2 +2\n", replica(capsys, "status", job)[1])
 
+    def test_a_url_is_saved_once_and_so_says_the_report(self, job, capsys):
+        db = SqliteCrawlDB(job, "news")
+        again = save(db, 2, Reason.EXACT_DUPLICATE_LINKS, "exact-duplicate-links on b.example")
+        for url_id in again:
+            db.ledger.record(url_id, Decision(Action.REWRITE, Action.REWRITE, Reason.REPLICA_HOST), NOW)
+        excluded = save(db, 3, Reason.EXCLUDED, "excluded *")
+        db.ledger.record(excluded[0], Decision(Action.FETCH, Action.FETCH, Reason.EXCLUDED), NOW)
+        db.close()
+        found = figures(capsys, job)
+        assert (found["dropped.replica-host"], found["dropped.excluded"], found["saved"]) == (6, 3, 6)
+        assert "dropped.exact-duplicate-links" not in found
+        assert sum(n for name, n in found.items() if name.startswith("dropped.")) == found["urls.dropped"]
+        with reading(str(job)) as reader:
+            assert reader.results.savings().urls == found["saved"]
+
     def test_what_a_person_did_not_want_is_not_saved(self, job, capsys):
         db = SqliteCrawlDB(job, "news")
         save(db, 3, Reason.OUT_OF_SCOPE, "out-of-scope on b.example")
@@ -203,6 +219,21 @@ class TestText:
             out.split()
         )
         assert "b.example is a.example, score 0.90, 4 URLs saved" in out
+
+    def test_what_was_lost_is_what_the_control_page_says(self, job, capsys):
+        with reading(str(job)) as reader:
+            status = reader.status(None, 1)
+            tiles = {tile["name"]: tile["note"] for tile in view.figures(reader, status, is_running=False)["figures"]}
+        found = figures(capsys, job)
+        assert found["lost.about"] == pytest.approx(0.75 * found["saved"], rel=0.1)
+        told = f"about {found['lost.about']:,.0f} wrongly, {found['lost.most']:,.0f} at most"
+        assert tiles["fetches saved"] == told
+
+    def test_what_a_person_said_is_told_whole(self, job, capsys):
+        with ordering(str(job)) as orders:
+            orders.give("exclude", {"pattern": "*/nothing/*", "lift": True})
+        out = " ".join(replica(capsys, "status", job)[1].split())
+        assert "exclude */nothing/* --lift: not seen by the crawl yet" in out
 
     def test_crawled_names_steer_no_terminal(self, tmp_path, capsys):
         hosts = ["\x1b[2J\x9bhidden.example", "a" * 10_000 + ".example", "\u202eright.example", "日本語" * 30]

@@ -237,3 +237,19 @@ def test_why_a_file_cannot_be_read(tmp_path):
     assert why(b"a\xff".decode, UnicodeDecodeError) == "it is no UTF-8 (byte 1)"
     cut = gzip.compress(b"http://a.example/ " * 99)[:-12]
     assert why(lambda: gzip.decompress(cut), EOFError) == "it is cut off"
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [((0.5, 0.87), ["0.50", "0.87"]), ((0.868, 0.871), ["0.868", "0.871"]), ((0.5, 0.5), ["0.50", "0.50"])],
+)
+def test_scores_that_differ_are_told_apart(values, told):
+    assert words.scores(*values) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("one two", "one two"), ("one two three four", "one two …"), ("\u6f22" * 99, "\u6f22" * 10 + " …"), ("", "")],
+)
+def test_an_excerpt_ends_with_a_word(text, told):
+    assert words.excerpt(text, 12) == told

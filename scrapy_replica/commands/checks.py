@@ -114,7 +114,7 @@ def lacks(need: Requirement) -> str:
 # Settings
 
 
-def of_settings(settings: Settings, *, has_project: bool) -> Iterator[Check]:
+def of_settings(settings: Settings, *, has_project: bool, has_job: bool) -> Iterator[Check]:
     """Look at the settings that a crawl would have, of the project or, without one, of ``scrapy replica crawl``."""
     area = "settings" if has_project else "settings of scrapy replica crawl (there is no project here)"
     try:
@@ -128,7 +128,7 @@ def of_settings(settings: Settings, *, has_project: bool) -> Iterator[Check]:
         yield _of_addon(area, settings, config)
     yield from _of_topic(area, config)
     yield from _of_manners(area, settings)
-    if has_project and not settings.get("JOBDIR"):
+    if has_project and not has_job and not settings.get("JOBDIR"):
         todo = "scrapy crawl NAME -s JOBDIR=jobs/NAME keeps it; a job belongs to one spider"
         yield Check(area, LOOK, "JOBDIR is not set: what a crawl knows is lost with its process", todo)
 
@@ -148,7 +148,9 @@ def _of_addon(area: str, settings: Settings, config: Config) -> Check:
 def _of_topic(area: str, config: Config) -> Iterator[Check]:
     if config.topic is None:
         if config.topic_model is None:
-            yield Check(area, OK, "no REPLICA_TOPIC: pages are fetched in the order in which they are found")
+            yield Check(
+                area, OK, "no REPLICA_TOPIC: without --topic pages are fetched in the order in which they are found"
+            )
         return
     try:
         topic, background = read_examples(config)

@@ -53,7 +53,7 @@ class DoctorCommand(Command):
 def checks(job: str | None, settings: Settings) -> Iterator[Check]:
     """Yield all that was looked at."""
     yield from of_installation()
-    yield from of_settings(settings, has_project=inside_project())
+    yield from of_settings(settings, has_project=inside_project(), has_job=job is not None)
     if job is None and (folder := settings.get("JOBDIR")) and is_begun(folder):
         job = folder
     if job is not None:

@@ -12,6 +12,7 @@ from scrapy_replica.commands.write import write
 from scrapy_replica.crawl.links.recipe import made_again
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.focus.model_file import Learnt, dump
+from scrapy_replica.words import wrapped
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +45,7 @@ class ModelCommand(Command):
             learnt = learnt_by(job)
         told = ["what is relevant", *(words for part, words in PARTS.items() if part in learnt.strategy)]
         write(Path(opts.file), dump(learnt))
-        sys.stdout.write(f"{opts.file}: {', '.join(told)}\n")
+        sys.stdout.write(wrapped(f"{opts.file}: {', '.join(told)}", hanging=2) + "\n")
         return 0
 
 

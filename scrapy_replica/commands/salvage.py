@@ -31,7 +31,7 @@ class SalvageCommand(Command):
         found = salvaging(opts.job, opts.out)
         figures = {
             **{f"urls_{state.value.replace(' ', '_')}": count for state, count in found.urls.items()},
-            **found.rows,
+            **{"fetches" if table == "pages" else table: count for table, count in found.rows.items()},
             "lost_urls": found.lost,
             "fetched_again": found.fetched_again,
             "restored": found.restored,

@@ -75,7 +75,7 @@ class Progress:
         told = [f"{pages:,} of {self._max_pages:,} pages" if self._max_pages else counted(pages, "page")]
         if (crawl := self._crawl()) is not None:
             told += found(crawl)
-        self._tell(", ".join([*told, f"{(pages - before) / max(now - begun, 1e-3):.1f} pages/s"]))
+        self._tell(", ".join([*told, f"{(pages - before) / max(now - begun, 1e-3):.1f}/s"]))
 
 
 def found(crawl: Crawl) -> list[str]:
@@ -85,7 +85,7 @@ def found(crawl: Crawl) -> list[str]:
     wanted = counts["page/relevant" if has_topic else "page/novel"]
     avoided = sum(counts[f"decision/{reason.value}/{action}"] for reason in SAVING for action in ("drop", "rewrite"))
     harvest = [f"{percent(wanted / pages)} {'on topic' if has_topic else 'new'}"] if pages else []
-    return [*harvest, f"{counted(avoided, 'duplicate')} avoided", f"{crawl.store.urls.waiting:,} waiting"]
+    return [*harvest, f"{avoided:,} avoided", f"{crawl.store.urls.waiting:,} waiting"]
 
 
 class LiveLine(logging.Filter):

@@ -119,7 +119,7 @@ class Status(NamedTuple):
     """Those with most fetches."""
     decisions: Mapping[tuple[Reason, Action], int]
     dropped: Mapping[Reason, int]
-    """URLs that are not fetched as things stand; one that was dropped for several reasons in turn counts for each."""
+    """URLs that are not fetched as things stand; one counts for the reason it was dropped for last."""
     tested: Mapping[Reason, Tested]
     holding: int
     """Verdicts on hosts that hold."""

@@ -11,20 +11,24 @@ from scrapy_replica.crawldb.reader import VerdictView
 from scrapy_replica.crawldb.results import HostSize, Point, Savings, Scores, TrapView
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, WAITING
-from scrapy_replica.crawldb.sqlite.status import TRAFFIC
+from scrapy_replica.crawldb.sqlite.status import HELD, TRAFFIC
 from scrapy_replica.crawldb.status import Traffic
-from scrapy_replica.decision import Reason
+from scrapy_replica.decision import SAVING, Reason
 
 URGENT = "9e999"
 """Infinity, as SQLite reads it."""
 
 BUDGETS = ", ".join(f"'{reason.value}'" for reason in (Reason.TRAP_BUDGET, Reason.HOST_BUDGET, Reason.PATH_BUDGET))
 
+SAVERS = ", ".join(f"'{reason.value}'" for reason in SAVING)
+
 SAVED = (
     "SELECT urls.host, COUNT(*), COUNT(stand_in), COALESCE(SUM(stand_in), 0)"
     " FROM (SELECT saved.url, MAX(size) AS stand_in FROM saved LEFT JOIN urls AS target ON target.key = saved.target"
     " LEFT JOIN pages ON pages.url = target.id AND status = 200 GROUP BY saved.url) AS held"
-    f" JOIN urls ON urls.id = held.url WHERE urls.state = {DROPPED} GROUP BY urls.host"
+    f" JOIN urls ON urls.id = held.url WHERE urls.state = {DROPPED} AND held.url IN"
+    f" (SELECT url FROM ({HELD}) WHERE reason IN ({SAVERS}))"
+    " GROUP BY urls.host"
 )
 """Host, URLs of it that were not fetched, those of them whose stand-in has a size, and the sum of these."""
 

@@ -40,6 +40,10 @@ UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
 """URLs that answered 304 when they were last asked for."""
 
 
+HELD = "SELECT url, reason, MAX(id) FROM decisions INDEXED BY decided WHERE action IN ('drop', 'rewrite') GROUP BY url"
+"""URLs that were dropped, and the reason of the last time: of its ``MAX`` SQLite takes the other columns."""
+
+
 class StatusReader:
     """Reads what :class:`~scrapy_replica.crawldb.status.Status` holds."""
 
@@ -140,13 +144,13 @@ class StatusReader:
     def _decisions(self) -> tuple[dict[tuple[Reason, Action], int], dict[Reason, int]]:
         """Return the number of decisions by reason and action, and of URLs that are dropped by reason."""
         made = self._read("SELECT reason, action, COUNT(*) FROM decisions GROUP BY reason, action")
-        saved = self._read(
-            "SELECT reason, COUNT(DISTINCT decisions.url) FROM decisions CROSS JOIN urls ON urls.id = decisions.url"
-            f" WHERE action IN ('drop', 'rewrite') AND state = {DROPPED} GROUP BY reason"
-        )
+        counts = ", ".join(f"SUM(reason = '{reason.value}')" for reason in Reason)  # GROUP BY would sort
+        dropped = self._read(
+            f"SELECT {counts} FROM ({HELD}) AS held CROSS JOIN urls ON urls.id = held.url WHERE state = {DROPPED}"
+        ).fetchone()
         return (
             {(Reason(reason), Action(action)): count for reason, action, count in made},
-            {Reason(reason): count for reason, count in saved},
+            {reason: count for reason, count in zip(Reason, dropped, strict=True) if count},
         )
 
     def _tested(self) -> dict[Reason, Tested]:
