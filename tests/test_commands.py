@@ -143,6 +143,10 @@ class TestWrongArguments:
             (["--truth", "nonsense"], "--truth: expected CSV:TOPIC"),
             (["--mode", "maybe"], "REPLICA_MODE is 'maybe'"),
             (["--max-pages", "-1"], "--max-pages is -1"),
+            (["--max-pages", "0"], "--max-pages is 0: it must be at least 1; without it there is no limit"),
+            (["--seeds", "ftp://a/"], "expected URLs such as https://example.org/, got ftp://a/"),
+            (["--seeds", os.devnull], f"expected URLs such as https://example.org/ in {os.devnull}, got nothing"),
+            (["-O", "pages.xyz"], "rehearse: -O: Unrecognized output format 'xyz'"),
             (["--revisit"], "--revisit: give the --job"),
             (["--max-pages", "many"], "invalid int value"),
             (["--seeds", "nowhere.txt"], "neither a URL nor a readable file"),
@@ -187,7 +191,7 @@ class TestWrongArguments:
     def test_unknown_format_of_items(self, web, tmp_path):
         done = rehearse(web, "-o", tmp_path / "pages.xyz")
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert "--output: Unrecognized output format 'xyz'" in done.stderr
+        assert "-o: Unrecognized output format 'xyz'" in done.stderr
 
     @pytest.mark.parametrize("command", [["hosts"], ["rules", "list"], ["forms"], ["explain", SITE], ["allow", "x"]])
     def test_job_that_is_no_crawl(self, tmp_path, command):
@@ -268,7 +272,9 @@ class TestCrawl:
         done = replica("crawl", seeds, "--job", tmp_path, *HASTE)
         assert done.returncode == 1
         assert "no seed was answered with a page" in done.stderr
-        assert replica("crawl", seeds, "--job", tmp_path, *HASTE).returncode == 0, "nothing was left to do"
+        again = replica("crawl", seeds, "--job", tmp_path, *HASTE)
+        assert again.returncode == 0, "nothing was left to do"
+        assert "everything in scope was fetched; --revisit looks again\n" in again.stderr
 
     def test_interrupted_and_taken_up(self, server, tmp_path):
         seeds = f"http://127.0.0.1:{server.server_port}/"

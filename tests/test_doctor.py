@@ -42,6 +42,8 @@ def test_a_sound_job(job, capsys):
     assert f"scrapy-replica {version('scrapy-replica')}, Scrapy {version('scrapy')}" in out
     assert "spider mine: 0 URLs fetched, 0 wait; no crawl has it open" in out
     assert "its file is whole" in out
+    assert " KiB, and" in out
+    assert "REPLICA_TOPIC" not in out
     assert max(map(width_of, out.splitlines())) <= 80 + len(str(job))
 
 

@@ -53,7 +53,7 @@ CHECK_SECONDS = 20.0
 
 NAMED = 'USER_AGENT = "my crawl (+https://example.org/contact)" says whom to ask'
 
-MIB, GIB = 1 << 20, 1 << 30
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
 class Check(NamedTuple):
@@ -126,7 +126,8 @@ def of_settings(settings: Settings, *, has_project: bool, has_job: bool) -> Iter
         settings.setdict(POLITE, "command")
     else:
         yield _of_addon(area, settings, config)
-    yield from _of_topic(area, config)
+    if config.topic is not None or not has_job:  # a job has its own
+        yield from _of_topic(area, config)
     yield from _of_manners(area, settings)
     if has_project and not has_job and not settings.get("JOBDIR"):
         todo = "scrapy crawl NAME -s JOBDIR=jobs/NAME keeps it; a job belongs to one spider"
@@ -210,7 +211,8 @@ def _of_file(area: str, job: str) -> Check:
 def _of_disk(area: str, path: Path) -> Check:
     size = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
     free = shutil.disk_usage(path.parent).free
-    told = f"it takes {size / MIB:,.0f} MiB, and {free / GIB:,.1f} GiB of its disk are free"
+    taken = f"{size / MIB:,.0f} MiB" if size >= MIB else f"{size / KIB:,.0f} KiB"
+    told = f"it takes {taken}, and {free / GIB:,.1f} GiB of its disk are free"
     if free < GIB / 10:
         return Check(area, BROKEN, told, "make room; a crawl stops when the disk is full")
     if free < min(GIB, max(size, GIB / 2)):

@@ -10,6 +10,7 @@ from scrapy_replica.commands.command import Command, print_figures
 from scrapy_replica.commands.job import database_path, is_begun, reading
 from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_arguments, say
 from scrapy_replica.commands.status_text import saved_in_words
+from scrapy_replica.crawldb.contract import State
 
 if TYPE_CHECKING:
     import argparse
@@ -51,6 +52,7 @@ class CrawlCommand(Command):
             settings.set("REPLICA_WARC", opts.warc, "cmdline")
         apply_arguments(opts, settings)
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
+        is_resumed = bool(opts.job) and is_begun(opts.job)
         run = Run(opts, settings)
         novelties = ("novel", "near-duplicate", "exact-duplicate", "unknown", "relevant")
         counts = {n.replace("-", "_") + "_pages": run.stats.get(f"replica/page/{n}", 0) for n in novelties}
@@ -65,6 +67,16 @@ class CrawlCommand(Command):
         if opts.warc:
             whole, repeated = (run.stats.get(f"replica/warc/{kind}", 0) for kind in ("responses", "revisits"))
             say(f"kept in {opts.warc}: {whole} responses, and {repeated} that repeat one")
+        if is_resumed and not opts.revisit and is_over(run, opts.job):
+            say("everything in scope was fetched; --revisit looks again")
         if opts.job:
             say(f"ledger: {database_path(opts.job)} (scrapy replica explain URL --job {opts.job})")
         return run.exit_code
+
+
+def is_over(run: Run, job: str) -> bool:
+    """Tell whether *run* found nothing left to fetch of the job in the folder *job*."""
+    if run.stats.get("finish_reason") != "finished" or run.stats.get("downloader/request_count"):
+        return False
+    with reading(job) as reader:
+        return not reader.status(None, 0).urls.get(State.WAITING, 0)

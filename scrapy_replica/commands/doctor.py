@@ -53,9 +53,9 @@ class DoctorCommand(Command):
 def checks(job: str | None, settings: Settings) -> Iterator[Check]:
     """Yield all that was looked at."""
     yield from of_installation()
-    yield from of_settings(settings, has_project=inside_project(), has_job=job is not None)
     if job is None and (folder := settings.get("JOBDIR")) and is_begun(folder):
         job = folder
+    yield from of_settings(settings, has_project=inside_project(), has_job=job is not None)
     if job is not None:
         yield from of_job(job)
 

@@ -74,6 +74,8 @@ class ExplainCommand(Command):
             hint = near(what.lower(), job.host_names()) if known is None and "/" not in what else ""
         if outside is not None:
             sys.stdout.write(redacted(json.dumps(outside, indent=2) + "\n" if opts.json else scope_in_words(outside)))
+            if hint:
+                sys.stderr.write(f"{hint.removeprefix('; ')}\n")
             return 0
         if known is None:
             shown = shortened(redacted(what), SHOWN)

@@ -71,7 +71,7 @@ class RehearseCommand(Command):
         if not opts.plain:
             settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         run = Run(opts, settings)
-        figures = truth.harvest(run.meter.urls, opts.max_pages) | novelty_figures(run, settings, truth)
+        figures = truth.harvest(run.meter.urls, opts.max_pages or 0) | novelty_figures(run, settings, truth)
         inputs = {
             name: getattr(opts, name)
             for name in ("warcs", "seeds", "topic", "topic_model", "strategy", "mode", "truth", "plain")

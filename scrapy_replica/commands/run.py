@@ -65,7 +65,7 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--revisit", action="store_true", help="ask again for what may have changed of the pages of the --job"
     )
-    parser.add_argument("--max-pages", type=int, default=0, metavar="N", help="stop after N pages (status 200)")
+    parser.add_argument("--max-pages", type=int, metavar="N", help="stop after N pages (status 200)")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("-o", "--output", metavar="FILE", help="add the items to FILE (.jsonl, .csv, ...)")
     output.add_argument(
@@ -91,8 +91,8 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
         settings.set("REPLICA_REVISIT", True, "cmdline")
     if opts.output or opts.overwrite_output:
         settings.set("FEEDS", feeds(opts, settings), "cmdline")
-    if opts.max_pages < 0:
-        raise ValueError(f"--max-pages is {opts.max_pages}: it must be at least 0")
+    if opts.max_pages is not None and opts.max_pages < 1:
+        raise ValueError(f"--max-pages is {opts.max_pages}: it must be at least 1; without it there is no limit")
     if opts.depth is not None and opts.depth < 1:
         raise ValueError(f"--depth is {opts.depth}: it must be at least 1")
     read_seeds(opts.seeds)
@@ -105,7 +105,7 @@ def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     :raises ValueError: the format is unknown, or items that are there would be lost or spoilt.
     """
     output, overwrite = ([name] if name else [] for name in (opts.output, opts.overwrite_output))
-    option = "--output" if output else "--overwrite-output"
+    option = "-o" if output else "-O"
     try:
         found = feed_process_params_from_cli(settings, output, overwrite_output=overwrite)
     except UsageError as error:
@@ -125,13 +125,15 @@ class Run:
     def __init__(self, opts: argparse.Namespace, settings: Settings) -> None:
         process = AsyncCrawlerProcess(settings)
         self.crawler = process.create_crawler(TopicSpider)
-        self.meter = PageMeter(self.crawler, opts.max_pages)
+        self.meter = PageMeter(self.crawler, opts.max_pages or 0)
         self._border = border_of(Config.from_settings(settings), opts.seeds)
         self.crawler.signals.connect(self._opened, signals.spider_opened)
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+            if isinstance(error, ValueError):
+                raise ValueError(str(error).replace("another JOBDIR", "another --job")) from error
             raise error
         stats: StatsCollector | None = self.crawler.stats
         self.stats: dict[str, Any] = stats.get_stats() if stats is not None else {}

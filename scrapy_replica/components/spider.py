@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 IGNORED = frozenset(IGNORED_EXTENSIONS)
 
+SCHEMES = ("http://", "https://", "file://")
+"""Beginnings of URLs that a crawl may begin with."""
+
 
 class TopicSpider(Spider):
     """Crawls from *seeds* and yields an item for each page.
@@ -119,7 +122,7 @@ def read_seeds(seeds: str) -> list[str]:
 
     :raises ConfigError: there is none, or the file cannot be read.
     """
-    words = re.split(r"[\s,]+(?=\w+://)|\s+", seeds.strip())
+    words, file = re.split(r"[\s,]+(?=\w+://)|\s+", seeds.strip()), ""
     if len(words) == 1 and "://" not in words[0]:
         path = Path(words[0])
         try:
@@ -129,7 +132,9 @@ def read_seeds(seeds: str) -> list[str]:
             why = unreadable(error)
             raise ConfigError(f"seeds: {path} is neither a URL nor a readable file of URLs ({why})") from None
         words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if any("://" not in word for word in words) or not words:
-        wrong = next((word for word in words if "://" not in word), "")
-        raise ConfigError(f"seeds: expected URLs such as https://example.org/, got {wrong or 'nothing'}")
+        file = f" in {path}"
+    wrong = [word for word in words if not word.lower().startswith(SCHEMES)]
+    if wrong or not words:
+        got = wrong[0] if wrong else "nothing"
+        raise ConfigError(f"seeds: expected URLs such as https://example.org/{file}, got {got}")
     return words
