@@ -144,7 +144,7 @@ class TestWrongArguments:
             (["--mode", "maybe"], "REPLICA_MODE is 'maybe'"),
             (["--max-pages", "-1"], "--max-pages is -1"),
             (["--max-pages", "0"], "--max-pages is 0: it must be at least 1; without it there is no limit"),
-            (["--seeds", "ftp://a/"], "expected URLs such as https://example.org/, got ftp://a/"),
+            (["--seeds", "ftp://a/"], "seeds: ftp://a/ is no http or https URL"),
             (["--seeds", os.devnull], f"expected URLs such as https://example.org/ in {os.devnull}, got nothing"),
             (["-O", "pages.xyz"], "rehearse: -O: Unrecognized output format 'xyz'"),
             (["--revisit"], "--revisit: give the --job"),
