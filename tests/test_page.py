@@ -112,6 +112,13 @@ class TestBadInput:
     def test_hostile_pages(self, html):
         assert page_of(html).host == "www.example.com"
 
+    def test_a_page_of_any_number_of_elements_costs_no_more_than_a_large_one(self, monkeypatch):
+        monkeypatch.setattr("scrapy_replica.pages.blocks.MAX_ELEMENTS", 50)
+        small, *large = (page_of("<p>some more text</p>" * 20 + rest) for rest in ("", *(f"<p>{n}" * 90 for n in "12")))
+        assert all(page.words < 50 * 3 and "some more text" in page.text for page in large)
+        assert len({page.signature for page in (small, *large)}) == 3, "they differ where they are not read"
+        assert len(page_of("".join(f"<p><a href={n}>text</a>" for n in range(90))).links) == 90
+
     @pytest.mark.parametrize(("url", "host"), [("http://[::1]:80/", "[::1]"), ("http://[::1", ""), ("about:blank", "")])
     def test_odd_urls_of_pages(self, url, host):
         root = lxml.html.document_fromstring("<a href=x>x</a><link rel=canonical href=y>")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import mmh3
+from lxml import etree
 
 from scrapy_replica.address import host_of
 from scrapy_replica.pages import extractor, noise
+from scrapy_replica.pages.blocks import is_read_whole
 from scrapy_replica.pages.forms import page_forms
 from scrapy_replica.pages.links import Base, page_links
 from scrapy_replica.pages.simhash import simhash_of, token_hashes
@@ -16,8 +18,6 @@ from scrapy_replica.records import Noise, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from lxml import etree
 
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _MAX_TITLE_CHARACTERS = 500
@@ -59,7 +59,8 @@ def page_from_tree(
         text=text,
         terms=terms(text if for_terms is None else for_terms(text), language or language_default),
         words=len(tokens),
-        signature=_text_signature(text),
+        # What is read in part only is known by all that it holds.
+        signature=_text_signature(text if is_read_whole(root) else _everything(root)),
         simhash=simhash_of(tokens) if len(tokens) else None,
         canonical=head.canonical,
         alternates=tuple(head.alternates),
@@ -130,6 +131,10 @@ def _two_letters(tag: str | None) -> str | None:
     """Return the primary subtag of a language *tag* such as ``pt-BR`` if it has two letters."""
     primary = (tag or "").strip().lower().replace("_", "-").partition("-")[0]
     return primary if len(primary) == 2 and primary.isascii() and primary.isalpha() else None
+
+
+def _everything(root: etree._Element) -> str:
+    return etree.tostring(root, method="text", encoding="unicode")
 
 
 def _text_signature(text: str) -> bytes | None:

@@ -134,7 +134,7 @@ CREATE TABLE decisions (
     evidence TEXT NOT NULL,           -- JSON
     is_sampled INTEGER NOT NULL
 );
-CREATE INDEX decided ON decisions (url, action, reason);
+CREATE INDEX decided ON decisions (url, id, action, reason);
 CREATE INDEX decided_because ON decisions (reason, action, url);
 CREATE TABLE samples (                -- URLs that were to be dropped and are fetched all the same
     url INTEGER NOT NULL,             -- urls.id
