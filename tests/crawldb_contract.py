@@ -345,6 +345,18 @@ class CrawlDBContract:
         assert (row.id, row.score, row.payload, row.is_demoted) == (done, 0.5, b"payload", False)
         assert (db.urls.take().score, db.urls.waiting) == (0.0, 0)
 
+    def test_what_was_taken_waits_again_where_it_is_tried_again(self, db):
+        tried, other = enter(db, "a/1", "a/2")
+        assert name(db.urls.take()) == "a/1"
+        db.urls.retry(tried, -1, b"payload")
+        db.urls.finish([tried])
+        assert (db.urls.waiting, db.urls.take().id) == (2, other)
+        row = db.urls.take()
+        assert (row.id, row.priority, row.payload) == (tried, -1, b"payload")
+        db.urls.finish([tried])
+        db.urls.retry(tried, 0, None)
+        assert db.urls.waiting == 0
+
     def test_histories(self, opened):
         db = opened()
         ids = enter(db, "a/1", "a/2", "b/1")

@@ -15,6 +15,8 @@ import pytest
 from scrapy.cmdline import execute
 from web import job_states, page, text
 
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+
 PAGES = 90
 SITE = "http://w.example/"
 HASTE = ("-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=8")
@@ -144,7 +146,7 @@ class TestWrongArguments:
             (["--mode", "maybe"], "REPLICA_MODE is 'maybe'"),
             (["--max-pages", "-1"], "--max-pages is -1"),
             (["--max-pages", "0"], "--max-pages is 0: it must be at least 1; without it there is no limit"),
-            (["--seeds", "ftp://a/"], "expected URLs such as https://example.org/, got ftp://a/"),
+            (["--seeds", "ftp://a/"], "seeds: ftp://a/ is no http or https URL"),
             (["--seeds", os.devnull], f"expected URLs such as https://example.org/ in {os.devnull}, got nothing"),
             (["-O", "pages.xyz"], "rehearse: -O: Unrecognized output format 'xyz'"),
             (["--revisit"], "--revisit: give the --job"),
@@ -187,6 +189,13 @@ class TestWrongArguments:
         done = rehearse(web, "--job", web / "truth.csv" / "job", *options)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert "Not a directory" in done.stderr
+
+    def test_job_that_another_crawl_has_open(self, web, tmp_path):
+        other = SqliteCrawlDB(tmp_path, "topic")
+        done = rehearse(web, "--job", tmp_path)
+        other.close()
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.endswith("open: wait for its end, or give another --job\n")
 
     def test_unknown_format_of_items(self, web, tmp_path):
         done = rehearse(web, "-o", tmp_path / "pages.xyz")

@@ -9,6 +9,7 @@ from scrapy.exceptions import IgnoreRequest
 from web import HTML, REPLICA, crawl, job_states, page, redirect, refused, text
 
 from scrapy_replica import Addon, TopicSpider, page_of
+from scrapy_replica.commands.job import reading
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config, ConfigError
@@ -382,6 +383,8 @@ class TestFailures:
         assert {item["url"].rpartition("/")[2] for item in result.items} == {
             *("", "retried", "empty", "typeless", "paper", "partial", "after")
         }
+        with reading(str(tmp_path)) as job:
+            assert sum(job.status(None, 0).urls.values()) == len(result.states), "what is tried again is one URL"
         # 503 twice for "error", once for "retried"; 404; 206
         assert result.stats["replica/page/other"] == 5
         # refused twice; forbidden by robots.txt; unwanted

@@ -137,6 +137,7 @@ class TestStartRequests:
         result = await crawl(One, unsteady, settings)
         assert len(result.items) == 1
         assert result.unfinished == {}
+        assert job_states(tmp_path) == {"http://a.example/": ["done"]}, "it is one URL still"
 
     async def test_one_that_is_done_is_not_fetched_again_beside_new_ones(self, tmp_path):
         class Grows(Spider):

@@ -362,6 +362,9 @@ class TestExplain:
         code, out, _ = replica(capsys, "explain", what, "--job", job)
         assert (code, says in out.replace("\n", " ")) == (0, True), out
 
+    def test_names_that_are_near_are_suggested(self, job, capsys):
+        assert replica(capsys, "explain", "aa.example", "--job", job)[2] == "did you mean a.example or b.example?\n"
+
     def test_of_what_is_inside_and_not_found_nothing_is_known(self, job, capsys):
         assert replica(capsys, "explain", f"{TOP}nowhere", "--job", job)[0] == 1
 

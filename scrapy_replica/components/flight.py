@@ -39,6 +39,8 @@ class Flight:
     """What is done with it, once that was decided."""
     is_start: bool = False
     """``Spider.start()`` made it."""
+    is_retry: bool = False
+    """It tries once more what failed."""
     url_id: int | None = None
     """Id of its URL, once the scheduler gave it out."""
     slot: str | None = None

@@ -35,7 +35,7 @@ class Returns:
     def ask(self, request: Request) -> None:
         """Ask for the page if it changed, unless somebody else puts conditions on *request*."""
         flight = self._flights.of(request)
-        if flight.url_id is None or has_conditions(request) or not self._is_at_hand(flight):
+        if flight.url_id is None or flight.is_retry or has_conditions(request) or not self._is_at_hand(flight):
             return
         condition = self._revisits.condition(flight.url_id)
         if condition.etag is not None:

@@ -58,6 +58,8 @@ class ReplicaScheduler(BaseScheduler):
         self._leases: list[Request] = []
         self._begun: set[int] = set()
         """Keys of the start requests that no earlier run knew."""
+        self._first: dict[int, bytes | None] = {}
+        """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
         self._timer: CallLaterResult | None = None
 
     @classmethod
@@ -136,10 +138,32 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.error is not None:
             return False
         try:
-            return self._enter(request)
+            return self._retry(request) or self._enter(request)
         except StoreError as error:
             self._extension.stop(error)
             return False
+
+    def _retry(self, request: Request) -> bool:
+        """Let the URL of *request* wait again if it tries once more what failed; tell whether it does."""
+        tried = next((lease for lease in self._leases if self._is_retry(request, lease)), None)
+        if tried is None:
+            return False
+        flight = self._extension.flights.of(tried)
+        assert flight.url_id is not None
+        self._leases.remove(tried)
+        self._left_downloader(tried)
+        self._first[flight.url_id] = flight.payload
+        self._urls.retry(flight.url_id, _priority_of(request), self._payloads.dump(request, None))
+        self._crawl.counts["page/failed" if flight.status is None else "page/other"] += 1
+        self._crawl.counts["scheduler/enqueued"] += 1
+        return True
+
+    def _is_retry(self, request: Request, lease: Request) -> bool:
+        tries = request.meta.get("retry_times")
+        if not tries or tries != lease.meta.get("retry_times", 0) + 1 or not request.dont_filter:
+            return False
+        is_same = (request.url, request.method, request.body) == (lease.url, lease.method, lease.body)
+        return is_same and not self._extension.flights.of(lease).is_observed
 
     def _enter(self, request: Request) -> bool:
         slot = _slot_of(request)
@@ -162,7 +186,7 @@ class ReplicaScheduler(BaseScheduler):
             host,
             self._key(request, flight),
             flight.score,
-            max(-MAX_PRIORITY, min(request.priority, MAX_PRIORITY)),
+            _priority_of(request),
             depth=request.meta.get("depth", 0),
             parent=found_on.url_id if found_on is not None else None,
             payload=self._payloads.dump(request, found_on.page.url if found_on is not None else None),
@@ -216,7 +240,8 @@ class ReplicaScheduler(BaseScheduler):
         self._leases.append(request)
         flight = self._extension.flights.of(request)
         flight.url_id, flight.slot, flight.key = taken.id, taken.slot, taken.key
-        flight.payload, flight.has_conditions = taken.payload, has_conditions(request)
+        flight.is_retry = taken.id in self._first
+        flight.payload, flight.has_conditions = self._first.pop(taken.id, taken.payload), has_conditions(request)
         flight.ready_at = self._politeness.started(taken.slot)
         self._crawl.counts["scheduler/dequeued"] += 1
         return request
@@ -326,6 +351,10 @@ def _location_of(response: Response) -> str | None:
         return response.urljoin(location.decode("latin-1"))
     except ValueError:
         return None
+
+
+def _priority_of(request: Request) -> int:
+    return max(-MAX_PRIORITY, min(request.priority, MAX_PRIORITY))
 
 
 def _slot_of(request: Request) -> str | None:

@@ -136,5 +136,7 @@ def read_seeds(seeds: str) -> list[str]:
     wrong = [word for word in words if not word.lower().startswith(SCHEMES)]
     if wrong or not words:
         got = wrong[0] if wrong else "nothing"
+        if "://" in got:
+            raise ConfigError(f"seeds: {got}{file} is no http or https URL")
         raise ConfigError(f"seeds: expected URLs such as https://example.org/{file}, got {got}")
     return words

@@ -459,6 +459,9 @@ class UrlStore(Protocol):
     def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
         """Let URLs that are done wait again, triples of id, score and payload; return how many were done."""
 
+    def retry(self, url_id: int, priority: int, payload: bytes | None) -> None:
+        """Let a URL that was taken wait again, with another priority and payload."""
+
     def finish(self, url_ids: Collection[int]) -> None:
         """Acknowledge leases: these URLs are done; one that waits again goes on waiting."""
 

@@ -326,6 +326,16 @@ class UrlTable:
         self.waiting += n_renewed
         return n_renewed
 
+    def retry(self, url_id: int, priority: int, payload: bytes | None) -> None:
+        sql = (
+            f"UPDATE urls SET state = {WAITING}, priority = ?, payload = ? WHERE id = ? AND state = {LEASED}"
+            " RETURNING host, is_demoted, score"
+        )
+        row = self._write(sql, (priority, payload, url_id)).fetchone()
+        if row is not None:
+            self._offer(row[0], row[1], priority, row[2], url_id)
+            self.waiting += 1
+
     def finish(self, url_ids: Collection[int]) -> None:
         sql = f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ? AND state <> {WAITING}"
         self._connection.write_many(sql, [(url_id,) for url_id in url_ids])
