@@ -287,7 +287,8 @@ class TestWhatIsSaved:
         settings = {"REPLICA_EXCLUDE": "*/a.example/*", "REPLICA_MODE": mode, "REPLICA_EXPLORE": 0}
         result = await self.blocked(tmp_path, self.SEEDS, **settings)
         paths = {url.partition(".example")[2] for url in copies()}
-        assert sorted(result.urls) == [f"{TOP}5", *sorted(f"http://b.example{path}" for path in paths - {"/5"})]
+        # A seed of the kept host was fetched; what lies behind it is not known, so that the copy is fetched whole.
+        assert sorted(result.urls) == [f"{TOP}5", *sorted(f"http://b.example{path}" for path in paths)]
 
     async def test_without_borders_it_is_saved(self, tmp_path):
         result = await self.blocked(tmp_path, self.SEEDS, REPLICA_EXPLORE=0)

@@ -22,7 +22,7 @@ def belongs(scope: CrawlScope, request: Request) -> bool:
     """Tell whether *request* belongs to the crawl; count it if it does not."""
     outside = None if may_leave(request) else scope.outside(request.url, host_of(request.url))
     if outside is not None:
-        scope.count(outside)
+        scope.leave_out(outside, request.url)
     return outside is None
 
 

@@ -107,6 +107,7 @@ class Consequences:
         findings, probes = self._replicas.observe(observation.page, observation.url_id)
         self._counts["host/blocked"] += len(findings.verdicts)
         self._counts["host/conflicts"] += len(findings.conflicts)
+        self._heed_scope({verdict.keeper for verdict in findings.verdicts})
         for probe in probes:
             self._probing.of_hosts(Probe(probe, observation.depth + 1, observation.url_id))
 
@@ -155,6 +156,7 @@ class Consequences:
 
     def of_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         """Carry out what the page says of rules, now that it is known what *callback* asked for because of it."""
+        self._heed_scope(self._scope.take_news())
         findings = self._dust.observe(
             observation.page,
             observation.url_id,
@@ -199,8 +201,24 @@ class Consequences:
         elif not was_page:
             self._fallback.ask(url_id)
 
+    def _heed_scope(self, hosts: Iterable[str]) -> None:
+        """Take back the verdicts for those kept *hosts* of which a part is out of scope that is inside on the copy.
+
+        What lies behind that part is known of neither host: the links of the one are left out, pages of the other that
+        lead there are saved.
+        """
+        for host in hosts:
+            urls = self._scope.left_out_of(host)
+            for verdict in self._replicas.judged_copies_of(host):
+                copies = (self._replicas.on_copy(verdict, url) for url in urls)
+                if any(other is not None and self._scope.may_stand(other) for other in copies):
+                    self._take_back(self._replicas.withdraw(verdict.cause))
+
     def leave_out(self, taken: Waiting, decision: Decision) -> None:
         """Drop a URL whose turn has come and that does not belong to the crawl; what was saved for it comes back."""
+        if decision.reason is not Reason.HOST_PAGES:
+            self._scope.note(taken.url)
+            self._heed_scope([taken.host])
         self._intake.record(taken.id, taken.url, decision)
         self._store.urls.drop(taken.id)
         if taken.key is None or self._store.pages.has_page(taken.id):

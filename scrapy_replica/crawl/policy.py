@@ -120,7 +120,8 @@ class Policy:
         # for it; otherwise nothing does, and it may only wait.
         other = counterpart(url, observation.page.url, twin.url)
         is_saved = other is not None and self._is_known(other) and not self._is_missing(other) and self._may_ask(other)
-        is_saved = is_saved and self._replicas.shares(twin.host, callback)
+        # Behind that page may lie what is out of scope there, and inside here.
+        is_saved = is_saved and not self._scope.left_out_of(twin.host) and self._replicas.shares(twin.host, callback)
         evidence["counterpart"] = other if is_saved else None
         wanted = Action.DROP if is_saved else Action.DEMOTE
         decision = self._resolve(wanted, Reason.EXACT_DUPLICATE_LINKS, host, evidence, is_certain=False)

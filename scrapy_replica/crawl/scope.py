@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 
 from scrapy_replica.address import host_of
@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 
 SCOPE, LEFT_OUT = "scope", "left out"
 """Keys of what a job keeps: the settings that make its scope, and how many links were left out for each reason."""
+
+MOST_HOSTS, MOST_LEFT_OUT = 10_000, 20
+"""Hosts of which left-out URLs are known, and how many of each: the last ones."""
 
 OUT_OF_SCOPE, HOST_PAGES = Reason.OUT_OF_SCOPE.value, Reason.HOST_PAGES.value
 """Causes of what was dropped when its turn came; a changed scope brings it back, to be decided about anew."""
@@ -43,6 +46,8 @@ class CrawlScope:
         for order in store.orders.done(EXCLUDE):
             (self.include if order.what.get("lift") else self.exclude)(order.what["pattern"])
         self._left_out = Counter[str](json.loads(store.meta(LEFT_OUT) or "{}"))
+        self._left_out_of: dict[str, deque[str]] = {}
+        self._news: set[str] = set()
         self._told = as_told(config)
         self.is_changed = self._is_changed()
         """The settings are not those that the job began with."""
@@ -99,12 +104,34 @@ class CrawlScope:
 
     def links_of(self, page: Page) -> PageLinks:
         """Return what tells which links of *page* belong to the crawl."""
-        return PageLinks(self._scope, page, self.count)
+        return PageLinks(self._scope, page, self.leave_out)
 
     def count(self, outside: Outside, n: int = 1) -> None:
         """Take note that *n* links were left out."""
         self._left_out[outside.value] += n
         self._counts[f"scope/{outside.value}"] += n
+
+    def leave_out(self, outside: Outside, url: str) -> None:
+        """Take note that *url* was left out."""
+        self.count(outside)
+        if outside in {Outside.NOT_INCLUDED, Outside.EXCLUDED}:
+            self.note(url)
+
+    def note(self, url: str) -> None:
+        """Take note that *url* lies outside on a host of which other pages may be inside."""
+        host = host_of(url)
+        if host in self._left_out_of or len(self._left_out_of) < MOST_HOSTS:
+            self._left_out_of.setdefault(host, deque(maxlen=MOST_LEFT_OUT)).append(url)
+            self._news.add(host)
+
+    def take_news(self) -> set[str]:
+        """Return the hosts of which URLs were left out since the last call."""
+        news, self._news = self._news, set()
+        return news
+
+    def left_out_of(self, host: str) -> Sequence[str]:
+        """Return the URLs of *host* that were left out last."""
+        return self._left_out_of.get(host, ())
 
     def about(self, taken: Waiting) -> Decision | None:
         """Return the decision about a URL whose turn has come and that does not belong to the crawl any more.
@@ -155,13 +182,13 @@ class CrawlScope:
 
 
 class PageLinks:
-    """Tells which links of a page belong to the crawl; *count* is told why others do not.
+    """Tells which links of a page belong to the crawl; *leave_out* is told which do not, and why.
 
     A page in another language leads to its translations into wanted ones only.
     """
 
-    def __init__(self, scope: Scope, page: Page, count: Callable[[Outside], None]) -> None:
-        self._scope, self._count = scope, count
+    def __init__(self, scope: Scope, page: Page, leave_out: Callable[[Outside, str], None]) -> None:
+        self._scope, self._leave_out = scope, leave_out
         self._is_foreign, self._alternates = False, dict[str, bool]()
         if scope.knows_languages:
             # Templates often state the language of another page than theirs: both have to speak against it.
@@ -174,7 +201,7 @@ class PageLinks:
         if outside is None and not self._alternates.get(url, not self._is_foreign):
             outside = Outside.LANGUAGE
         if outside is not None:
-            self._count(outside)
+            self._leave_out(outside, url)
         return outside is None
 
     def of(self, links: Sequence[Link]) -> list[Link]:

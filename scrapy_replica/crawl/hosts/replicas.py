@@ -163,14 +163,22 @@ class Replicas:
 
         And of each whether that copy was asked often and in vain, so that it can wait.
         """
-        found = []
-        for verdict in self._detector.copies_of(host):
-            copy = self._detector.candidates.host(verdict.copy)
-            path = moved(path_of(url), verdict.keeper_prefix, verdict.copy_prefix)
-            if path and copy.origin and verdict.copy not in self._detector.by_hand:
-                is_in_vain = self._asked.get(verdict.copy, _Asked()).is_in_vain
-                found.append((copy.origin + copy.paths.get(normal_path(path), path), is_in_vain))
-        return found
+        return [
+            (other, self._asked.get(verdict.copy, _Asked()).is_in_vain)
+            for verdict in self.judged_copies_of(host)
+            if (other := self.on_copy(verdict, url)) is not None
+        ]
+
+    def judged_copies_of(self, keeper: str) -> list[Verdict]:
+        """Return the verdicts whose copies *keeper* is kept for, but for those by hand."""
+        by_hand = self._detector.by_hand
+        return [verdict for verdict in self._detector.copies_of(keeper) if verdict.copy not in by_hand]
+
+    def on_copy(self, verdict: Verdict, url: str) -> str | None:
+        """Return the URL on the copy that stands where *url* does on the kept host; ``None`` if there is none."""
+        copy = self._detector.candidates.host(verdict.copy)
+        path = moved(path_of(url), verdict.keeper_prefix, verdict.copy_prefix)
+        return copy.origin + copy.paths.get(normal_path(path), path) if path and copy.origin else None
 
     def asked(self, copy: str, *, is_news: bool) -> None:
         """Take note whether a *copy* had a page that its kept host did not bring."""

@@ -1,0 +1,79 @@
+"""A kept host of which a part is out of scope stands for no copy that has that part inside."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.linkextractors import LinkExtractor
+from test_live_replicas import html, text_of
+from web import REPLICA, crawl
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.commands.job import ordering, reading
+
+PAGES = 90
+SEEDS = ["http://a.example/p0", "http://b.example/p0"]
+
+
+def tree(origin):
+    """Pages of which each leads to two others and back to the first."""
+    found = {}
+    for number in range(PAGES):
+        links = [f"{origin}/p{child}" for child in (2 * number + 1, 2 * number + 2) if child < PAGES]
+        text = text_of(f"work/chapter-{number}.html" if number else origin)
+        found[f"{origin}/p{number}"] = html(text, [f"{origin}/p0", *links], f"Chapter {number}")
+    return found
+
+
+WEB = tree("http://a.example") | tree("http://b.example")
+
+
+class Ordinary(Spider):
+    name = "topic"
+    start_urls = SEEDS
+
+    def parse(self, response):
+        yield {"url": response.url}
+        for link in LinkExtractor().extract_links(response):
+            yield Request(link.url)
+
+
+def settings(**more):
+    return {**REPLICA, "REPLICA_STRATEGY": "breadth-first", "CONCURRENT_REQUESTS_PER_DOMAIN": 1, **more}
+
+
+def run(spider, **more):
+    seeds = {} if spider is Ordinary else {"seeds": ",".join(SEEDS)}
+    return crawl(spider, WEB, settings(**more), **seeds)
+
+
+def paths(urls):
+    return {urlsplit(url).path for url in urls}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("spider", [TopicSpider, Ordinary])
+class TestPartOutside:
+    async def test_from_the_start(self, spider):
+        """Of a.example the first 30 pages are in scope, and of its copy, or the other way round, all."""
+        first = [f"http://{{}}.example/p{number}" for number in range(30)]
+        for part, whole in ("ab", "ba"):
+            inside = [f"http://{whole}.example/*", *(url.format(part) for url in first)]
+            for mode in ("demote", "drop"):
+                result = await run(spider, REPLICA_INCLUDE=inside, REPLICA_MODE=mode)
+                assert paths(result.urls) == paths(WEB)
+
+    @pytest.mark.parametrize("is_order", [True, False])
+    async def test_excluded_after_the_verdict(self, spider, is_order, tmp_path):
+        kept = {"JOBDIR": str(tmp_path)}
+        first = await run(spider, **kept, CLOSESPIDER_PAGECOUNT=36)
+        with reading(str(tmp_path)) as job:
+            (verdict,) = job.verdicts()
+        pattern = f"http://{verdict.verdict.keeper}/*"
+        if is_order:
+            with ordering(str(tmp_path)) as job:
+                job.give("exclude", {"pattern": pattern})
+        second = await run(spider, **kept, **({} if is_order else {"REPLICA_EXCLUDE": [pattern]}))
+        assert paths(first.urls + second.urls) == paths(WEB)
