@@ -212,6 +212,7 @@ def use_urls(urls, saved):
     urls.pause("a")
     urls.resume("a")
     urls.demote(urls.take().id)
+    urls.retry(urls.take().id, 0, None)
     urls.finish([urls.take().id])
     urls.rescore(dict.fromkeys(keys, 0.5))
     urls.set_scores(dict.fromkeys(ids, 0.6))

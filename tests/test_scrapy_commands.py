@@ -145,7 +145,7 @@ class TestOneLine:
             ("REPLICA_MODE=loud", "REPLICA_MODE is 'loud': it takes one of "),
             ("REPLICA_MOD=drop", "REPLICA_MOD is not a setting of scrapy-replica: did you mean REPLICA_MODE?"),
             ("REPLICA_EXPLORE=7", "REPLICA_EXPLORE is 7.0: it must be at most 1"),
-            ("REPLICA_TOPIC=nowhere", "topic nowhere: no such file or folder"),
+            ("REPLICA_TOPIC=nowhere", "REPLICA_TOPIC: nowhere: no such file or folder"),
             ("REPLICA_STRATEGY=worst", "there is no strategy 'worst'; choose one of "),
             ("REPLICA_ALIASES=nowhere", "REPLICA_ALIASES: cannot read nowhere: "),
             ("REPLICA_LEDGER=no/where", "REPLICA_LEDGER: no/where: No such file or directory"),
