@@ -13,7 +13,7 @@ import pytest
 from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
-from scrapy_replica.components import extension
+from scrapy_replica.components import topic as topics
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.links import successor
@@ -592,7 +592,7 @@ class TestOddTopics:
     )
     async def test_a_topic_that_no_page_or_every_page_is_on_is_told(self, about, says, tmp_path, caplog, monkeypatch):
         """Examples in another language; front pages, which share the frame that every page of the site has."""
-        monkeypatch.setattr(extension, "DOUBTED_AT", 60)
+        monkeypatch.setattr(topics, "DOUBTED_AT", 60)
         path = tmp_path / "topic.jsonl"
         path.write_text("\n".join(json.dumps({"text": f"{about} {n}"}) for n in range(6)))
         frame = "<p>" + "welcome news contact imprint search home sitemap " * 2

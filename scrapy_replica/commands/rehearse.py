@@ -18,9 +18,9 @@ from scrapy.utils.request import RequestFingerprinter
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
 from scrapy_replica.commands.run import SCOPE, Run, add_crawl_arguments, apply_arguments
-from scrapy_replica.components.extension import page_from_response
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.handler import rehearsal_settings, response_of
+from scrapy_replica.components.pages import page_from_response
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.config import Config

@@ -46,7 +46,7 @@ class ReplicaDownloaderMiddleware:
         if extension is None or extension.error is not None:
             return None
         try:
-            extension.note_form(request)
+            extension.pages.note_form(request)
             return None if extension.has_frontier else self._decide(extension, request)
         except StoreError as error:
             extension.stop(error)

@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
@@ -24,25 +23,22 @@ from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFin
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.outputs import OutputError
+from scrapy_replica.components.pages import Pages
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.returns import Returns
-from scrapy_replica.components.topic import Examples
+from scrapy_replica.components.topic import Examples, doubt_topic
 from scrapy_replica.components.warc import Keeper
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.pages.hidden_web import hidden_web_text
-from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
-from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lxml import etree
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -50,7 +46,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_replica.components.sitemaps import Listed
-    from scrapy_replica.pages.forms import DomainQuery
 
 logger = logging.getLogger(__name__)
 
@@ -60,17 +55,8 @@ SCRAPY_STATS = ("scheduler/", "dupefilter/")
 ORDERS_SECONDS = 0.5
 """Time between two looks at the orders that a person wrote into the crawl database."""
 
-FETCHED_EXAMPLES = "fetched examples"
-"""Key of the examples that were given by URL, in the crawl database."""
-
-FORM = "replica_form"
-"""In the ``meta`` of a request that is sent to a form, and of those that it is redirected to."""
-
 FLUSH_EVERY = 100
 """Pages between two flushes of the statistics."""
-
-DOUBTED_AT, MANY = 300, 0.9
-"""Pages after which a topic is doubted aloud that none of them is on, or more than that share."""
 
 
 class ReplicaExtension:
@@ -101,6 +87,8 @@ class ReplicaExtension:
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
         self.crawl = self._make_crawl()
+        self.pages = Pages(self.config, self.crawl)
+        """Makes the pages of responses."""
         # Now that the job is ours alone: it finishes files that a killed run of it left.
         self.keeper = self._make_keeper()
         """What writes WARC files."""
@@ -170,15 +158,8 @@ class ReplicaExtension:
             self.add_seed(url)
         if self._examples is None:
             return
-        relevance, store = self.crawl.guide.relevance, self.crawl.store
-        # The examples are needed whenever the topic is learnt anew, by a person's marks at any time.
-        if (fetched := store.meta(FETCHED_EXAMPLES)) is not None:
-            self._examples.take(fetched)
-        if not relevance.is_learnt or self.crawl.guide.is_learning:
-            await self._examples.fetch(self._crawler)
-            store.set_meta(FETCHED_EXAMPLES, self._examples.dump())
         try:
-            relevance.learn(self._examples.model)
+            await self._examples.teach(self._crawler, self.crawl)
         except ValueError as error:
             logger.error("REPLICA_TOPIC: %s; the crawl stops", error)
             assert self._crawler.engine is not None
@@ -288,7 +269,7 @@ class ReplicaExtension:
             via = request.meta.get("redirect_urls", ())
             crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
             return None
-        page, depth = self._page(response), response.meta.get("depth", 0)
+        page, depth = self.pages.of(response), response.meta.get("depth", 0)
         if self.has_frontier and self.returns.is_known(response, flight, page):
             observation = crawl.observe_again(page, flight.url_id, depth)
         else:
@@ -296,48 +277,8 @@ class ReplicaExtension:
         _observations[response] = observation
         if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
             self.flush()
-        if crawl.counts["page/observed"] == DOUBTED_AT and crawl.guide.relevance.is_learnt:
-            self._doubt_topic()
+        doubt_topic(crawl)
         return observation
-
-    def _doubt_topic(self) -> None:
-        """Tell the user of a topic that nothing, or nearly everything, is on."""
-        relevant = self.crawl.counts["page/relevant"]
-        if not relevant:
-            logger.warning(
-                "None of the first %d pages is on topic: examples should be in their language, and pages of their kind",
-                DOUBTED_AT,
-            )
-        elif relevant > MANY * DOUBTED_AT:
-            logger.warning(
-                "%d of the first %d pages are on topic: if they should not be, give unlabelled pages "
-                "(REPLICA_BACKGROUND), and examples from several sites",
-                relevant,
-                DOUBTED_AT,
-            )
-
-    def _page(self, response: Response) -> Page:
-        repeated = self.crawl.repetition.of(host_of(response.url))
-        for_terms = None if self.config.noise is Noise.NONE else repeated.without_repeated
-        return page_from_response(response, self.config, self._query_of(response), for_terms)
-
-    def note_form(self, request: Request) -> None:
-        """Take what *request*, on its way out, sends to a form; :data:`FORM` in its ``meta`` lasts over redirects."""
-        if "redirect_urls" in request.meta:
-            return
-        request.meta.pop(FORM, None)
-        is_encoded = (request.headers.get("Content-Type") or b"").startswith(b"application/x-www-form-urlencoded")
-        body = request.body.decode("utf-8", "replace") if is_encoded else ""
-        if (body or "?" in request.url) and self.crawl.forms.sent(request.url, body):
-            self.crawl.counts["form/sent"] += 1
-            request.meta[FORM] = True
-
-    def _query_of(self, response: Response) -> DomainQuery | None:
-        """Return the domain query that *response* answers; ``None`` if no form returned it."""
-        if FORM not in response.meta:
-            return None
-        self.crawl.counts["form/pages"] += 1
-        return self.crawl.forms.query(host_of(response.url))
 
     def cannot_observe(self, response: Response, error: Exception) -> None:
         """Take note that a page could not be observed; what was written of it was taken back."""
@@ -395,39 +336,6 @@ class ReplicaExtension:
             stats.set_value("replica/sample/false_drop_rate", round(rate, 5))
             stats.set_value("replica/sample/false_drop_rate_low", round(low, 5))
             stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
-
-
-def page_from_response(
-    response: Response,
-    config: Config,
-    query: DomainQuery | None = None,
-    for_terms: Callable[[str], str] | None = None,
-) -> Page:
-    """Return the page that *response* is, its noise removed and its language guessed as *config* says.
-
-    Where a form returned it, *query* is the domain query of its site. *for_terms* returns what of the main text terms
-    are taken of.
-    """
-    redirected_from = tuple(response.meta.get("redirect_urls", ())) if response.request is not None else ()
-    ip = str(response.ip_address) if response.ip_address is not None else None
-    if not isinstance(response, HtmlResponse):
-        return page_from_body(response.body, response.url, redirected_from=redirected_from, ip=ip)
-    return page_from_tree(
-        response.selector.root,
-        response.url,
-        encoding=response.encoding,
-        redirected_from=redirected_from,
-        ip=ip,
-        language_default=config.language,
-        extract=EXTRACTORS[config.noise] if query is None else partial(_form_text, query=query, noise=config.noise),
-        for_terms=for_terms,
-    )
-
-
-def _form_text(root: etree._Element, *, query: DomainQuery, noise: Noise) -> str:
-    """Return the main text of a page that a form returned; without a record in it, that of any other page."""
-    found = "" if noise is Noise.NONE else hidden_web_text(root, query.terms)
-    return found or EXTRACTORS[noise](root)
 
 
 _observations: WeakKeyDictionary[Response, Observation] = WeakKeyDictionary()

@@ -20,10 +20,17 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_replica.config import Config
+    from scrapy_replica.crawl import Crawl
 
 logger = logging.getLogger(__name__)
 
 Terms = Mapping[str, int]
+
+FETCHED = "fetched examples"
+"""Key of the examples that were given by URL, in the crawl database."""
+
+DOUBTED_AT, MANY = 300, 0.9
+"""Pages after which a topic is doubted aloud that none of them is on, or more than that share."""
 
 
 def read_examples(config: Config) -> tuple[Topic, tuple[Document, ...]]:
@@ -69,7 +76,21 @@ class Examples:
         root = response.selector.root
         return page_from_tree(root, response.url, language_default=self._language, extract=self._extract).terms
 
-    async def fetch(self, crawler: Crawler) -> None:
+    async def teach(self, crawler: Crawler, crawl: Crawl) -> None:
+        """Have *crawl* learn the topic, of examples given by URL as well: those fetched before, or fetched now.
+
+        :raises ValueError: no example has any text.
+        """
+        relevance, store = crawl.guide.relevance, crawl.store
+        # The examples are needed whenever the topic is learnt anew, by a person's marks at any time.
+        if (fetched := store.meta(FETCHED)) is not None:
+            self._fetched = json.loads(fetched)
+        if not relevance.is_learnt or crawl.guide.is_learning:
+            await self._fetch(crawler)
+            store.set_meta(FETCHED, json.dumps(self._fetched).encode())
+        relevance.learn(self.model)
+
+    async def _fetch(self, crawler: Crawler) -> None:
         """Fetch the examples that are given by URL and missing; those that cannot be had are logged and left out."""
         for url in self.topic.urls:
             if url in self._fetched:
@@ -79,14 +100,6 @@ class Examples:
                 self._fetched[url] = self._page_terms(response)
             else:
                 logger.warning("The topic's example %s cannot be had", url)
-
-    def dump(self) -> bytes:
-        """Return the examples that were fetched, as JSON."""
-        return json.dumps(self._fetched).encode()
-
-    def take(self, fetched: bytes) -> None:
-        """Take what :meth:`dump` returned."""
-        self._fetched = json.loads(fetched)
 
     @staticmethod
     async def _download(crawler: Crawler, url: str) -> Response | None:
@@ -108,3 +121,23 @@ class Examples:
         positives = [terms for terms in (*self.positives, *self._fetched.values(), *yes) if terms not in no]
         model.fit(positives, self.background.with_documents(unlabelled), no)
         return model
+
+
+def doubt_topic(crawl: Crawl) -> None:
+    """Tell the user of a topic that nothing, or nearly everything, is on; called after each page."""
+    counts = crawl.counts
+    if counts["page/observed"] != DOUBTED_AT or not crawl.guide.relevance.is_learnt:
+        return
+    relevant = counts["page/relevant"]
+    if not relevant:
+        logger.warning(
+            "None of the first %d pages is on topic: examples should be in their language, and pages of their kind",
+            DOUBTED_AT,
+        )
+    elif relevant > MANY * DOUBTED_AT:
+        logger.warning(
+            "%d of the first %d pages are on topic: if they should not be, give unlabelled pages "
+            "(REPLICA_BACKGROUND), and examples from several sites",
+            relevant,
+            DOUBTED_AT,
+        )

@@ -1,0 +1,92 @@
+"""From a response to its page, as the settings and what is known of its host have it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy.http import HtmlResponse
+
+from scrapy_replica.address import host_of
+from scrapy_replica.pages.hidden_web import hidden_web_text
+from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
+from scrapy_replica.records import Noise, Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lxml import etree
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from scrapy_replica.config import Config
+    from scrapy_replica.crawl import Crawl
+    from scrapy_replica.pages.forms import DomainQuery
+
+FORM = "replica_form"
+"""In the ``meta`` of a request that is sent to a form, and of those that it is redirected to."""
+
+
+class Pages:
+    """Makes the pages of one crawl, and tells which of them a form returned."""
+
+    def __init__(self, config: Config, crawl: Crawl) -> None:
+        self._config, self._counts = config, crawl.counts
+        self._forms, self._repetition = crawl.forms, crawl.repetition
+
+    def of(self, response: Response) -> Page:
+        """Return the page that *response* is; what its host repeats on its pages gives no terms."""
+        repeated = self._repetition.of(host_of(response.url))
+        for_terms = None if self._config.noise is Noise.NONE else repeated.without_repeated
+        return page_from_response(response, self._config, self._query_of(response), for_terms)
+
+    def note_form(self, request: Request) -> None:
+        """Take what *request*, on its way out, sends to a form; :data:`FORM` in its ``meta`` lasts over redirects."""
+        if "redirect_urls" in request.meta:
+            return
+        request.meta.pop(FORM, None)
+        is_encoded = (request.headers.get("Content-Type") or b"").startswith(b"application/x-www-form-urlencoded")
+        body = request.body.decode("utf-8", "replace") if is_encoded else ""
+        if (body or "?" in request.url) and self._forms.sent(request.url, body):
+            self._counts["form/sent"] += 1
+            request.meta[FORM] = True
+
+    def _query_of(self, response: Response) -> DomainQuery | None:
+        """Return the domain query that *response* answers; ``None`` if no form returned it."""
+        if FORM not in response.meta:
+            return None
+        self._counts["form/pages"] += 1
+        return self._forms.query(host_of(response.url))
+
+
+def page_from_response(
+    response: Response,
+    config: Config,
+    query: DomainQuery | None = None,
+    for_terms: Callable[[str], str] | None = None,
+) -> Page:
+    """Return the page that *response* is, its noise removed and its language guessed as *config* says.
+
+    Where a form returned it, *query* is the domain query of its site. *for_terms* returns what of the main text terms
+    are taken of.
+    """
+    redirected_from = tuple(response.meta.get("redirect_urls", ())) if response.request is not None else ()
+    ip = str(response.ip_address) if response.ip_address is not None else None
+    if not isinstance(response, HtmlResponse):
+        return page_from_body(response.body, response.url, redirected_from=redirected_from, ip=ip)
+    return page_from_tree(
+        response.selector.root,
+        response.url,
+        encoding=response.encoding,
+        redirected_from=redirected_from,
+        ip=ip,
+        language_default=config.language,
+        extract=EXTRACTORS[config.noise] if query is None else partial(_form_text, query=query, noise=config.noise),
+        for_terms=for_terms,
+    )
+
+
+def _form_text(root: etree._Element, *, query: DomainQuery, noise: Noise) -> str:
+    """Return the main text of a page that a form returned; without a record in it, that of any other page."""
+    found = "" if noise is Noise.NONE else hidden_web_text(root, query.terms)
+    return found or EXTRACTORS[noise](root)
