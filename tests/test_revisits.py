@@ -16,6 +16,7 @@ from scrapy_replica.commands.explain import explain_url
 from scrapy_replica.commands.explain_text import in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.status import look
+from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
@@ -146,6 +147,14 @@ class TestPages:
         assert len(result.items) == 6
         assert counts(result) == {"unchanged": 6, "due": 6}
         assert "replica/page/observed" not in result.stats
+
+    async def test_those_that_are_not_judged_write_no_statistics(self, tmp_path, monkeypatch):
+        web, flushed, flush = Site(tells="nothing"), [], ReplicaExtension.flush
+        await first(tmp_path, web)
+        web.noise = "another advertisement"
+        monkeypatch.setattr(ReplicaExtension, "flush", lambda extension: flushed.append(flush(extension)))
+        await again(tmp_path, web)
+        assert len(flushed) == 1, "at the end"
 
     async def test_the_same_text_that_leads_elsewhere_has_changed(self, tmp_path):
         web = Site(tells="nothing")

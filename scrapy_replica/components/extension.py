@@ -274,10 +274,10 @@ class ReplicaExtension:
             observation = crawl.observe_again(page, flight.url_id, depth)
         else:
             observation = crawl.observe(page, flight.url_id, depth, flight.size)
+            if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
+                self.flush()
+            doubt_topic(crawl)
         _observations[response] = observation
-        if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
-            self.flush()
-        doubt_topic(crawl)
         return observation
 
     def cannot_observe(self, response: Response, error: Exception) -> None:

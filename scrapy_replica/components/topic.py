@@ -124,7 +124,7 @@ class Examples:
 
 
 def doubt_topic(crawl: Crawl) -> None:
-    """Tell the user of a topic that nothing, or nearly everything, is on; called after each page."""
+    """Tell the user of a topic that nothing, or nearly everything, is on; called after each page that was judged."""
     counts = crawl.counts
     if counts["page/observed"] != DOUBTED_AT or not crawl.guide.relevance.is_learnt:
         return
