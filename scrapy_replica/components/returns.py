@@ -87,6 +87,17 @@ class Returns:
         if flight.answer is not None:
             flight.answer = flight.answer._replace(terms=None)
 
+    def answer_of(self, flight: Flight) -> Answer:
+        """Return what the response of *flight* tells, which the engine is through with.
+
+        Of one that no callback got: where it redirects to is what there is at its URL.
+        """
+        if flight.answer is not None:
+            return flight.answer if flight.is_through else flight.answer._replace(terms=None)
+        content = flight.location.encode("utf-8", "surrogatepass") if flight.location is not None else None
+        terms = self._revisits.terms
+        return Answer(flight.status, content=content, is_conditional=flight.is_conditional, terms=terms)
+
     def _answer(self, response: Response, flight: Flight, content: bytes | None) -> Answer:
         headers, body = response.headers, _hash(response)
         return Answer(
@@ -105,6 +116,17 @@ class Returns:
 def has_conditions(request: Request) -> bool:
     """Tell whether *request* asks for a page if it changed."""
     return ETAG in request.headers or DATE in request.headers
+
+
+def location_of(response: Response) -> str | None:
+    """Return the URL that *response* redirects to; ``None`` if to none."""
+    location = response.headers.get("Location")
+    if location is None or not 300 <= response.status < 400:
+        return None
+    try:
+        return response.urljoin(location.decode("latin-1"))
+    except ValueError:
+        return None
 
 
 def silence(response: Response) -> None:

@@ -18,11 +18,10 @@ from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.components.returns import has_conditions
+from scrapy_replica.components.returns import has_conditions, location_of
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.terms import terms_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
-from scrapy_replica.freshness.answer import Answer
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -287,8 +286,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
         flight = self._extension.flights.of(request)
-        flight.status, flight.size = response.status, len(response.body)
-        flight.location = _location_of(response)
+        flight.status, flight.location = response.status, location_of(response)
 
     def _acknowledge(self) -> None:
         """Finish the leases that the engine is through with."""
@@ -317,9 +315,7 @@ class ReplicaScheduler(BaseScheduler):
         is_lost = flight.payload is not None and flight.payload.startswith(LIVE)
         if is_lost or flight.has_conditions or request.method != "GET" or request.body:
             return
-        answer, url_id = flight.answer or _answer_of(flight, self._crawl.revisits.terms), flight.url_id
-        if flight.answer is not None and not flight.is_through:
-            answer = answer._replace(terms=None)
+        answer, url_id = self._extension.returns.answer_of(flight), flight.url_id
         if flight.key is None:  # it was tried again, and the first time counted
             url_id = self._asked_before(request) if answer.content is not None else None
         if url_id is not None:
@@ -334,23 +330,6 @@ class ReplicaScheduler(BaseScheduler):
         found = self._urls.find([key, key ^ START])
         known = found.get(key) or found.get(key ^ START)
         return known.id if known is not None else None
-
-
-def _answer_of(flight: Flight, terms: int) -> Answer:
-    """Return what the response was that no callback got: where a redirect leads is what there is at its URL."""
-    content = flight.location.encode("utf-8", "surrogatepass") if flight.location is not None else None
-    return Answer(flight.status, content=content, is_conditional=flight.is_conditional, terms=terms)
-
-
-def _location_of(response: Response) -> str | None:
-    """Return the URL that *response* redirects to; ``None`` if to none."""
-    location = response.headers.get("Location")
-    if location is None or not 300 <= response.status < 400:
-        return None
-    try:
-        return response.urljoin(location.decode("latin-1"))
-    except ValueError:
-        return None
 
 
 def _priority_of(request: Request) -> int:
