@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scrapy_replica.address import name_of
-from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, Sample, Saved, State
+from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, Saved, State
 from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Outcome, Reason
 
 

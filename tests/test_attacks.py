@@ -11,7 +11,7 @@ import pytest
 from scrapy import Request, Spider
 from web import REPLICA, crawl, page, redirect
 
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK
+from scrapy_replica.crawldb.orders import ALLOW, BLOCK
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
 from scrapy_replica.records import Verdict

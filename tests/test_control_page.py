@@ -24,7 +24,8 @@ from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.served import ServedJob
 from scrapy_replica.control import feed
 from scrapy_replica.control.server import MAX_LISTENERS, MAX_ORDER_BYTES, Server
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, EXCLUDE, SEEDS, State
+from scrapy_replica.crawldb.contract import State
+from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, EXCLUDE, SEEDS
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Doubt, PagePair, UncertainPair
 

@@ -11,8 +11,9 @@ import pytest
 from crawldb_contract import CrawlDBContract, CrawlDBMachine, StoredContract, StoredMachine, enter, taken
 from hypothesis import HealthCheck, settings
 
-from scrapy_replica.crawldb.contract import Sample, StoreError
+from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.lock import LOCK_NAME
 from scrapy_replica.decision import Outcome, Reason

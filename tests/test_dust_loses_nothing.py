@@ -15,8 +15,9 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawldb.contract import ACTING, NewUrl
+from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.rules import ACTING
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.records import Page
 from scrapy_replica.urls.rule import Rule as DustRule

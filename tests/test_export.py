@@ -14,8 +14,9 @@ from pyarrow import parquet
 from scrapy.cmdline import execute
 
 from scrapy_replica.commands import export
-from scrapy_replica.crawldb.contract import URGENT, NewUrl, Sample
+from scrapy_replica.crawldb.contract import URGENT, NewUrl
 from scrapy_replica.crawldb.pages import Fetched
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Verdict

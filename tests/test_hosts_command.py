@@ -14,7 +14,8 @@ from scrapy.cmdline import execute
 
 from scrapy_replica.address import host_of
 from scrapy_replica.commands.job import ordering, reading
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK, URGENT, NewUrl, Saved, State
+from scrapy_replica.crawldb.contract import URGENT, NewUrl, Saved, State
+from scrapy_replica.crawldb.orders import ALLOW, BLOCK
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Reason

@@ -22,7 +22,8 @@ from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK, NewUrl, State
+from scrapy_replica.crawldb.contract import NewUrl, State
+from scrapy_replica.crawldb.orders import ALLOW, BLOCK
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders

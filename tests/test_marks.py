@@ -23,7 +23,8 @@ from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.marks import LEARNT, Marks
 from scrapy_replica.crawl.links.questions import asked_about
 from scrapy_replica.crawl.links.recipe import relevance_model
-from scrapy_replica.crawldb.contract import MARK, NOT_DONE, NewUrl
+from scrapy_replica.crawldb.contract import NewUrl
+from scrapy_replica.crawldb.orders import MARK, NOT_DONE
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.focus.asking import Candidate, most_telling, shares, uncertainty

@@ -23,7 +23,7 @@ from scrapy_replica.commands.explain import ExplainCommand
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.crawl.crawl import Crawl
-from scrapy_replica.crawldb.contract import BLOCK
+from scrapy_replica.crawldb.orders import BLOCK
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
 from scrapy_replica.records import Verdict

@@ -7,9 +7,10 @@ import inspect
 import pytest
 from crawldb_contract import url
 
-from scrapy_replica.crawldb.contract import URGENT, Sample, Saved
+from scrapy_replica.crawldb.contract import URGENT, Saved
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit

@@ -18,9 +18,10 @@ from web import crawl, page
 
 from scrapy_replica import Addon, TopicSpider
 from scrapy_replica.commands.job import reading
-from scrapy_replica.crawldb.contract import URGENT, Sample, Saved
+from scrapy_replica.crawldb.contract import URGENT, Saved
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.results import HostSize, Savings
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Verdict

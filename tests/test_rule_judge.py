@@ -10,7 +10,7 @@ from scrapy_replica.crawl.urls import taught
 from scrapy_replica.crawl.urls.in_force import HostRules
 from scrapy_replica.crawl.urls.taught import Taught
 from scrapy_replica.crawl.urls.watched import WatchedRule
-from scrapy_replica.crawldb.contract import RuleRow
+from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.interchange import priors
 from scrapy_replica.urls.judge import SIZES, WEIGHT, RuleJudge, Seen, cube_of, shipped, traits_of

@@ -17,9 +17,10 @@ from scrapy_replica import Addon, TopicSpider
 from scrapy_replica.commands import status as command
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.control import view
-from scrapy_replica.crawldb.contract import NewUrl, Sample, Saved
+from scrapy_replica.crawldb.contract import NewUrl, Saved
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason

@@ -12,7 +12,7 @@ from web import REPLICA, crawl, job_states, page
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.job import reading
-from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS
+from scrapy_replica.crawldb.orders import EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.frontier import Frontier
 from scrapy_replica.crawldb.sqlite.reader import open_orders

@@ -11,7 +11,7 @@ from test_live_replicas import ALL, crawl_sites, held, per_host, site
 
 from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.crawl.hosts.uncertain_pairs import MAX_TEXTS, UncertainPairs
-from scrapy_replica.crawldb.contract import BLOCK, DIFFERENT
+from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import MAX_PAIRS
 from scrapy_replica.records import Doubt, Page, PagePair, UncertainPair, Verdict

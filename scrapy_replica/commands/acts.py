@@ -11,7 +11,7 @@ from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.commands.order import known_host
 from scrapy_replica.commands.steer import web_url
 from scrapy_replica.crawl.links.questions import check_page
-from scrapy_replica.crawldb.contract import (
+from scrapy_replica.crawldb.orders import (
     ALLOW,
     BLOCK,
     DIFFERENT,

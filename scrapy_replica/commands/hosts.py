@@ -10,7 +10,7 @@ from scrapy_replica.address import without_port
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.order import known_host, order
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT
+from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT
 from scrapy_replica.words import COLUMNS, counted, evidence_of, place_of, score, shortened, wrapped
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.crawl.links.questions import asked_about, check_page, check_topic
-from scrapy_replica.crawldb.contract import MARK
+from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.words import counted, score, shortened, wrapped
 
 if TYPE_CHECKING:

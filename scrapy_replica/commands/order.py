@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from scrapy_replica.commands.job import is_running, ordering, reading
-from scrapy_replica.crawldb.contract import Order
+from scrapy_replica.crawldb.orders import Order
 from scrapy_replica.words import cleaned, wrapped
 
 ANSWERED_SECONDS = 2.0

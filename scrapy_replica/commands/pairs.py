@@ -10,7 +10,7 @@ from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import command_line
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import reading
-from scrapy_replica.crawldb.contract import BLOCK, DIFFERENT
+from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
 from scrapy_replica.words import DOUBTS, cleaned, evidence_of, scores, site_names, wrapped
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.commands.order import order
-from scrapy_replica.crawldb.contract import ACTING, DISABLE_RULE, DISABLED, RULE, WITHDRAWN
+from scrapy_replica.crawldb.orders import DISABLE_RULE, RULE
+from scrapy_replica.crawldb.rules import ACTING, DISABLED, WITHDRAWN
 from scrapy_replica.urls.interchange import dumps, loads
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.words import RULE_STATES, cleaned, counted, unreadable, wrapped
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.contract import RuleRow
     from scrapy_replica.crawldb.reader import RuleView
+    from scrapy_replica.crawldb.rules import RuleRow
 
 MOST_ORDERS = 1_000
 """Orders given last among which those are looked for that the crawl has not seen yet."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import said
-from scrapy_replica.crawldb.contract import ACTING, State
+from scrapy_replica.crawldb.contract import State
+from scrapy_replica.crawldb.rules import ACTING
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words import (
@@ -29,7 +30,7 @@ from scrapy_replica.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from scrapy_replica.crawldb.contract import Order
+    from scrapy_replica.crawldb.orders import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
     from scrapy_replica.crawldb.revisits import Pass
     from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic

@@ -11,7 +11,7 @@ from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.hosts import host_name
 from scrapy_replica.commands.order import known_host, order
 from scrapy_replica.components.spider import read_seeds
-from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS
+from scrapy_replica.crawldb.orders import EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.urls.scope import Pattern
 from scrapy_replica.words import cleaned, counted
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import has_secret, redacted
 from scrapy_replica.crawl.links.relevance import KEY
-from scrapy_replica.crawldb.contract import ACTING, PAUSE, RESUME, State
+from scrapy_replica.crawldb.contract import State
+from scrapy_replica.crawldb.orders import PAUSE, RESUME
+from scrapy_replica.crawldb.rules import ACTING
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
 from scrapy_replica.words import (
@@ -31,7 +33,7 @@ from scrapy_replica.words import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scrapy_replica.crawldb.contract import Order
+    from scrapy_replica.crawldb.orders import Order
     from scrapy_replica.crawldb.reader import Reader, RuleView, VerdictView
     from scrapy_replica.crawldb.status import HostStatus, Lost, Status
     from scrapy_replica.records import PagePair, UncertainPair

@@ -20,8 +20,9 @@ from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
-from scrapy_replica.crawldb.contract import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, URGENT, CrawlDB, Waiting
-from scrapy_replica.crawldb.contract import RULE as RULE_ORDER
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Waiting
+from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE
+from scrapy_replica.crawldb.orders import RULE as RULE_ORDER
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty, Verdict

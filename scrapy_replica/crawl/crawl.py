@@ -30,7 +30,8 @@ from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawldb.contract import MARK, CrawlDB, Leeway, NewUrl, State, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
+from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.crawldb.pages import NOT_MODIFIED, Fetched, is_absent
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES

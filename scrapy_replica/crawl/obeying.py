@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
-from scrapy_replica.crawldb.contract import NOT_DONE, CrawlDB, Order, StoreError
+from scrapy_replica.crawldb.contract import CrawlDB, StoreError
+from scrapy_replica.crawldb.orders import NOT_DONE, Order
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.trials import Trials
-from scrapy_replica.crawldb.contract import CrawlDB, Sample, State
+from scrapy_replica.crawldb.contract import CrawlDB, State
 from scrapy_replica.crawldb.pages import Trace
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_same_page

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.contract import EXCLUDE, CrawlDB, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, Waiting
+from scrapy_replica.crawldb.orders import EXCLUDE
 from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Link, Page, Reach

@@ -11,7 +11,8 @@ from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.scope import CrawlScope, cause_of
-from scrapy_replica.crawldb.contract import EXCLUDE, PAUSE, RESUME, SEEDS, URGENT, CrawlDB, Leeway, NewUrl, State
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Leeway, NewUrl, State
+from scrapy_replica.crawldb.orders import EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.decision import FETCH
 from scrapy_replica.words import cleaned, counted
 

@@ -12,7 +12,8 @@ from functools import partial
 import mmh3
 
 from scrapy_replica import words
-from scrapy_replica.crawldb.contract import Sample, SampleStore, Saved
+from scrapy_replica.crawldb.contract import Saved
+from scrapy_replica.crawldb.samples import Sample, SampleStore
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
 from scrapy_replica.numeric import is_above, weighted_share
 

@@ -1,6 +1,7 @@
 """The contract of a crawl database: the records that cross it, and what every implementation does.
 
-Whatever is above imports this module and no implementation. Batches go in one call, because a network may lie between.
+Whatever is above imports this module, or those of single subjects beside it, and no implementation. Batches go in one
+call, because a network may lie between.
 
 Invariants, which the tests hold against every implementation:
 
@@ -20,14 +21,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.orders import OrderStore
     from scrapy_replica.crawldb.pages import Pages
     from scrapy_replica.crawldb.revisits import Revisits
+    from scrapy_replica.crawldb.rules import RuleStore
+    from scrapy_replica.crawldb.samples import SampleStore
     from scrapy_replica.crawldb.texts import Texts
     from scrapy_replica.crawldb.visits import Visits
-    from scrapy_replica.decision import Decision, Outcome, Reason
+    from scrapy_replica.decision import Decision, Reason
     from scrapy_replica.records import Capture, Form, UncertainPair, Verdict
 
 URGENT = float("inf")
@@ -133,85 +137,6 @@ class Saved(NamedTuple):
     """Key of the URL that is fetched in its place."""
 
 
-class Sample(NamedTuple):
-    """A URL that was to be dropped and is fetched all the same, as a test of what decided so."""
-
-    id: int
-    cause: str
-    """As in :class:`Saved`."""
-    reason: Reason | None
-    """Set for one of the causes of a URL, by which samples are counted."""
-    target: int | None
-    """Key of the URL that it is held against; ``None``: against everything that was fetched."""
-    corner: str
-    """Part of the site that it lies in."""
-    weight: float
-    """URLs that it stands for."""
-    outcome: Outcome | None = None
-
-
-BLOCK, ALLOW, DIFFERENT = "block", "allow", "different"
-"""Kinds of orders, with what they say: ``{"host", "keeper"}``: block it as a copy of that one (what lies below
-``"copy_prefix"`` there lies below ``"keeper_prefix"`` here, where they are given); ``{"host"}``: allow it for good;
-``{"host", "other"}``: they are two sites."""
-RULE, DISABLE_RULE = "rule", "disable-rule"
-"""``{"rule"}``: put it, in its JSON form, in force; ``{"id"}``: switch the rule of that id off for good."""
-MARK = "mark"
-"""``{"url", "is_relevant"}``: the page at that URL is on the topic, or is not."""
-SEEDS, EXCLUDE = "seeds", "exclude"
-"""``{"urls"}``: fetch them; ``{"pattern"}``: fetch nothing whose URL it fits, or with ``"lift"`` do so again."""
-PAUSE, RESUME = "pause", "resume"
-"""``{"host"}``: fetch nothing of it for now; go on with it."""
-
-NOT_DONE = "not done: "
-"""Begins the answer to an order that could not be carried out; why follows."""
-
-
-class Order(NamedTuple):
-    """What a person told the crawl, and what became of it."""
-
-    id: int
-    at: float
-    """Seconds since the epoch."""
-    kind: str
-    what: Mapping[str, Any]
-    done_at: float | None
-    """``None``: the crawl has not seen it yet."""
-    answer: str | None
-    """What the crawl said to it, in words."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it waits for the crawl to see it."""
-        return self.done_at is None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it was carried out."""
-        return not self.is_open and not (self.answer or "").startswith(NOT_DONE)
-
-
-CANDIDATE, ACTING, WITHDRAWN, DISABLED = "candidate", "acting", "withdrawn", "disabled"
-"""States of a rule: to be proved; in force; found wrong; switched off by a person. The last two are for good."""
-
-
-class RuleRow(NamedTuple):
-    """One rule and its record."""
-
-    id: int
-    rule: dict[str, Any]
-    state: str
-    is_manual: bool
-    """A person gave it: it acts without a proof."""
-    right: int
-    """Pairs of URL and image that were fetched and are one page."""
-    wrong: int
-    images: int
-    """Images fetched that are the page of their URL, less those that do not exist."""
-    proofs: list[tuple[str, int]]
-    """(image, URLs fetched on purpose for it) of each pair that was to prove it."""
-
-
 class Ledger(Protocol):
     """Decisions, with their evidence."""
 
@@ -223,34 +148,6 @@ class Ledger(Protocol):
 
     def last(self, url_id: int) -> tuple[str, str] | None:
         """Return action and reason of the last decision that was written about a URL."""
-
-
-class SampleStore(Protocol):
-    """Samples of what was to be dropped, and what they showed."""
-
-    def enter(self, samples: Iterable[Sample]) -> None:
-        """Write *samples* down; one that is known stays what it is."""
-
-    def of_url(self, url_id: int) -> list[Sample]:
-        """Return the samples that the URL of that id is, one for each cause."""
-
-    def of_cause(self, cause: str) -> list[Sample]:
-        """Return the samples that test *cause*."""
-
-    def awaiting(self, target: int) -> list[int]:
-        """Return the ids of the URLs that wait to be held against the one with key *target*."""
-
-    def settle(self, url_id: int, outcome: Outcome) -> list[Sample]:
-        """Write what fetching a URL showed; return its samples that were not settled before, as they are now."""
-
-    def reconsider(self, url_id: int) -> list[Sample]:
-        """Make other pages of the samples of a URL that were the same; return them."""
-
-    def retire(self, mark: str) -> None:
-        """Put *mark* before the cause of what is settled of verdicts and rules: they are tested anew."""
-
-    def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
-        """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""
 
 
 class VerdictStore(Protocol):
@@ -272,19 +169,6 @@ class VerdictStore(Protocol):
         """Return the copies whose verdict ended by its age."""
 
 
-class OrderStore(Protocol):
-    """A person's orders, which are never deleted: another process gives them at any time."""
-
-    def open(self) -> list[Order]:
-        """Return the orders that were not answered yet, first given first."""
-
-    def answer(self, order_id: int, at: float, answer: str | None) -> None:
-        """Write that an order was looked at, and what there is to say."""
-
-    def done(self, kind: str) -> Iterator[Order]:
-        """Yield the orders of that *kind* that were carried out, first given first."""
-
-
 class UncertainPairStore(Protocol):
     """Pairs of hosts that a person is asked about: the 200 that are nearest to a verdict."""
 
@@ -296,40 +180,6 @@ class UncertainPairStore(Protocol):
 
     def forget(self, host: str) -> None:
         """Forget the pairs of *host*."""
-
-
-class RuleStore(Protocol):
-    """DUST rules, from the moment they are proposed; none is ever deleted."""
-
-    def enter(self, rule: dict[str, Any], at: float, *, is_manual: bool = False) -> int:
-        """Write *rule* (its JSON form), proposed at *at*; return its id."""
-
-    def update(self, rule_id: int, state: str, right: int, wrong: int, images: int) -> None:
-        """Write the record of a rule; what a person disabled stays so."""
-
-    def disable(self, rule_id: int) -> None:
-        """Write that a person switched a rule off."""
-
-    def set_proofs(self, rule_id: int, proofs: list[tuple[str, int]]) -> None:
-        """Write what was asked for to prove a rule."""
-
-    def rows(self) -> Iterator[RuleRow]:
-        """Yield the rules in the order of their ids."""
-
-    def of_host(self, name: str) -> Iterator[RuleRow]:
-        """Yield the rules for exactly that host (and port), in the order of their ids."""
-
-    def wide(self) -> Iterator[RuleRow]:
-        """Yield the rules for more than one host."""
-
-    def acting(self) -> Iterator[RuleRow]:
-        """Yield the rules in force."""
-
-    def withdrawn(self) -> Iterator[RuleRow]:
-        """Yield the rules that were found wrong."""
-
-    def row(self, rule_id: int) -> RuleRow | None:
-        """Return the rule of that id."""
 
 
 class FormStore(Protocol):

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from scrapy_replica.crawldb.contract import Order, RuleRow, State
+from scrapy_replica.crawldb.contract import State
+from scrapy_replica.crawldb.orders import Order
+from scrapy_replica.crawldb.rules import RuleRow
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.results import Results

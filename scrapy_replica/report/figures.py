@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.crawl.links.relevance import KEY
-from scrapy_replica.crawldb.contract import ACTING, State
+from scrapy_replica.crawldb.contract import State
+from scrapy_replica.crawldb.rules import ACTING
 from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.rule import Rule

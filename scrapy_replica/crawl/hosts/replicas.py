@@ -11,7 +11,8 @@ from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
-from scrapy_replica.crawldb.contract import ALLOW, DIFFERENT, CrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.orders import ALLOW, DIFFERENT
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import joined, normal_path, relative

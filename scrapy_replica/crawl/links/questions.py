@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scrapy_replica.address import redacted
 from scrapy_replica.crawl.links.recipe import MODEL, relevance_model
 from scrapy_replica.crawl.links.relevance import KEY
-from scrapy_replica.crawldb.contract import MARK
+from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.focus.asking import Candidate, most_telling
 from scrapy_replica.focus.links import finite

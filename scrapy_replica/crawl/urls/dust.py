@@ -28,8 +28,9 @@ from scrapy_replica.crawl.urls.host_pages import (
 from scrapy_replica.crawl.urls.in_force import Hit, HostRules
 from scrapy_replica.crawl.urls.taught import Taught
 from scrapy_replica.crawl.urls.watched import Level, Settled, WatchedRule
-from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, WITHDRAWN, CrawlDB, RuleRow
+from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.pages import GONE, PageRow
+from scrapy_replica.crawldb.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page

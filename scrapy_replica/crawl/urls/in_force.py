@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.watched import WatchedRule
-from scrapy_replica.crawldb.contract import RuleRow
+from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.urls.rule import Rule, share_argument
 from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.validation import Pair

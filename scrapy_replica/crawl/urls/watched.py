@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.places import Place, Places, place_of
-from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
+from scrapy_replica.crawldb.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
 from scrapy_replica.urls.judge import Example, RuleJudge, traits_of
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scrapy_replica.crawldb.contract import Order
+from scrapy_replica.crawldb.orders import Order
 from scrapy_replica.crawldb.sqlite.connection import Connection
 
 

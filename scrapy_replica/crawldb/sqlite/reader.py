@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scrapy_replica.crawldb.contract import Order, RuleRow, State, StoreError
+from scrapy_replica.crawldb.contract import State, StoreError
+from scrapy_replica.crawldb.orders import Order
 from scrapy_replica.crawldb.reader import (
     DecisionView,
     HostView,
@@ -21,6 +22,7 @@ from scrapy_replica.crawldb.reader import (
     UrlView,
     VerdictView,
 )
+from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.crawldb.sqlite.connection import Connection, advice
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable

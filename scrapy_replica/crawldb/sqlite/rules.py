@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from scrapy_replica.crawldb.contract import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
+from scrapy_replica.crawldb.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
 from scrapy_replica.crawldb.sqlite.connection import Connection
 
 

@@ -8,8 +8,9 @@ from functools import reduce
 from sqlite3 import Cursor
 from typing import Any
 
-from scrapy_replica.crawldb.contract import ACTING, RuleRow, State
+from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
+from scrapy_replica.crawldb.rules import ACTING, RuleRow
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SPIDER
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
