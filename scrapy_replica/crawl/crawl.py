@@ -26,6 +26,7 @@ from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.samples import Samples
 from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, CrawlScope, full
+from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
@@ -46,8 +47,6 @@ SALT, NOISE = "salt", "noise"
 
 FIRST_ERROR = 400
 """HTTP status from which on there is no page."""
-
-FOUND = frozenset({State.WAITING, State.LEASED, State.DONE})
 
 
 class Crawl:
@@ -83,6 +82,7 @@ class Crawl:
         self.replicas = Replicas(config, store, now, self._duplicates.index)
         salt = self._salt(salt)
         self.revisits = Revisits(config, store, key, now, salt, counts, self.scope)
+        self._states = UrlStates(store, key, self.revisits)
         self.dust = Dust(config, store, now, self.revisits.is_stale_url)
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
@@ -96,9 +96,7 @@ class Crawl:
             self._guard,
             self.trials,
             self.scope,
-            is_known=self._is_known,
-            is_fetched=self._is_fetched,
-            is_missing=self._is_missing,
+            self._states,
         )
         self.intake = Intake(
             store,
@@ -154,26 +152,6 @@ class Crawl:
         if stored is None:
             self.store.set_meta(SALT, str(salt).encode())
         return salt if stored is None else int(stored)
-
-    def _is_known(self, url: str) -> bool:
-        key = self.intake.key(url)
-        known = self.store.urls.find([key]).get(key)
-        return known is not None and known.state in FOUND
-
-    def _is_fetched(self, url: str) -> bool:
-        key = self.intake.key(url)
-        known = self.store.urls.find([key]).get(key)
-        return known is not None and known.state in {State.LEASED, State.DONE}
-
-    def _is_missing(self, url: str) -> bool:
-        key = self.intake.key(url)
-        known = self.store.urls.find([key]).get(key)
-        if known is None or known.state is State.WAITING:
-            return False
-        # What is done and brought no page of its own led elsewhere.
-        is_done = known.state is State.DONE
-        is_away = self.revisits.is_away(known.id, is_done=is_done)
-        return is_away or self.store.pages.has_failed(known.id) or (is_done and not self.store.pages.has_page(known.id))
 
     def steer(self, on_seed: Callable[[str], None]) -> None:
         """Take note that the frontier is in use: a person's orders about it are carried out, beginning with those
@@ -318,9 +296,7 @@ class Crawl:
         """Take what a person said of a page."""
         if self.config.topic is None:
             raise ValueError("the crawl has no examples of a topic to learn it with: give some with --topic")
-        key = self.intake.key(what["url"])
-        known = self.store.urls.find([key]).get(key)
-        if known is None:
+        if (known := self._states.of(what["url"])) is None:
             raise ValueError("no page of the crawl links there")
         url = self.store.urls.url_of(known.id)
         self.guide.relevance.marks.give(known.id, url, is_relevant=bool(what["is_relevant"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from scrapy_replica.address import has_secret, host_of
@@ -10,6 +10,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.replicas import Block, Replicas
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope, excluded, full
+from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
@@ -31,10 +32,6 @@ class Policy:
     What the evidence asks for is done to the letter in ``drop`` mode; in ``demote`` mode what is not certain waits
     behind everything else; in ``observe`` mode everything is fetched. Of what would be dropped :class:`Trials`
     draws what is fetched all the same; what they ended does not act.
-
-    :param is_known: whether a URL was fetched or waits.
-    :param is_fetched: whether a URL was fetched or is on its way.
-    :param is_missing: whether a URL was fetched and brought no page.
     """
 
     def __init__(
@@ -46,13 +43,11 @@ class Policy:
         guard: Guard,
         trials: Trials,
         scope: CrawlScope,
-        is_known: Callable[[str], bool],
-        is_fetched: Callable[[str], bool],
-        is_missing: Callable[[str], bool],
+        states: UrlStates,
     ) -> None:
         self._config, self._aliases = config, aliases
         self._replicas, self._dust, self._guard, self._trials = replicas, dust, guard, trials
-        self._scope, self._is_known, self._is_fetched, self._is_missing = scope, is_known, is_fetched, is_missing
+        self._scope, self._states = scope, states
 
     def decide(self, url: str, host: str, leeway: Leeway, callback: str, found_on: int | None = None) -> Decision:
         """Decide what is done with *url* on *host*, which *callback* is to get; samples are drawn.
@@ -76,7 +71,7 @@ class Policy:
         decision = self._of_url(url, host, leeway, callback, found_on)
         other = decision.url or decision.target
         # What is not asked for can stand for something only where it was fetched before.
-        if other is not None and not self._may_ask(other) and not self._is_fetched(other):
+        if other is not None and not self._may_ask(other) and not self._states.is_fetched(other):
             decision = FETCH
         is_full = decision is FETCH and leeway <= Leeway.STAY and self._guard.is_full(host)
         return full(host) if is_full else decision
@@ -118,8 +113,10 @@ class Policy:
             return self._resolve(Action.DEMOTE, Reason.NEAR_DUPLICATE_LINKS, host, evidence, is_certain=False)
         # Equal text says little of what it links to. Where the same link of the twin is known there is a page to stand
         # for it; otherwise nothing does, and it may only wait.
-        other = counterpart(url, observation.page.url, twin.url)
-        is_saved = other is not None and self._is_known(other) and not self._is_missing(other) and self._may_ask(other)
+        other, states = counterpart(url, observation.page.url, twin.url), self._states
+        is_saved = (
+            other is not None and states.is_known(other) and not states.is_missing(other) and self._may_ask(other)
+        )
         # Behind that page may lie what is out of scope there, and inside here.
         is_saved = is_saved and not self._scope.left_out_of(twin.host) and self._replicas.shares(twin.host, callback)
         evidence["counterpart"] = other if is_saved else None
@@ -150,9 +147,9 @@ class Policy:
             decision = self._replica(verdict, host, Reason.MANUAL_BLOCK)
             told = {**decision.evidence, "url": target} if target is not None else decision.evidence
             return self._rewritten(replace(decision, evidence=told), target)
-        if target is None or self._is_missing(target) or not self._replicas.shares(verdict.keeper, callback):
+        if target is None or self._states.is_missing(target) or not self._replicas.shares(verdict.keeper, callback):
             return FETCH
-        if self._is_known(target):
+        if self._states.is_known(target):
             decision = replace(self._replica(verdict, host), target=target, n_agreed=verdict.n_aligned)
             return self._rewritten(decision, target)
         # Nobody but the copy leads to it: what the two have in common says less about it.
@@ -186,7 +183,7 @@ class Policy:
         if found is None or has_secret(url):
             return None
         verdicts, target = found
-        if not self._replicas.shares(verdicts[-1].copy, callback) or self._is_missing(target):
+        if not self._replicas.shares(verdicts[-1].copy, callback) or self._states.is_missing(target):
             return None
         causes = tuple(verdict.cause for verdict in verdicts)
         n_agreed = min(verdict.n_aligned for verdict in verdicts)

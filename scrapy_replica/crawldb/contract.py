@@ -65,7 +65,7 @@ class Leeway(IntEnum):
 
 
 class Found(Enum):
-    """What :meth:`CrawlDB.discover` made of a URL."""
+    """What :meth:`UrlStore.discover` made of a URL."""
 
     NEW = "new"
     RAISED = "raised"
@@ -119,7 +119,7 @@ class Waiting(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What :meth:`CrawlDB.find` tells of a URL."""
+    """What :meth:`UrlStore.find` tells of a URL."""
 
     id: int
     state: State

@@ -1,0 +1,45 @@
+"""How URLs stand that may be fetched in the place of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scrapy_replica.crawl.revisits import Revisits
+from scrapy_replica.crawldb.contract import CrawlDB, Known, State
+
+FOUND = frozenset({State.WAITING, State.LEASED, State.DONE})
+
+
+class UrlStates:
+    """Asks the crawl database for the state of a URL.
+
+    :param key: URL -> 64 bits of its request fingerprint, signed.
+    """
+
+    def __init__(self, store: CrawlDB, key: Callable[[str], int], revisits: Revisits) -> None:
+        self._store, self._key, self._revisits = store, key, revisits
+
+    def of(self, url: str) -> Known | None:
+        """Return what is known of *url*; ``None`` if it was never entered."""
+        key = self._key(url)
+        return self._store.urls.find([key]).get(key)
+
+    def is_known(self, url: str) -> bool:
+        """Tell whether *url* was fetched or waits."""
+        known = self.of(url)
+        return known is not None and known.state in FOUND
+
+    def is_fetched(self, url: str) -> bool:
+        """Tell whether *url* was fetched or is on its way."""
+        known = self.of(url)
+        return known is not None and known.state in {State.LEASED, State.DONE}
+
+    def is_missing(self, url: str) -> bool:
+        """Tell whether *url* was fetched and brought no page."""
+        known = self.of(url)
+        if known is None or known.state is State.WAITING:
+            return False
+        # What is done and brought no page of its own led elsewhere.
+        pages, is_done = self._store.pages, known.state is State.DONE
+        is_away = self._revisits.is_away(known.id, is_done=is_done)
+        return is_away or pages.has_failed(known.id) or (is_done and not pages.has_page(known.id))
