@@ -113,9 +113,9 @@ class Policy:
             return self._resolve(Action.DEMOTE, Reason.NEAR_DUPLICATE_LINKS, host, evidence, is_certain=False)
         # Equal text says little of what it links to. Where the same link of the twin is known there is a page to stand
         # for it; otherwise nothing does, and it may only wait.
-        other, states = counterpart(url, observation.page.url, twin.url), self._states
+        other, urls = counterpart(url, observation.page.url, twin.url), self._states
         is_saved = (
-            other is not None and states.is_known(other) and not states.is_missing(other) and self._may_ask(other)
+            other is not None and urls.is_known(other) and not urls.is_missing(other) and self._may_ask(other)
         )
         # Behind that page may lie what is out of scope there, and inside here.
         is_saved = is_saved and not self._scope.left_out_of(twin.host) and self._replicas.shares(twin.host, callback)
