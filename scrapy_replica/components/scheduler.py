@@ -194,7 +194,7 @@ class ReplicaScheduler(BaseScheduler):
         )
         is_entered = self._crawl.intake.enter([(new, decision)])[0]
         if found_on is not None and leeway < Leeway.AS_ASKED:
-            self._crawl.note(found_on, [(new, decision)])
+            self._crawl.outlinks.note(found_on, [(new, decision)])
         return is_entered
 
     def _key(self, request: Request, flight: Flight) -> int | None:

@@ -108,8 +108,8 @@ class ReplicaSpiderMiddleware:
             return
         if self._max_length:
             links = [link for link in links if len(link.url) <= self._max_length]
-        crawl = self._extension.crawl
-        (crawl.follow_new if observation.is_known else crawl.follow)(observation, links)
+        outlinks = self._extension.crawl.outlinks
+        (outlinks.follow_new if observation.is_known else outlinks.follow)(observation, links)
 
     # What callbacks yield
 
@@ -160,7 +160,7 @@ class ReplicaSpiderMiddleware:
         left_out = outsiders(crawl.scope, observation.page, requests, own)
         requests = [request for request in requests if id(request) not in left_out]
         links = [own.get(request.url) or Link(request.url) for request in requests]
-        for request, score in zip(requests, crawl.scores(observation, links), strict=True):
+        for request, score in zip(requests, crawl.outlinks.scores(observation, links), strict=True):
             if self._is_seen(request, score):
                 left_out.add(id(request))
                 continue
@@ -203,7 +203,7 @@ class ReplicaSpiderMiddleware:
             extension.has_frontier
             and not request.dont_filter
             and extension.fingerprints.is_by_url(request)
-            and extension.crawl.is_seen(request.url, score)
+            and extension.crawl.outlinks.is_seen(request.url, score)
         )
 
     def _may_pass(self, request: Request, new: NewUrl) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
@@ -16,6 +15,7 @@ from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.asking import Asking
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.heads import Heads
+from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawl.links.seen import Seen
 from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
@@ -31,13 +31,13 @@ from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, Waiting
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.crawldb.pages import NOT_MODIFIED, Fetched, is_absent
-from scrapy_replica.decision import Action, Decision, Reason
+from scrapy_replica.decision import Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES
 from scrapy_replica.freshness.answer import Answer
-from scrapy_replica.records import Link, Novelty, Page
+from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
 MAX_DECIDED = 100
@@ -128,8 +128,10 @@ class Crawl:
         )
         self._seen = Seen()
         self._heads = Heads(store, self.guide, self._seen, self.revisits.is_known)
+        self.outlinks = Outlinks(
+            store, self.guide, self.policy, self.intake, self.scope, self.revisits, self.replicas, self._seen, counts
+        )
         self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
-        self._unshown: set[int] = set()
         self.obeying.add(MARK, self._mark, url=str, is_relevant=bool)
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
@@ -220,7 +222,7 @@ class Crawl:
         is_copy = novelty is Novelty.NEAR_DUPLICATE and twin is not None and twin.host != page.host
         if is_copy or novelty is Novelty.EXACT_DUPLICATE:
             self.guide.wasted(page.url)
-        self._unshown.add(url_id)
+        self.outlinks.unshown.add(url_id)
         return observation
 
     def open_to(self, host: str) -> None:
@@ -312,31 +314,10 @@ class Crawl:
 
     # Links
 
-    def scores(self, observation: Observation, links: Sequence[Link]) -> list[float]:
-        """Return the strategy's scores of *links*, and move the waiting URLs that it scores anew."""
-        self._unshown.discard(observation.url_id)
-        scores, moved = self.guide.scores(observation.page, observation.relevance, links)
-        self._rescore(moved)
-        return scores
-
     def learn_anew(self) -> None:
-        """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back.
-
-        What was found so far gets its new scores where there are some, and so does what is fetched in its place.
-        """
+        """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back."""
         self._asking.work()
-        scores = self.guide.learn_anew(self._pages)
-        urls = {self.intake.key(url): url for url in scores}
-        for key, known in self.store.urls.find(urls).items():
-            if known.state is State.DROPPED:
-                target, score = self.intake.in_place_of(urls[key]), scores[urls[key]]
-                scores[target] = max(score, scores.get(target, score))
-        self._rescore(scores)
-
-    def _rescore(self, scores: dict[str, float]) -> None:
-        if scores:
-            self.store.urls.rescore({self.intake.key(url): score for url, score in scores.items()})
-            self._seen.update(scores)
+        self.outlinks.rescore(self.guide.learn_anew(self._pages))
 
     def end(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
         """Take note that the spider's *callback* is through with the page.
@@ -344,35 +325,10 @@ class Crawl:
         A page that had no links is shown to the strategy now. *asks_more*: the callback asked for a URL that is new and
         does not stand on the page.
         """
-        if observation.url_id in self._unshown:
-            self.scores(observation, ())
+        if observation.url_id in self.outlinks.unshown:
+            self.outlinks.scores(observation, ())
         with self.store.page():
             self.consequences.of_callback(observation, callback, asks_more=asks_more)
-
-    def follow(self, observation: Observation, links: Sequence[Link]) -> None:
-        """Enter those of the *links* of the page just observed that are in scope into the frontier."""
-        if not self.scope.is_open:
-            links = self.scope.links_of(observation.page).of(links)
-        asked = [
-            self._link(observation, link.url, score)
-            for link, score in zip(links, self.scores(observation, links), strict=True)
-            if not self.is_seen(link.url, score)
-        ]
-        self.intake.enter(asked)
-        self.note(observation, asked)
-
-    def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
-        """Enter those of the *links* of a page that was observed before which nothing is known of."""
-        keys = [self.intake.key(link.url) for link in links]
-        known = self.store.urls.find(set(keys))
-        new = [link for link, key in zip(links, keys, strict=True) if key not in known]
-        if new:
-            self.follow(observation, new)
-
-    def _link(self, observation: Observation, url: str, score: float) -> tuple[NewUrl, Decision]:
-        host, key = host_of(url), self.intake.key(url)
-        new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
-        return new, self.policy.decide_link(observation, url, host, Leeway.MOVE, callback="")
 
     def enter_listed(self, listed: Sequence[tuple[str, float | None]]) -> None:
         """Enter URLs that a site's own list names, one link from the seeds, and when they changed, where it says so."""
@@ -389,22 +345,6 @@ class Crawl:
         found = self.store.urls.find(changed)
         self.store.seeds.set_dates({known.id: changed[key] for key, known in found.items()})
         self.revisits.modified(changed.items())
-
-    def is_seen(self, url: str, score: float) -> bool:
-        """Tell whether *url* was entered a short while ago with as good a score, so that nothing would come of it."""
-        is_seen = self._seen.has(url, score)
-        self.counts["dupefilter/filtered"] += is_seen
-        return is_seen
-
-    def note(self, observation: Observation, asked: Sequence[tuple[NewUrl, Decision]]) -> None:
-        """Take note that links of a page were decided."""
-        if not observation.is_known:
-            self.revisits.met(new.key for new, decision in asked if decision.action is Action.FETCH)
-        for new, decision in asked:
-            # What was dropped or demoted may come up again from a better page.
-            self._seen.add(new.url, new.score if decision.action is Action.FETCH else -math.inf)
-            if new.host != observation.page.host:
-                self.replicas.linked(new.host, observation.page.host)
 
     # The frontier
 

@@ -114,9 +114,7 @@ class Policy:
         # Equal text says little of what it links to. Where the same link of the twin is known there is a page to stand
         # for it; otherwise nothing does, and it may only wait.
         other, urls = counterpart(url, observation.page.url, twin.url), self._states
-        is_saved = (
-            other is not None and urls.is_known(other) and not urls.is_missing(other) and self._may_ask(other)
-        )
+        is_saved = other is not None and urls.is_known(other) and not urls.is_missing(other) and self._may_ask(other)
         # Behind that page may lie what is out of scope there, and inside here.
         is_saved = is_saved and not self._scope.left_out_of(twin.host) and self._replicas.shares(twin.host, callback)
         evidence["counterpart"] = other if is_saved else None

@@ -204,7 +204,7 @@ class DirectCrawl:
             with turns.part("observe"):
                 observation = crawl.observe(page, taken.id, taken.depth)
             with turns.part("follow"):
-                crawl.follow(observation, page.links)
+                crawl.outlinks.follow(observation, page.links)
         crawl.end(observation)
 
     def _obey(self, turns: Turns) -> None:

@@ -1,0 +1,108 @@
+"""The links of a page: scored, decided about, and entered."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from scrapy_replica.address import host_of
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.intake import Intake
+from scrapy_replica.crawl.links.guide import Guide
+from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.revisits import Revisits
+from scrapy_replica.crawl.scope import CrawlScope
+from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State
+from scrapy_replica.decision import Action, Decision
+from scrapy_replica.records import Link
+
+
+class Outlinks:
+    """Takes the links of observed pages.
+
+    Of a spider with ``links_to_follow`` all is done here (:meth:`follow`). Of requests that a callback gives the
+    components enter what :meth:`scores` and :meth:`is_seen` leave, and tell :meth:`note` of it.
+    """
+
+    def __init__(
+        self,
+        store: CrawlDB,
+        guide: Guide,
+        policy: Policy,
+        intake: Intake,
+        scope: CrawlScope,
+        revisits: Revisits,
+        replicas: Replicas,
+        seen: Seen,
+        counts: Counter[str],
+    ) -> None:
+        self._store, self._guide, self._policy, self._intake = store, guide, policy, intake
+        self._scope, self._revisits, self._replicas = scope, revisits, replicas
+        self._seen, self._counts = seen, counts
+        self.unshown: set[int] = set()
+        """Ids of the pages that were observed and that the strategy was not shown yet."""
+
+    def scores(self, observation: Observation, links: Sequence[Link]) -> list[float]:
+        """Return the strategy's scores of *links*, and move the waiting URLs that it scores anew."""
+        self.unshown.discard(observation.url_id)
+        scores, moved = self._guide.scores(observation.page, observation.relevance, links)
+        self._move(moved)
+        return scores
+
+    def rescore(self, scores: dict[str, float]) -> None:
+        """Give URLs that were found so far their new *scores*, and what is fetched in their place as well."""
+        urls = {self._intake.key(url): url for url in scores}
+        for key, known in self._store.urls.find(urls).items():
+            if known.state is State.DROPPED:
+                target, score = self._intake.in_place_of(urls[key]), scores[urls[key]]
+                scores[target] = max(score, scores.get(target, score))
+        self._move(scores)
+
+    def _move(self, scores: Mapping[str, float]) -> None:
+        if scores:
+            self._store.urls.rescore({self._intake.key(url): score for url, score in scores.items()})
+            self._seen.update(scores)
+
+    def follow(self, observation: Observation, links: Sequence[Link]) -> None:
+        """Enter those of the *links* of the page just observed that are in scope into the frontier."""
+        if not self._scope.is_open:
+            links = self._scope.links_of(observation.page).of(links)
+        asked = [
+            self._link(observation, link.url, score)
+            for link, score in zip(links, self.scores(observation, links), strict=True)
+            if not self.is_seen(link.url, score)
+        ]
+        self._intake.enter(asked)
+        self.note(observation, asked)
+
+    def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
+        """Enter those of the *links* of a page that was observed before which nothing is known of."""
+        keys = [self._intake.key(link.url) for link in links]
+        known = self._store.urls.find(set(keys))
+        new = [link for link, key in zip(links, keys, strict=True) if key not in known]
+        if new:
+            self.follow(observation, new)
+
+    def _link(self, observation: Observation, url: str, score: float) -> tuple[NewUrl, Decision]:
+        host, key = host_of(url), self._intake.key(url)
+        new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
+        return new, self._policy.decide_link(observation, url, host, Leeway.MOVE, callback="")
+
+    def is_seen(self, url: str, score: float) -> bool:
+        """Tell whether *url* was entered a short while ago with as good a score, so that nothing would come of it."""
+        is_seen = self._seen.has(url, score)
+        self._counts["dupefilter/filtered"] += is_seen
+        return is_seen
+
+    def note(self, observation: Observation, asked: Sequence[tuple[NewUrl, Decision]]) -> None:
+        """Take note that links of a page were decided."""
+        if not observation.is_known:
+            self._revisits.met(new.key for new, decision in asked if decision.action is Action.FETCH)
+        for new, decision in asked:
+            # What was dropped or demoted may come up again from a better page.
+            self._seen.add(new.url, new.score if decision.action is Action.FETCH else -math.inf)
+            if new.host != observation.page.host:
+                self._replicas.linked(new.host, observation.page.host)
