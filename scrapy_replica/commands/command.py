@@ -54,6 +54,11 @@ class Command(ABC):
         """
 
 
+def add_job_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--job``, the job that a command is about."""
+    parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+
+
 @contextmanager
 def needing(extra: str, told: str) -> Iterator[None]:
     """Import what *extra* brings within this span; *told* begins the line that says what to install.
