@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import subprocess
 import sys
 from configparser import ConfigParser
@@ -10,7 +10,13 @@ from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from test_hosts_command import enter
 from web import page
+
+from scrapy_replica.commands import load_commands
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
 BLOCK = """
 import sys
@@ -22,33 +28,50 @@ class Block:
 
 sys.meta_path.insert(0, Block())
 from scrapy.cmdline import execute
-execute(sys.argv)
 """
 
+ONE = "execute(sys.argv)"
 
-def normal(name):
-    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", name)[0]).lower()
+MANY = """
+import contextlib, io, json
+told = []
+for line in sys.argv[1:]:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+        try:
+            execute(["scrapy", "replica", *line.split()])
+        except SystemExit as end:
+            told.append([line, end.code or 0, said.getvalue()])
+print(json.dumps(told))
+"""
 
 
 @pytest.fixture(scope="module")
 def blocked():
-    """Top-level modules of all that the extras bring and Scrapy does without."""
+    """Top-level modules of all that is installed here and that a bare install does not bring."""
     setup = ConfigParser()
     setup.read(Path(__file__).parent.parent / "setup.cfg")
-    lines = "".join(setup["options.extras_require"].values()).split()
-    extras = set(map(normal, lines)) - {"scrapy-replica", *map(normal, requires("scrapy"))}
+    brought, ahead = {"scrapy-replica"}, setup["options"]["install_requires"].split()
+    while ahead:
+        need = Requirement(ahead.pop())
+        name = canonicalize_name(need.name)
+        if name not in brought and (need.marker is None or need.marker.evaluate({"extra": ""})):
+            brought.add(name)
+            ahead += requires(name) or ()
     found = packages_distributions()
-    modules = {module for module, names in found.items() if extras & set(map(normal, names))}
-    assert modules >= {"tqdm", "fastwarc", "sklearn", "matplotlib", "jinja2", "vl_convert", "pytest"}
+    modules = {module for module, names in found.items() if brought.isdisjoint(map(canonicalize_name, names))}
+    assert modules >= {"tqdm", "fastwarc", "sklearn", "scipy", "matplotlib", "pyarrow", "pandas", "pytest"}
+    assert modules >= {"jinja2", "markupsafe", "vl_convert"}
+    assert not modules & {"scrapy", "twisted", "packaging", "numpy"}
     return modules
 
 
 @pytest.fixture
 def bare(blocked, tmp_path):
-    """Run ``scrapy`` where none of the extras can be imported."""
+    """Run ``scrapy`` where nothing can be imported but what a bare install brings."""
 
-    def run(*arguments):
-        command = [sys.executable, "-W", "error", "-c", f"BLOCKED = {blocked!r}{BLOCK}", *map(str, arguments)]
+    def run(*arguments, how=ONE):
+        command = [sys.executable, "-W", "error", "-c", f"BLOCKED = {blocked!r}{BLOCK}{how}", *map(str, arguments)]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
 
     return run
@@ -74,6 +97,8 @@ def test_a_crawl(bare, tmp_path):
         (["rehearse", "file", "--seeds", "http://a.example/"], "warc"),
         (["eval", "visits", "file", "--topic", "x"], "eval"),
         (["eval", "text", "file"], "eval"),
+        (["eval", "replicas", "."], "eval"),
+        (["eval", "noise", "."], "eval"),
         (["report", "file"], "report"),
         (["serve", "job"], "report"),
     ],
@@ -90,3 +115,49 @@ def test_a_file_that_is_not_there_is_named_first(bare):
     """Who installs an extra to hear of a wrong name has been sent on an errand."""
     done = bare("replica", "eval", "text", "nowhere.parquet")
     assert (done.returncode, done.stderr) == (2, "scrapy replica eval: there is no nowhere.parquet\n")
+
+
+WORK = (
+    "status job",
+    "explain http://a.example/ --job job",
+    "hosts --job job",
+    "pairs --job job",
+    "block b.example --as a.example --job job",
+    "allow b.example --job job",
+    "add http://a.example/new --job job",
+    "exclude */calendar/* --job job",
+    "pause a.example --job job",
+    "resume a.example --job job",
+    "rules list --job job",
+    "rules export --job job",
+    "forms --job job",
+    "export job links --format csv --out links.csv",
+    "export job links --format jsonl --out links.jsonl",
+    "export job links --format gexf --out links.gexf",
+    "salvage job --out mended",
+    "doctor job",
+    "eval revisits --pages 20 --passes 2",
+)
+"""Commands that do their work without extras."""
+
+TOPIC = ("model topic.npz --job job", "judge job")
+"""Those that this job has no topic for."""
+
+PARQUET = "export job links --format parquet --out links.parquet"
+
+
+def test_the_other_commands(bare, tmp_path):
+    (tmp_path / "job").mkdir()
+    store = SqliteCrawlDB(tmp_path / "job")
+    for number, host in enumerate(("a.example", "b.example")):
+        enter(store, f"http://{host}/", host, number)
+    store.close()
+    done = bare(*WORK, *TOPIC, PARQUET, how=MANY)
+    assert done.returncode == 0, done.stderr
+    told = {line: (code, said) for line, code, said in json.loads(done.stdout)}
+    assert {line: told[line] for line in WORK if told[line][0]} == {}
+    assert all(told[line][0] == 2 and "topic" in told[line][1] for line in TOPIC)
+    assert told[PARQUET][0] == 2
+    assert "pip install 'scrapy-replica[parquet]'" in told[PARQUET][1]
+    used = {line.split()[0] for line in (*WORK, *TOPIC)}
+    assert used | {"crawl", "rehearse", "report", "serve"} == {command.name for command in load_commands()}

@@ -6,6 +6,7 @@ import json
 import platform
 import sys
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +14,7 @@ from scrapy_replica.commands.figures import as_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from scrapy.settings import Settings
 
@@ -51,6 +52,25 @@ class Command(ABC):
         :raises OSError: a file cannot be read or written.
         :raises ImportError: an extra is missing: one line that names it.
         """
+
+
+def add_job_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--job``, the job that a command is about."""
+    parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+
+
+@contextmanager
+def needing(extra: str, told: str) -> Iterator[None]:
+    """Import what *extra* brings within this span; *told* begins the line that says what to install.
+
+    :raises ImportError: it is missing: ``reports need jinja2: pip install 'scrapy-replica[report]'``.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if error.name is None:
+            raise  # it says so itself
+        raise ImportError(f"{told} {error.name}: pip install 'scrapy-replica[{extra}]'") from error
 
 
 def print_figures(figures: Mapping[str, float], inputs: Mapping[str, object], *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands import eval_crawl
-from scrapy_replica.commands.command import Command, print_measures
+from scrapy_replica.commands.command import Command, needing, print_measures
 from scrapy_replica.config import Config
 from scrapy_replica.records import Noise
 
@@ -69,13 +69,8 @@ class EvalCommand(Command):
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
         opts.settings = settings
-        try:
+        with needing("eval", f"eval {opts.question} needs"):
             figures: Mapping[str, Any] | str = opts.evaluate(opts)
-        except ModuleNotFoundError as error:
-            if error.name is None:
-                raise
-            message = f"eval {opts.question} needs {error.name}: pip install 'scrapy-replica[eval]'"
-            raise ImportError(message) from error
         if isinstance(figures, str):
             sys.stdout.write(figures + "\n")
             return 0

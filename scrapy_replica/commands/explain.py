@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import host_of, redacted
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.explain_text import in_words, scope_in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.order import near
@@ -62,7 +62,7 @@ class ExplainCommand(Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("what", metavar="URL", help="a URL, or a host as printed by hosts")
-        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+        add_job_argument(parser)
         parser.add_argument("--json", action="store_true", help="print what is known as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002

@@ -7,6 +7,7 @@ import io
 import json
 from typing import IO, TYPE_CHECKING, Any
 
+from scrapy_replica.commands.command import needing
 from scrapy_replica.words import cleaned
 
 if TYPE_CHECKING:
@@ -59,11 +60,9 @@ def write_parquet(columns: Columns, batches: Batches, file: IO[bytes]) -> int:
 
     :raises ImportError: pyarrow is not installed.
     """
-    try:
+    with needing("parquet", "--format parquet needs"):
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
         from pyarrow import parquet  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError("--format parquet needs pyarrow: pip install 'scrapy-replica[parquet]'") from error
     types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
     schema, count = pa.schema([(name, types[kind]) for name, kind in columns.items()]), 0
     with parquet.ParquetWriter(file, schema) as writer:

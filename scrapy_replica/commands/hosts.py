@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import without_port
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.order import known_host, order
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT
@@ -34,7 +34,7 @@ class HostsCommand(Command):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+        add_job_argument(parser)
         parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
         parser.add_argument(
             "--export",
@@ -69,7 +69,7 @@ class BlockCommand(Command):
             "mirror", metavar="MIRROR", help="the copy, as printed by hosts; HOST/PATH where its site lies below a path"
         )
         parser.add_argument("--as", dest="keeper", metavar="HOST", required=True, help="what is kept, likewise")
-        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+        add_job_argument(parser)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         (mirror, _, copy_prefix), (keeper, _, keeper_prefix) = (
@@ -104,7 +104,7 @@ class AllowCommand(Command):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
         parser.add_argument("--beside", metavar="OTHER", help="say only that HOST and OTHER are two sites")
-        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+        add_job_argument(parser)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         host = known_host(opts.job, host_name(opts.host))

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.job import reading
 from scrapy_replica.words import cleaned, counted, wrapped
 
@@ -37,7 +37,7 @@ class FormsCommand(Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("host", metavar="HOST", nargs="?", help="of this host only")
-        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+        add_job_argument(parser)
         parser.add_argument("--json", action="store_true", help="print the sites as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002

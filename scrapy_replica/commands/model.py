@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.write import write
 from scrapy_replica.crawl.links.recipe import made_again
@@ -38,7 +38,7 @@ class ModelCommand(Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", help="file to write, .npz; one that is there is replaced")
-        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+        add_job_argument(parser)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         with reading(opts.job) as job:

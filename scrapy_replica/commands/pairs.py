@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import command_line
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
 from scrapy_replica.words import DOUBTS, cleaned, evidence_of, scores, site_names, wrapped
@@ -30,7 +30,7 @@ class PairsCommand(Command):
     examples = ("scrapy replica pairs --job job",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+        add_job_argument(parser)
         parser.add_argument("--json", action="store_true", help="print the pairs as JSON, with the texts of pages")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, needing
 from scrapy_replica.commands.job import is_running, reading
 from scrapy_replica.commands.write import write
 
@@ -31,11 +31,9 @@ class ReportCommand(Command):
         )
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        try:
+        with needing("report", "reports need"):
             from scrapy_replica.report.figures import figures  # noqa: PLC0415 - an extra
             from scrapy_replica.report.page import report  # noqa: PLC0415
-        except ImportError as error:
-            raise ImportError(f"reports need {error.name}: pip install 'scrapy-replica[report]'") from error
         with reading(opts.job) as job:
             shown = figures(job, time.time() if is_running(opts.job) else None)
         if not shown.status.total.fetches:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.commands.order import order
 from scrapy_replica.crawldb.orders import DISABLE_RULE, RULE
@@ -58,7 +58,7 @@ class RulesCommand(Command):
         disable.add_argument("id", metavar="ID", type=int, help="number of the rule in the list")
         disable.set_defaults(act=disable_rule)
         for action in (listing, export, imports, disable):
-            action.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+            add_job_argument(action)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         opts.act(opts)

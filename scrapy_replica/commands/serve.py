@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_replica.commands import INTERRUPTED
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, needing
 from scrapy_replica.commands.job import has_begun, reading
 from scrapy_replica.commands.run import say
 
@@ -38,11 +38,9 @@ class ServeCommand(Command):
         )
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        try:
-            from scrapy_replica.commands.served import ServedJob  # noqa: PLC0415 - needs an extra
+        with needing("report", "the control page needs"):
+            from scrapy_replica.commands.served import ServedJob  # noqa: PLC0415 - an extra
             from scrapy_replica.control.server import Server  # noqa: PLC0415
-        except ImportError as error:
-            raise ImportError(f"the control page needs {error.name}: pip install 'scrapy-replica[report]'") from error
         if not 0 <= opts.port < 1 << 16:
             raise ValueError(f"--port is {opts.port}: it must be between 0 and 65535")
         if has_begun(opts.job):

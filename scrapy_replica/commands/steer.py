@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 
 from scrapy_replica.address import host_of, redacted
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.hosts import host_name
 from scrapy_replica.commands.order import known_host, order
 from scrapy_replica.components.spider import read_seeds
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     import argparse
 
     from scrapy.settings import Settings
-
-
-def add_job_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare what every command takes that gives an order."""
-    parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
 
 
 class AddCommand(Command):

@@ -243,7 +243,7 @@ function showReport() {
   for (const [id, title] of Object.entries(report.titles)) {
     if (at(`section-${id}`)) continue;
     at("report").append(make("section", { "aria-labelledby": `report-${id}` },
-      make("h2", { id: `report-${id}` }, title), make("div", { id: `section-${id}`, className: "live" })));
+      make("h2", { id: `report-${id}` }, title), make("div", { id: `section-${id}` })));
   }
   window.replicaReport.update(report.update);
 }
