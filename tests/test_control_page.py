@@ -271,6 +271,8 @@ class TestShown:
             await asyncio.sleep(0.1)
             assert looks == []
             await client.get("/api/events", headers=BEARER)
+            while not looks:
+                await asyncio.sleep(0.01)
             await asyncio.sleep(0.1)
             assert len(looks) == 1
 

@@ -63,6 +63,7 @@ def topic(tmp_path):
 
 
 def settings(strategy, topic, **more):
+    """One page at a time: the next is chosen once the links of the last are entered, whenever the engine asks."""
     return {
         **REPLICA,
         "REPLICA_STRATEGY": strategy,
@@ -71,6 +72,7 @@ def settings(strategy, topic, **more):
         "REPLICA_TRAP_CREDIT": 0,
         "REPLICA_PROBES": 0,
         "CONCURRENT_REQUESTS": 1,
+        "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 0,
         **more,
     }
 

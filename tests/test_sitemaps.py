@@ -153,11 +153,11 @@ class TestCrawl:
 
 def test_fifty_megabytes_are_read_a_little_at_a_time():
     body = HEAD + b"".join(b"<url><loc>http://a.example/%s%d</loc></url>" % (b"x" * 900, n) for n in range(50_000))
-    begin = time.perf_counter()
+    begin = time.process_time()
     sitemap, _ = _parsed(body + b"</urlset>")
     entries = _entries(sitemap, f"{TOP}sitemap.xml")
     next(entries)
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
     assert sum(1 for _ in entries) == 49_999
 
 
