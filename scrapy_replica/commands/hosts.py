@@ -164,9 +164,9 @@ def as_text(verdicts: list[dict[str, Any]]) -> str:
             kept = keeper_of[kept]
         groups.setdefault(kept, []).append(verdict)
     for kept, copies in groups.items():
-        lines.append(shortened(kept, COLUMNS))
+        lines.append(f"{shortened(kept, COLUMNS - 8)} is kept")
         for verdict in copies:
-            of_whom = f" of {verdict['keeper']}" if verdict["keeper"] != kept else ""
+            of_whom = f", a copy of {verdict['keeper']}" if verdict["keeper"] != kept else ""
             lines.append("  " + shortened(verdict["copy"] + of_whom, COLUMNS - 2))
             lines.append(wrapped("; ".join(_told(verdict)), 4))
             if witnesses := "; ".join(verdict["evidence in words"]):
