@@ -40,7 +40,8 @@ class VisitTable:
         self._first = self._next = 0
         self._is_tidy = False
         """No checkpoint is being written, and nothing is left that the last one made needless."""
-        self._since = self.newest - self._record()[3]
+        sql = "SELECT COUNT(*) FROM visits WHERE id > ?"
+        self._since: int = self._read(sql, (self._record()[3],)).fetchone()[0]
 
     def _record(self) -> tuple[str, int, int, int]:
         """Return strategy, first and last piece of the checkpoint, and the visit up to which it goes."""
@@ -129,6 +130,16 @@ class VisitTable:
         """Return at most so many visits after that *number*, and their numbers."""
         sql = "SELECT id, url, relevance, body FROM visits WHERE id > ? ORDER BY id LIMIT ?"
         return [(found, _visit(*row)) for found, *row in self._read(sql, (number, most)).fetchall()]
+
+    def of(self, numbers: Sequence[int]) -> list[tuple[int, Visit]]:
+        """Return the visits of those *numbers* that are kept, in that order, and their numbers."""
+        sql = "SELECT id, url, relevance, body FROM visits WHERE id = ?"
+        rows = (self._read(sql, (number,)).fetchone() for number in numbers)
+        return [(row[0], _visit(*row[1:])) for row in rows if row is not None]
+
+    def count(self, n: int) -> None:
+        """Take note that other processes added *n* visits."""
+        self._since += n
 
     def pages(self) -> list[tuple[int, str]]:
         """Return number and URL of the visits that are pages."""
