@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol, TextIO
 
 from scrapy_replica.address import has_secret, host_of, redacted
+from scrapy_replica.crawl.late import LateSaves
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
@@ -85,6 +86,8 @@ class Intake:
         self._on_new, self._on_led = on_new, on_led
         self._ended: set[str] = set()
         """Causes that ended in this run."""
+        self.late: LateSaves | None = None
+        """What was saved of late, where several processes share the crawl."""
 
     def enter(self, asked: Sequence[tuple[NewUrl, Decision]], *, are_moved: bool = False) -> list[bool]:
         """Enter URLs as decided: as they stand, behind the others, under another URL, or as dropped.
@@ -106,6 +109,10 @@ class Intake:
     def end(self, cause: str) -> None:
         """Take note that *cause* ended: what was decided because of it and is not entered yet is decided once more."""
         self._ended.add(cause)
+
+    def has_ended(self, cause: str) -> bool:
+        """Tell whether *cause* ended in this run."""
+        return cause in self._ended
 
     def _rows(self, new: NewUrl, decision: Decision, *, is_moved: bool) -> list[Row]:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
@@ -244,6 +251,8 @@ class Intake:
         if decision.action is not Action.FETCH:
             target = self.key(decision.target) if decision.target is not None else None
             self._store.saved.save([Saved(url_id, cause, target) for cause in decision.causes])
+            if self.late is not None:
+                self.late.add(url_id, decision.causes, target)
         elif decision.wanted is Action.DROP:
             self._trials.begin(url_id, url, decision)
             self._counts["sample/fetched"] += 1

@@ -135,6 +135,12 @@ class Detector:
                 break
         return findings
 
+    def note(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> None:
+        """Take note of a fetched *page* without judging anything: it is evidence of hosts that are held."""
+        for url in page.redirected_from:
+            self.candidates.add_missing(host_of(url), path_of(url))
+        self.candidates.add_aside(page, mark, neighbours, at)
+
     def _due(self, host: str) -> list[Pair]:
         """Return the pairs of *host* to look at now: those with most evidence, few that must be read for it."""
         due = [pair for pair in self.candidates.pairs_of(host) if self._is_due(pair)]
