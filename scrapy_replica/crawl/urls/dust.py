@@ -154,7 +154,7 @@ class Dust:
     # Other processes
 
     def heed(self, names: Iterable[str]) -> None:
-        """Take over what became elsewhere of the rules for hosts (and ports) *names*; empty or ``.domain`` for many.""""""
+        """Take over what became elsewhere of the rules for hosts (and ports); empty or ``.domain``: for many."""
         if not self._config.dust:
             return
         for name in names:
