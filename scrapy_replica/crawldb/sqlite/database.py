@@ -53,13 +53,19 @@ class SqliteCrawlDB:
             raise
 
     def _open(self, folder: Path | None, spider: str) -> None:
-        connection = self._connection = Connection(folder / FILE_NAME if folder is not None else None)
+        connection = self._connection = self._make_connection(folder)
         try:
             self._claim(spider)
             self._make_tables(connection)
         except BaseException:
             connection.abandon()
             raise
+
+    def _make_connection(self, folder: Path | None) -> Connection:
+        return Connection(folder / FILE_NAME if folder is not None else None)
+
+    def _make_urls(self, connection: Connection) -> UrlTable:
+        return UrlTable(connection)
 
     def _make_tables(self, connection: Connection) -> None:
         self.pages = PageTable(connection)
@@ -76,7 +82,7 @@ class SqliteCrawlDB:
         self.seeds = SeedTable(connection)
         self.captures = CaptureTable(connection)
         self.texts: Texts = TextTable(connection)
-        self.urls = UrlTable(connection)
+        self.urls = self._make_urls(connection)
         self.saved = SavedTable(connection, self.urls)
         self.commit()
 
