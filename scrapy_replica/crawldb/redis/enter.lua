@@ -1,5 +1,5 @@
 -- Lets a process in: ARGV[3] says who it is, ARGV[4] the layout that it knows. Returns its number, the last change, the
--- last id, whether there is a job already; an error where the layout is another one.
+-- whether there is a job already; an error where the layout is another one.
 -- COMMON
 local layout = call('GET', P .. 'layout')
 if layout and layout ~= ARGV[4] then
@@ -21,6 +21,6 @@ if not call('GET', P .. 'lead') then
     call('SET', P .. 'lead', ME)
 end
 return {
-    call('INCR', P .. 'number'), tonumber(call('GET', P .. 'seq') or 0), tonumber(call('GET', P .. 'id') or 0),
+    call('INCR', P .. 'number'), tonumber(call('GET', P .. 'seq') or 0),
     layout and 1 or 0, call('GET', P .. 'lead') == ME and 1 or 0,
 }
