@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.contract import News, StoreError
 from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 from scrapy_replica.crawldb.sqlite.captures import CaptureTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -107,6 +107,13 @@ class SqliteCrawlDB:
         except BaseException:
             self.urls.undo(mark)
             raise
+
+    @property
+    def leads(self) -> bool:
+        return True
+
+    def listen(self) -> News | None:
+        return None
 
     def commit(self) -> None:
         self.urls.store_count()

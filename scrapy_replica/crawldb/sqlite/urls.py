@@ -264,6 +264,9 @@ class UrlTable:
             Leeway(leeway),
         )
 
+    def claimed(self) -> Sequence[str]:
+        return ()
+
     def heads(self, most: int) -> list[Waiting]:
         host = self._frontier.first()
         if host is None:
