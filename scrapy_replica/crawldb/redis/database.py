@@ -125,8 +125,8 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[int]]:
         """Ship *changes*; return the URLs that became otherwise, with their records, and those that are not saved."""
-        urls = [(url_id, before, None if row is None else pack(row)) for url_id, before, row in changes.urls]
-        self.urls.landed(url_id for url_id, _, row in changes.urls if row is None or row[2] != LEASED)
+        urls = [(url_id, before, None if row is None else pack(Row(*row))) for url_id, before, row in changes.urls]
+        self.urls.landed(url_id for url_id, _, row in changes.urls if row is None or row[4] != LEASED)
         saved = [(key, row) for table, key, row in changes.rows if table == "saved" and row is not None]
         new = [url_id for url_id, before, _ in urls if before is None]
         what = {
@@ -146,7 +146,7 @@ class RedisCrawlDB(SqliteCrawlDB):
             "seen": self._seen,
             "log": packed([changes.rows, [(url_id, record) for url_id, _, record in urls], new]),
         }
-        _, self.urls.waiting, fixes, unsaved = _read(self._call("commit", packed(what), is_change=True))
+        _, self.urls.waiting, fixes, unsaved = _read(self._call("commit", _told(what), is_change=True))
         return fixes, unsaved
 
     def _guarded(self, saved: Sequence[tuple[bytes, bytes]]) -> list[tuple[Any, ...]]:
@@ -168,7 +168,7 @@ class RedisCrawlDB(SqliteCrawlDB):
     # From Redis
 
     def known(self, keys: Sequence[bytes]) -> list[tuple[int, Row | None]]:
-        found = _read(self._call("look", packed(keys)))
+        found = _read(self._call("look", _told(keys)))
         return [(url_id, unpack(url_id, record) if record else None) for url_id, record in found]
 
     def take(self) -> Taken | None:
@@ -341,6 +341,12 @@ def _ended(change: tuple[str, bytes, bytes | None]) -> str | None:
     """Return the cause that ended by a *change*, if one did."""
     table, _, row = change
     return ended_by(unpacked(row)[1]) if table == "work" and row is not None else None
+
+
+def _told(what: object) -> bytes:
+    """Return *what* as a script can read it: Lua has one kind of strings."""
+    packed: bytes = msgpack.packb(what, use_bin_type=False, unicode_errors="surrogatepass")
+    return packed
 
 
 def _read(reply: bytes) -> Any:

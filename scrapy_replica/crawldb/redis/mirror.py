@@ -130,12 +130,13 @@ class Mirror:
     def _apply(self, table: _Table, rows: dict[Row, Row | None]) -> None:
         for key in self._read(f"SELECT {', '.join(table.key)} FROM {table.changed}").fetchall():
             rows.pop(key, None)
-        with self._silence():
+        with self.silent():
             self._connection.write_many(table.delete, [key for key, row in rows.items() if row is None])
             self._connection.write_many(table.upsert, [row for row in rows.values() if row is not None])
 
     @contextmanager
-    def _silence(self) -> Iterator[None]:
+    def silent(self) -> Iterator[None]:
+        """Take no note of what is written inside."""
         self._write("INSERT INTO temp.applying VALUES (1)")
         try:
             yield

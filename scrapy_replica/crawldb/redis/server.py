@@ -238,6 +238,7 @@ def _signals() -> Iterator[list[int]]:
 def _script(name: str, is_change: bool) -> tuple[str, str]:
     """Return the text of a script and its SHA-1."""
     text = Path(__file__).with_name(f"{name}.lua").read_text("utf-8")
+    text = text.replace("-- COMMON", Path(__file__).with_name("common.lua").read_text("utf-8"))
     if is_change:
         text = Path(__file__).with_name("once.lua").read_text("utf-8").replace("-- SCRIPT", text)
     return text, sha1(text.encode(), usedforsecurity=False).hexdigest()

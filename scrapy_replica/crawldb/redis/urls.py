@@ -7,16 +7,30 @@ from typing import Any, NamedTuple, Protocol
 
 import msgpack
 
-from scrapy_replica.crawldb.contract import NewUrl, Waiting
+from scrapy_replica.crawldb.contract import Leeway, NewUrl, Waiting
 from scrapy_replica.crawldb.redis.mirror import Mirror
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Head
-from scrapy_replica.crawldb.sqlite.schema import LEASED
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 
-Row = tuple[Any, ...]
-"""A row of the table: id, host, state, url, key, score, priority, is_demoted, depth, parent, payload, leeway."""
+
+class Row(NamedTuple):
+    """A row of the table, its columns in their order."""
+
+    id: int
+    host: int
+    url: str
+    key: int | None
+    state: int
+    is_demoted: int
+    priority: int
+    score: float
+    depth: int
+    parent: int | None
+    payload: bytes | None
+    leeway: int
+
 
 HOST_BYTES = 5
 
@@ -58,10 +72,10 @@ def packed_key(key: int | None) -> bytes:
 
 def pack(row: Row) -> bytes:
     """Return the record of a URL, as the scripts know it."""
-    _, host, state, url, key, score, priority, is_demoted, depth, parent, payload, leeway = row
-    place = Place(bool(is_demoted), priority, score).pack()
-    rest = msgpack.packb([url, packed_key(key), depth, parent, payload, leeway], unicode_errors="surrogatepass")
-    return b"%d%c%b%b%b" % (state, len(place), place, host.to_bytes(HOST_BYTES, "big"), rest)
+    place = Place(bool(row.is_demoted), row.priority, row.score).pack()
+    rest = [row.url, packed_key(row.key), row.depth, row.parent, row.payload, row.leeway]
+    packed = msgpack.packb(rest, unicode_errors="surrogatepass")
+    return b"%d%c%b%b%b" % (row.state, len(place), place, row.host.to_bytes(HOST_BYTES, "big"), packed)
 
 
 def unpack(url_id: int, record: bytes) -> Row:
@@ -69,23 +83,9 @@ def unpack(url_id: int, record: bytes) -> Row:
     end = 2 + record[1]
     place = Place.unpack(record[2:end])
     host = int.from_bytes(record[end : end + HOST_BYTES], "big")
-    url, key, depth, parent, payload, leeway = msgpack.unpackb(
-        record[end + HOST_BYTES :], unicode_errors="surrogatepass"
-    )
-    return (
-        url_id,
-        host,
-        record[0] - ord("0"),
-        url,
-        int.from_bytes(key, "big", signed=True) if key else None,
-        place.score,
-        place.priority,
-        place.is_demoted,
-        depth,
-        parent,
-        payload,
-        leeway,
-    )
+    url, key, *rest = msgpack.unpackb(record[end + HOST_BYTES :], unicode_errors="surrogatepass")
+    signed = int.from_bytes(key, "big", signed=True) if key else None
+    return Row(url_id, host, url, signed, record[0] - ord("0"), *place, *rest)
 
 
 class RemoteFrontier:
@@ -198,8 +198,8 @@ class RedisUrlTable(UrlTable):
         self._ids = [url_id for url_id, row in reversed(found) if row is None]
         rows = [row for _, row in found if row is not None]
         if rows:
-            self._take_over([(row[0], row) for row in rows])
-            known.update({row[4]: (row[0], row[4], row[2], row[7], row[6], row[5]) for row in rows})
+            self._take_over([(row.id, row) for row in rows])
+            known.update({row.key: (row.id, *row[3:8]) for row in rows if row.key is not None})
 
     def _new_id(self) -> int:
         return self._ids.pop()
@@ -212,19 +212,32 @@ class RedisUrlTable(UrlTable):
         if taken is None:
             return None
         row = taken.row
-        if row[1] not in self._rows or taken.is_other:
+        if row.host not in self._rows or taken.is_other:
             self._link.catch_up()
-        change = "state = ?, score = ?, priority = ?, is_demoted = ?, payload = ?, leeway = ?"
+        change = "state = ?, is_demoted = ?, priority = ?, score = ?, payload = ?, leeway = ?"
         with self._silent():
-            changed = (LEASED, *row[5:8], *row[10:12], row[0])
-            if not self._write(f"UPDATE urls SET {change} WHERE id = ?", changed).rowcount:
-                self._take_over([(row[0], row)])
-        slot = self._rows[row[1]][1]
-        self.in_flight[row[0]] = slot
+            if not self._write(f"UPDATE urls SET {change} WHERE id = ?", (*row[4:8], *row[10:], row.id)).rowcount:
+                self._take_over([(row.id, row)])
+        slot = self._rows[row.host][1]
+        self.in_flight[row.id] = slot
         self._owned[slot] = None
         if taken.is_other:
             self._claimed += self._names[slot]
-        return self._waiting((row[0], row[1], *row[3:]))
+        name = self._rows[row.host][0]
+        return Waiting(
+            row.id,
+            name,
+            slot,
+            row.url,
+            row.key,
+            row.score,
+            row.priority,
+            bool(row.is_demoted),
+            row.depth,
+            row.parent,
+            row.payload,
+            Leeway(row.leeway),
+        )
 
     def states(self, keys: Collection[int]) -> dict[int, tuple[int, str]]:
         """Return id and state, as Redis has it, of the URLs of those *keys*."""

@@ -44,6 +44,8 @@ class SqliteCrawlDB:
     :raises StoreError: the job belongs to another spider, is open in another crawl, or cannot be read.
     """
 
+    leads = True
+
     def __init__(self, folder: Path | None, spider: str = "") -> None:
         self._lock = JobLock(folder) if folder is not None else None
         try:
@@ -107,10 +109,6 @@ class SqliteCrawlDB:
         except BaseException:
             self.urls.undo(mark)
             raise
-
-    @property
-    def leads(self) -> bool:
-        return True
 
     def listen(self) -> News | None:
         return None
