@@ -91,8 +91,7 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def _enter(self) -> None:
         who = json.dumps([socket.gethostname(), os.getpid()])
-        number, self._seen, is_begun, leads = self._call("enter", who, LAYOUT)
-        self._number, self._is_begun, self.leads = number, bool(is_begun), bool(leads)
+        self._number, self._seen, self._is_begun, self.leads, self._waiting = self._call("enter", who, LAYOUT)
 
     def _make_connection(self, folder: Path | None) -> Connection:
         connection = super()._make_connection(folder)
@@ -102,7 +101,9 @@ class RedisCrawlDB(SqliteCrawlDB):
         return connection
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
-        return RedisUrlTable(connection, self, self._mirror)
+        urls = RedisUrlTable(connection, self, self._mirror)
+        urls.waiting = self._waiting
+        return urls
 
     # To Redis
 

@@ -1,5 +1,6 @@
 -- Lets a process in: ARGV[3] says who it is, ARGV[4] the layout that it knows. Returns its number, the last change, the
--- whether there is a job already; an error where the layout is another one.
+-- whether there is a job already,
+-- whether the process leads, URLs that wait; an error where the layout is another one.
 -- COMMON
 local layout = call('GET', P .. 'layout')
 if layout and layout ~= ARGV[4] then
@@ -22,5 +23,5 @@ if not call('GET', P .. 'lead') then
 end
 return {
     call('INCR', P .. 'number'), tonumber(call('GET', P .. 'seq') or 0),
-    layout and 1 or 0, call('GET', P .. 'lead') == ME and 1 or 0,
+    layout and 1 or 0, call('GET', P .. 'lead') == ME and 1 or 0, tonumber(call('GET', P .. 'waiting') or 0),
 }

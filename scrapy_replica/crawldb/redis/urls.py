@@ -170,6 +170,7 @@ class RedisUrlTable(UrlTable):
         return self.frontier
 
     def _open(self) -> None:
+        self._last_id = 0
         for host, name, slot in self._read("SELECT id, name, slot FROM hosts").fetchall():
             self.meet(host, name, slot)
 
@@ -247,6 +248,11 @@ class RedisUrlTable(UrlTable):
         """Take note that these URLs are not being fetched any more."""
         for url_id in url_ids:
             self.in_flight.pop(url_id, None)
+
+    def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
+        forgotten = super().forget_waiting(prefix)
+        self._link.ship()
+        return forgotten
 
     def claimed(self) -> Sequence[str]:
         claimed, self._claimed = self._claimed, []
