@@ -7,6 +7,8 @@ from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.words import cleaned
 
 ADVICE = (
+    ("gone ", "has given what this process did to others", "start it again, and it takes part anew"),
+    ("layout ", "has a job of another release under this prefix", "finish it with that, or give another prefix"),
     ("authentication required", "wants a password", "write it into the address, redis://user:password@host"),
     ("without any password", "has no password", "take it out of the address"),
     ("no password is set", "has no password", "take it out of the address"),

@@ -76,6 +76,7 @@ class Mirror:
         self._connection = connection
         self._read, self._write = connection.read, connection.write
         self._tables = {table.name: table for table in _tables(connection)}
+        self._depth = 0
         self._write("CREATE TEMP TABLE applying (is_on INTEGER)")
         for table in self._tables.values():
             for statement in table.statements():
@@ -130,17 +131,21 @@ class Mirror:
     def _apply(self, table: _Table, rows: dict[Row, Row | None]) -> None:
         for key in self._read(f"SELECT {', '.join(table.key)} FROM {table.changed}").fetchall():
             rows.pop(key, None)
-        with self._silence():
+        with self.silent():
             self._connection.write_many(table.delete, [key for key, row in rows.items() if row is None])
             self._connection.write_many(table.upsert, [row for row in rows.values() if row is not None])
 
     @contextmanager
-    def _silence(self) -> Iterator[None]:
+    def silent(self) -> Iterator[None]:
+        """Do not note what is written inside: it is known to others."""
         self._write("INSERT INTO temp.applying VALUES (1)")
+        self._depth += 1
         try:
             yield
         finally:
-            self._write("DELETE FROM temp.applying")
+            self._depth -= 1
+            if not self._depth:
+                self._write("DELETE FROM temp.applying")
 
     def copy(self, server: Server, urls: Iterable[Sequence[tuple[int, Row]]]) -> int:
         """Write all rows of the job, in transactions of a batch each; return how many they are.

@@ -66,6 +66,7 @@ class Server:
         """Number of the last change that this process knows of (key ``seq``)."""
         self._number = 0
         self._life = b""
+        self._ahead_s = 0.0
         self._error: StoreError | None = None
         self._connection: Any = _connection(address, self._greet)  # partly typed
         try:
@@ -78,6 +79,10 @@ class Server:
     def key(self, name: str) -> str:
         """Return the name of a key of the job; all of them lie on one node of a cluster."""
         return f"{{{self.address.prefix}}}:{name}"
+
+    def now(self) -> float:
+        """Return the time by the server's clock, which is that of all processes (seconds since the epoch)."""
+        return time.time() + self._ahead_s
 
     def call(self, script: str, keys: Sequence[str], args: Sequence[Value] = (), *, is_change: bool = True) -> Any:
         """Run the Lua script of that name, which lies beside this module, and return what it returns.
@@ -189,6 +194,8 @@ class Server:
                 " it has, and let it write each change to its disk (appendonly yes)"
             )
         self._life = life
+        seconds, micros = self._command("TIME")
+        self._ahead_s = int(seconds) + int(micros) / 1e6 - time.time()
 
     def _look(self, info: dict[str, str]) -> None:
         """Refuse a server that will not do."""
@@ -236,11 +243,15 @@ def _signals() -> Iterator[list[int]]:
 
 @cache
 def _script(name: str, is_change: bool) -> tuple[str, str]:
-    """Return the text of a script and its SHA-1."""
-    text = Path(__file__).with_name(f"{name}.lua").read_text("utf-8")
+    """Return the text of a script, with what it begins with, and its SHA-1."""
+    text = _text(name).replace("-- COMMON", _text("common"))
     if is_change:
-        text = Path(__file__).with_name("once.lua").read_text("utf-8").replace("-- SCRIPT", text)
+        text = _text("once").replace("-- SCRIPT", text)
     return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _text(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.lua").read_text("utf-8")
 
 
 def _connection(address: Address, greet: Callable[[Any], None]) -> Any:
