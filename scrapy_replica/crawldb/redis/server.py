@@ -244,7 +244,9 @@ def _signals() -> Iterator[list[int]]:
 @cache
 def _script(name: str, is_change: bool) -> tuple[str, str]:
     """Return the text of a script, with what it begins with, and its SHA-1."""
-    text = _text(name).replace("-- COMMON", _text("common"))
+    text = _text(name)
+    if "-- COMMON" in text:
+        text = text.replace("-- COMMON", _text("common"))
     if is_change:
         text = _text("once").replace("-- SCRIPT", text)
     return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
