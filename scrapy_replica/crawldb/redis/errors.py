@@ -43,6 +43,8 @@ def told(address: Address, error: Exception, *, is_first: bool = False) -> Store
             return StoreError(f"{address} {what} ({words}): {todo}")
     if is_first and not address.is_tls and any(part in found for part in HANGS_UP):
         return StoreError(f"{address} hangs up ({words}): if it speaks TLS write rediss://, else look at its log")
+    if is_first and address.is_tls and "timeout" in found:
+        return StoreError(f"{address} does not answer ({words}): if it speaks no TLS write redis://, else look at it")
     if is_first:
         return StoreError(f"{address} cannot be reached ({words}): start Redis there, or correct REPLICA_CRAWLDB")
     return StoreError(f"{address} cannot be used any more ({words}): look at its log; the same command goes on")

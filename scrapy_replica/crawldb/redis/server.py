@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 import signal
 import threading
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.errors import told
+from scrapy_replica.words import cleaned
 
 try:
     import hiredis  # noqa: F401  # redis-py reads with it where it is there, five times as fast
@@ -37,7 +39,7 @@ T = TypeVar("T")
 Value = bytes | str | int | float
 
 LEAST = (6, 2)
-"""Version of Redis that has all commands of the scripts; every Valkey has them."""
+"""Version of Redis that has all commands of the scripts; every Valkey has them, and calls itself Redis 7.2 as well."""
 
 ANSWER_S, CONNECT_S = 10.0, 5.0
 """Seconds after which a server that says nothing is taken for lost."""
@@ -70,11 +72,10 @@ class Server:
         self._error: StoreError | None = None
         self._connection: Any = _connection(address, self._greet)  # partly typed
         try:
-            self._connection.connect()
-        except exceptions.BusyLoadingError as error:
-            self._wait(lambda: None, error)
-        except exceptions.RedisError as error:
-            raise self._failed(error) from None
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
 
     def key(self, name: str) -> str:
         """Return the name of a key of the job; all of them lie on one node of a cluster."""
@@ -116,6 +117,14 @@ class Server:
         self._connection.disconnect()
 
     # What is sent
+
+    def _begin(self) -> None:
+        try:
+            self._connection.connect()
+        except exceptions.BusyLoadingError as error:
+            self._wait(lambda: None, error)
+        except exceptions.RedisError as error:
+            raise self._failed(error) from None
 
     def _command(self, *command: Value) -> Any:
         self._connection.send_command(*command)
@@ -184,7 +193,7 @@ class Server:
         if not self._life:
             self._look(info)
         # One that reads its data answers INFO, and refuses what comes next.
-        life = info["run_id"].encode()
+        life = info.get("run_id", "?").encode()
         text, name = _script("lives", False)
         keys = self.key("lives"), self.key("seq")
         found = self._evaluate(text, name, [len(keys), *keys, life, self._life])
@@ -199,8 +208,8 @@ class Server:
 
     def _look(self, info: dict[str, str]) -> None:
         """Refuse a server that will not do."""
-        version = info.get("redis_version", "0")
-        if "valkey_version" not in info and tuple(int(part) for part in version.split(".")[:2]) < LEAST:
+        version = cleaned(info.get("redis_version", "of no version"))
+        if tuple(map(int, re.findall(r"\d{1,4}", version)))[:2] < LEAST:
             raise self._refuse(f"is Redis {version}: {'.'.join(map(str, LEAST))} is needed, or Valkey")
         if info.get("role") == "slave":
             raise self._refuse("is a replica, which is only read: give the address of its master")
