@@ -7,6 +7,8 @@ from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.words import cleaned
 
 ADVICE = (
+    ("gone ", "has given what this process did to others", "start it again, and it takes part anew"),
+    ("layout ", "has a job of another release under this prefix", "finish it with that, or give another prefix"),
     ("authentication required", "wants a password", "write it into the address, redis://user:password@host"),
     ("without any password", "has no password", "take it out of the address"),
     ("no password is set", "has no password", "take it out of the address"),
@@ -41,6 +43,8 @@ def told(address: Address, error: Exception, *, is_first: bool = False) -> Store
             return StoreError(f"{address} {what} ({words}): {todo}")
     if is_first and not address.is_tls and any(part in found for part in HANGS_UP):
         return StoreError(f"{address} hangs up ({words}): if it speaks TLS write rediss://, else look at its log")
+    if is_first and address.is_tls and "timeout" in found:
+        return StoreError(f"{address} does not answer ({words}): if it speaks no TLS write redis://, else look at it")
     if is_first:
         return StoreError(f"{address} cannot be reached ({words}): start Redis there, or correct REPLICA_CRAWLDB")
     return StoreError(f"{address} cannot be used any more ({words}): look at its log; the same command goes on")

@@ -76,6 +76,7 @@ class Mirror:
         self._connection = connection
         self._read, self._write = connection.read, connection.write
         self._tables = {table.name: table for table in _tables(connection)}
+        self._depth = 0
         self._write("CREATE TEMP TABLE applying (is_on INTEGER)")
         for table in self._tables.values():
             for statement in table.statements():
@@ -136,12 +137,15 @@ class Mirror:
 
     @contextmanager
     def silent(self) -> Iterator[None]:
-        """Take no note of what is written inside."""
+        """Do not note what is written inside: it is known to others."""
         self._write("INSERT INTO temp.applying VALUES (1)")
+        self._depth += 1
         try:
             yield
         finally:
-            self._write("DELETE FROM temp.applying")
+            self._depth -= 1
+            if not self._depth:
+                self._write("DELETE FROM temp.applying")
 
     def copy(self, server: Server, urls: Iterable[Sequence[tuple[int, Row]]]) -> int:
         """Write all rows of the job, in transactions of a batch each; return how many they are.

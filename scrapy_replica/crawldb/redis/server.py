@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 import signal
 import threading
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.errors import told
+from scrapy_replica.words import cleaned
 
 try:
     import hiredis  # noqa: F401  # redis-py reads with it where it is there, five times as fast
@@ -37,7 +39,7 @@ T = TypeVar("T")
 Value = bytes | str | int | float
 
 LEAST = (6, 2)
-"""Version of Redis that has all commands of the scripts; every Valkey has them."""
+"""Version of Redis that has all commands of the scripts; every Valkey has them, and calls itself Redis 7.2 as well."""
 
 ANSWER_S, CONNECT_S = 10.0, 5.0
 """Seconds after which a server that says nothing is taken for lost."""
@@ -66,18 +68,22 @@ class Server:
         """Number of the last change that this process knows of (key ``seq``)."""
         self._number = 0
         self._life = b""
+        self._ahead_s = 0.0
         self._error: StoreError | None = None
         self._connection: Any = _connection(address, self._greet)  # partly typed
         try:
-            self._connection.connect()
-        except exceptions.BusyLoadingError as error:
-            self._wait(lambda: None, error)
-        except exceptions.RedisError as error:
-            raise self._failed(error) from None
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
 
     def key(self, name: str) -> str:
         """Return the name of a key of the job; all of them lie on one node of a cluster."""
         return f"{{{self.address.prefix}}}:{name}"
+
+    def now(self) -> float:
+        """Return the time by the server's clock, which is that of all processes (seconds since the epoch)."""
+        return time.time() + self._ahead_s
 
     def call(self, script: str, keys: Sequence[str], args: Sequence[Value] = (), *, is_change: bool = True) -> Any:
         """Run the Lua script of that name, which lies beside this module, and return what it returns.
@@ -90,7 +96,7 @@ class Server:
         """
         text, name = _script(script, is_change)
         names = [self.key(key) for key in keys]
-        values = list(args)
+        values = [arg.encode("utf-8", "surrogatepass") if isinstance(arg, str) else arg for arg in args]
         if is_change:
             self._number += 1
             names.append(self.key(f"done:{self.name}"))
@@ -111,6 +117,14 @@ class Server:
         self._connection.disconnect()
 
     # What is sent
+
+    def _begin(self) -> None:
+        try:
+            self._connection.connect()
+        except exceptions.BusyLoadingError as error:
+            self._wait(lambda: None, error)
+        except exceptions.RedisError as error:
+            raise self._failed(error) from None
 
     def _command(self, *command: Value) -> Any:
         self._connection.send_command(*command)
@@ -179,7 +193,7 @@ class Server:
         if not self._life:
             self._look(info)
         # One that reads its data answers INFO, and refuses what comes next.
-        life = info["run_id"].encode()
+        life = info.get("run_id", "?").encode()
         text, name = _script("lives", False)
         keys = self.key("lives"), self.key("seq")
         found = self._evaluate(text, name, [len(keys), *keys, life, self._life])
@@ -189,11 +203,13 @@ class Server:
                 " it has, and let it write each change to its disk (appendonly yes)"
             )
         self._life = life
+        seconds, micros = self._command("TIME")
+        self._ahead_s = int(seconds) + int(micros) / 1e6 - time.time()
 
     def _look(self, info: dict[str, str]) -> None:
         """Refuse a server that will not do."""
-        version = info.get("redis_version", "0")
-        if "valkey_version" not in info and tuple(int(part) for part in version.split(".")[:2]) < LEAST:
+        version = cleaned(info.get("redis_version", "of no version"))
+        if tuple(map(int, re.findall(r"\d{1,4}", version)))[:2] < LEAST:
             raise self._refuse(f"is Redis {version}: {'.'.join(map(str, LEAST))} is needed, or Valkey")
         if info.get("role") == "slave":
             raise self._refuse("is a replica, which is only read: give the address of its master")
@@ -236,12 +252,17 @@ def _signals() -> Iterator[list[int]]:
 
 @cache
 def _script(name: str, is_change: bool) -> tuple[str, str]:
-    """Return the text of a script and its SHA-1."""
-    text = Path(__file__).with_name(f"{name}.lua").read_text("utf-8")
-    text = text.replace("-- COMMON", Path(__file__).with_name("common.lua").read_text("utf-8"))
+    """Return the text of a script, with what it begins with, and its SHA-1."""
+    text = _text(name)
+    if "-- COMMON" in text:
+        text = text.replace("-- COMMON", _text("common"))
     if is_change:
-        text = Path(__file__).with_name("once.lua").read_text("utf-8").replace("-- SCRIPT", text)
+        text = _text("once").replace("-- SCRIPT", text)
     return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _text(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.lua").read_text("utf-8")
 
 
 def _connection(address: Address, greet: Callable[[Any], None]) -> Any:
@@ -251,7 +272,6 @@ def _connection(address: Address, greet: Callable[[Any], None]) -> Any:
         "db": address.db,
         "username": address.username,
         "password": address.password,
-        "encoding_errors": "surrogatepass",
         "socket_timeout": ANSWER_S,
         "protocol": 2,
         "retry": Retry(NoBackoff(), 0),
