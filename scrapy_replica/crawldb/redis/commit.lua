@@ -2,8 +2,8 @@
 -- key, row or false), urls (id, state before or false, record or false), saved (id, cause, key and row as in rows, target
 -- id or false, state of it that is expected), ended (causes), seen (the last change that the process knows of) and log (all of
 -- it, packed for the others).
--- Returns: last change, URLs that wait, records that are otherwise than the process thought (id, record), ids of the
--- URLs that are not saved after all.
+-- Returns: last change, URLs that wait, records that are otherwise than the process thought (id, record), keys
+-- of rows of saved that are not kept.
 -- COMMON
 local gone = check_in()
 if gone then
@@ -84,7 +84,7 @@ end
 -- anew.
 local unsaved, is_unsaved = {}, {}
 for _, saved in ipairs(what.saved) do
-    local id, cause, target, expected = saved[1], saved[2], saved[5], saved[6]
+    local cause, target, expected = saved[2], saved[5], saved[6]
     local ended = tonumber(call('HGET', P .. 'ended', cause) or 0)
     local is_stale = ended > what.seen
     if not is_stale and target then
@@ -92,22 +92,21 @@ for _, saved in ipairs(what.saved) do
         local state = record and record:sub(1, 1)
         is_stale = state ~= expected and (state == DONE or state == DROPPED)
     end
-    if is_stale and not is_unsaved[id] then
-        is_unsaved[id] = true
-        unsaved[#unsaved + 1] = id
-    end
+    is_unsaved[saved[1]] = is_unsaved[saved[1]] or is_stale
 end
 for _, saved in ipairs(what.saved) do
-    if not is_unsaved[saved[1]] then
-        call('HSET', P .. 't:saved', saved[3], saved[4])
-    end
-end
-for _, id in ipairs(unsaved) do
-    local record = record_of(id)
-    if record and record:sub(1, 1) == DROPPED then
-        record = with_state(record, WAITING)
-        put(id, record, touched)
-        fixes[#fixes + 1] = {id, record}
+    local id, key = saved[1], saved[3]
+    if not is_unsaved[id] then
+        call('HSET', P .. 't:saved', key, saved[4])
+    else
+        unsaved[#unsaved + 1] = key
+        call('HDEL', P .. 't:saved', key)
+        local record = record_of(id)
+        if record and record:sub(1, 1) == DROPPED then
+            record = with_state(record, WAITING)
+            put(id, record, touched)
+            fixes[#fixes + 1] = {id, record}
+        end
     end
 end
 

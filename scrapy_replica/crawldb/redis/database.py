@@ -17,7 +17,8 @@ import msgpack
 from scrapy_replica.crawldb.contract import News, StoreError
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.hearing import Hearing, ended_by
-from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed
+from scrapy_replica.crawldb.redis.ids import Ids
+from scrapy_replica.crawldb.redis.mirror import URLS, Changes, Mirror, Packed
 from scrapy_replica.crawldb.redis.mirror import pack as packed
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.server import Server
@@ -35,7 +36,7 @@ MOST_CHANGES = 1_000
 IN_BUCKET, BUCKETS = 128, 16
 """URLs of a hash, as the scripts have it, and hashes that are read at once."""
 
-NONE = msgpack.packb([])
+NONE, NOTHING = msgpack.packb([]), msgpack.packb([[], [], []])
 
 OFFER_S = 0.5
 """Seconds between two offers of slots that have nothing in flight."""
@@ -95,6 +96,7 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def _make_connection(self, folder: Path | None) -> Connection:
         connection = super()._make_connection(folder)
+        connection.new_id = self._ids = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         if self._is_begun:
             self._mirror.copy(self._server, all_urls(self._server))
@@ -124,8 +126,10 @@ class RedisCrawlDB(SqliteCrawlDB):
             self._correct(fixes, unsaved)
         self._connection.commit()
 
-    def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[int]]:
-        """Ship *changes*; return the URLs that became otherwise, with their records, and those that are not saved."""
+    def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[bytes]]:
+        """Ship *changes*; return the URLs that became otherwise, with their records, and keys of rows of
+        ``saved`` that are not kept.
+        """
         urls = [(url_id, before, None if row is None else pack(Row(*row))) for url_id, before, row in changes.urls]
         self.urls.landed(url_id for url_id, _, row in changes.urls if row is None or row[4] != LEASED)
         saved = [(key, row) for table, key, row in changes.rows if table == "saved" and row is not None]
@@ -158,13 +162,11 @@ class RedisCrawlDB(SqliteCrawlDB):
             (url_id, cause, key, row, *states.get(target, (False, False))) for url_id, cause, target, key, row in rows
         ]
 
-    def _correct(self, fixes: Sequence[tuple[int, bytes]], unsaved: Sequence[int]) -> None:
+    def _correct(self, fixes: Sequence[tuple[int, bytes]], unsaved: Sequence[bytes]) -> None:
         """Take over what became otherwise than this process thought."""
-        if not fixes and not unsaved:
-            return
-        with self._mirror.silent():
-            self._connection.write_many("DELETE FROM saved WHERE url = ?", [(url_id,) for url_id in unsaved])
-            self._mirror.apply_urls([(url_id, unpack(url_id, record)) for url_id, record in fixes])
+        if fixes or unsaved:
+            self._mirror.apply(("saved", key, None) for key in unsaved)
+            self._mirror.apply_urls((url_id, unpack(url_id, record)) for url_id, record in fixes)
 
     # From Redis
 
@@ -203,9 +205,10 @@ class RedisCrawlDB(SqliteCrawlDB):
     def catch_up(self) -> None:
         """Take over what others wrote; the crawl hears of it when it listens next."""
         self.ship()
+        theirs: set[tuple[str, bytes | int]] = set()
         while entries := self._read_log():
             for entry in entries:
-                self._follow(entry)
+                self._follow(entry, theirs)
             self._connection.commit()
             if len(entries) < MOST_CHANGES:
                 break
@@ -222,18 +225,29 @@ class RedisCrawlDB(SqliteCrawlDB):
             self._seen = server.seen = int(entries[-1][0].partition(b"-")[0])
         return [dict(zip(fields[::2], fields[1::2], strict=True)) for _, fields in entries]
 
-    def _follow(self, entry: Mapping[bytes, bytes]) -> None:
-        """Take over one change, but for what is in it of this process."""
-        is_own = entry[b"p"] == self._server.name.encode()
-        if (log := entry.get(b"d")) and not is_own:
-            rows, urls, new = unpacked(log)
-            self._apply(rows)
-            self._mirror.apply_urls((url_id, unpack(url_id, record) if record else None) for url_id, record in urls)
-            self._heard.found(new)
-        self._correct(_read(entry.get(b"f", NONE)), _read(entry.get(b"n", NONE)))
+    def _follow(self, entry: Mapping[bytes, bytes], theirs: set[tuple[str, bytes | int]]) -> None:
+        """Take over one change.
 
-    def _apply(self, rows: Sequence[Packed]) -> None:
-        self._mirror.apply(rows)
+        Of a change of this process, what others wrote before it and is among what was taken over a moment ago
+        (*theirs*): it came later than theirs.
+        """
+        rows, urls, new = unpacked(entry.get(b"d", NOTHING))
+        changed: dict[tuple[str, bytes | int], bytes | None] = {(table, key): row for table, key, row in rows}
+        changed |= {("saved", key): None for key in _read(entry.get(b"n", NONE))}
+        changed |= {(URLS, url_id): record for url_id, record in urls}
+        changed |= {(URLS, url_id): record for url_id, record in _read(entry.get(b"f", NONE))}
+        if entry[b"p"] == self._server.name.encode():
+            changed = {what: row for what, row in changed.items() if what in theirs}
+        else:
+            theirs.update(changed)
+            self._heard.found(new)
+            self._hear(rows)
+        self._mirror.apply((table, key, row) for (table, key), row in changed.items() if isinstance(key, bytes))
+        self._mirror.apply_urls(
+            (key, unpack(key, row) if row else None) for (_, key), row in changed.items() if isinstance(key, int)
+        )
+
+    def _hear(self, rows: Sequence[Packed]) -> None:
         for table, key, row in rows:
             values = None if row is None else unpacked(row)
             self._heard.heard(table, unpacked(key), values)
