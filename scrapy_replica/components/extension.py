@@ -7,7 +7,6 @@ import secrets
 import time
 from collections import Counter
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 from weakref import WeakKeyDictionary
 
@@ -22,18 +21,19 @@ from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
-from scrapy_replica.components.outputs import OutputError
+from scrapy_replica.components.others import Others
+from scrapy_replica.components.outputs import OutputError, claimed
 from scrapy_replica.components.pages import Pages
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.returns import Returns
+from scrapy_replica.components.store import own_store, shared_store
 from scrapy_replica.components.topic import Examples, doubt_topic
 from scrapy_replica.components.warc import Keeper
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ class ReplicaExtension:
         """Why the crawl cannot go on: its database or what it brings cannot be written any more."""
         self.borders = None if self.config.private_addresses else Borders()
         """What may not be fetched for where it lies."""
+        self.others: Others | None = None
+        """The other processes that share the job."""
         self._sink: TextIO | None = None
         self._long_lived = LongLived()
         self._orders = create_looping_call(self._obey)
@@ -89,7 +91,7 @@ class ReplicaExtension:
         self.crawl = self._make_crawl()
         self.pages = Pages(self.config, self.crawl)
         """Makes the pages of responses."""
-        # Now that the job is ours alone: it finishes files that a killed run of it left.
+        # Now that the job is open: it finishes files that a killed run of it left.
         self.keeper = self._make_keeper()
         """What writes WARC files."""
         self.returns = Returns(self.crawl.revisits, self.flights, self.keeper)
@@ -129,11 +131,16 @@ class ReplicaExtension:
         aliases = Aliases.from_file(config.aliases) if config.aliases else Aliases({})
         if config.ledger is not None:
             with refusing("REPLICA_LEDGER"):
+                if config.crawldb is not None:
+                    self._claimed = claimed(config.ledger)
                 self._sink = config.ledger.open("a", encoding="utf-8")
-        store = SqliteCrawlDB(Path(folder) if folder else None, crawler.spidercls.name)
+        shared = shared_store(config, crawler.spidercls.name) if config.crawldb is not None else None
+        store = shared or own_store(folder, crawler.spidercls.name)
         counts: Counter[str] = Counter()
-        self.payloads = RequestPayloads(is_stored=folder is not None, url_of=store.urls.url_of, counts=counts)
-        return Crawl(
+        self.payloads = RequestPayloads(
+            is_stored=folder is not None, url_of=store.urls.url_of, counts=counts, is_shared=shared is not None
+        )
+        crawl = Crawl(
             config,
             store,
             key=self.fingerprints.of_url,
@@ -144,10 +151,19 @@ class ReplicaExtension:
             salt=config.seed or secrets.randbits(32),
             sink=self._sink,
         )
+        if shared is not None:
+            assert crawler.stats is not None
+            self.others = Others(crawl, shared, crawler.stats, self._wake, self.stop)
+        return crawl
+
+    def _wake(self) -> None:
+        self.wake()
 
     async def spider_opened(self) -> None:
         self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
         self._orders.start(ORDERS_SECONDS, now=False)
+        if self.others is not None:
+            self.others.open()
         self._long_lived.spare()
         if self.borders is not None:
             examples = self._examples.topic.urls if self._examples is not None else ()
@@ -203,11 +219,16 @@ class ReplicaExtension:
             return None
         name, crawl = self._crawler.spidercls.name, self.crawl
         with refusing("REPLICA_WARC"):
-            return Keeper(config.warc, config.warc_size, crawl.store, name, crawl.counts, self.stop)
+            is_shared = self.others is not None
+            return Keeper(
+                config.warc, config.warc_size, crawl.store, name, crawl.counts, self.stop, is_shared=is_shared
+            )
 
     async def spider_closed(self) -> None:
         if self._orders.running:
             self._orders.stop()
+        if self.others is not None:
+            self.others.close()
         if self.borders is not None:
             self.borders.close()
         try:
@@ -215,6 +236,8 @@ class ReplicaExtension:
                 await self.keeper.close()
             if self.error is None or isinstance(self.error, OutputError):
                 self.flush()
+                if self.others is not None:
+                    self.others.set_sums()
             self.crawl.store.close()
         except StoreError as error:
             if self.error is None:

@@ -1,4 +1,4 @@
-"""What requests have beyond a plain GET: stored with their URL, or kept in memory."""
+"""What requests have beyond a plain GET: stored with their URL, kept in memory, or shared with other processes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
+from scrapy_replica.address import redacted
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from scrapy import Spider
 
@@ -35,6 +37,13 @@ APART = frozenset({"url", "priority", "headers", "meta"})
 
 IMMUTABLE = (str, int, float, bool, type(None))
 
+BYTES = "b"
+"""Where a body is kept that is no ASCII, as Latin-1."""
+
+
+class UnsharedError(ValueError):
+    """A request cannot be handed to another process: one line that names it and says what to do."""
+
 
 class RequestPayloads:
     """Makes payloads of requests, and requests of payloads; each payload belongs to one row.
@@ -43,11 +52,16 @@ class RequestPayloads:
     job in memory, where callbacks may share what they hand on and classes of requests may have what is no attribute of
     theirs, the request itself is kept. So is one that cannot be pickled.
 
+    Where processes share the job (*is_shared*) all is JSON: whoever can write to their database would have what is
+    pickled there run as code.
+
     :param url_of: id of a page -> its URL.
     """
 
-    def __init__(self, *, is_stored: bool, url_of: Callable[[int], str], counts: Counter[str]) -> None:
-        self._is_stored, self._url_of, self._counts = is_stored, url_of, counts
+    def __init__(
+        self, *, is_stored: bool, url_of: Callable[[int], str], counts: Counter[str], is_shared: bool = False
+    ) -> None:
+        self._is_stored, self._is_shared, self._url_of, self._counts = is_stored, is_shared, url_of, counts
         self._live: dict[bytes, Request] = {}
         self._live_count = 0
         self._live_prefix = LIVE + uuid.uuid4().bytes
@@ -58,7 +72,11 @@ class RequestPayloads:
         """Return *request* without its URL and what are columns of their own; ``None`` for a plain GET.
 
         *parent* is the URL of the page that it was found on.
+
+        :raises UnsharedError: it is more than plain data, and the job is shared.
         """
+        if self._is_shared:
+            return self._shared(request, parent)
         if type(request) is not Request and not self._is_stored:
             return self._keep(request, is_lost=False)
         try:
@@ -70,6 +88,24 @@ class RequestPayloads:
         if self._is_json(fields):
             return json.dumps(fields, separators=(",", ":")).encode()
         return self._pickled(fields, request) if self._is_stored else self._keep(request, is_lost=False)
+
+    def _shared(self, request: Request, parent: str | None) -> bytes | None:
+        try:
+            fields = self._fields(request, parent)
+            if isinstance(body := fields.get("body"), bytes):
+                fields[BYTES], _ = body.decode("latin-1"), fields.pop("body")
+            why = next(_more_than_data(fields), None)
+        except (ValueError, RecursionError) as error:
+            why = str(error)
+        if why is None:
+            return json.dumps(fields, separators=(",", ":")).encode() if fields else None
+        self._counts["scheduler/unserializable"] += 1
+        name = self.spider.name if self.spider is not None else ""
+        asked = f"{redacted(request.url)} (callback {callback_of(request) or 'parse'})"
+        raise UnsharedError(
+            f"spider {name!r}: {asked} is not fetched, since no other process could: {why}; give it methods of the "
+            "spider, and text, numbers, lists and dicts in meta and cb_kwargs, or crawl with one process"
+        )
 
     def _is_json(self, fields: dict[str, Any]) -> bool:
         shared = [*fields.get("meta", {}).values(), *fields.get("cb_kwargs", {}).values()]
@@ -143,11 +179,13 @@ class RequestPayloads:
         if payload.startswith(LIVE):
             request = self._live.pop(payload)
             return request if request.url == taken.url else request.replace(url=taken.url)
-        fields = _fields_in(payload)
+        fields = self._fields_in(payload)
         fields["meta"] = {**fields.get("meta", {}), **meta}
         fields["headers"] = {name: _bytes(texts) for name, texts in fields.get("headers", {}).items()}
         if fields.pop(REFERER, None) and taken.parent is not None:
             fields["headers"]["Referer"] = [self._url_of(taken.parent)]
+        if BYTES in fields:
+            fields["body"] = fields.pop(BYTES).encode("latin-1")
         return request_from_dict({**fields, "url": taken.url, "priority": taken.priority}, spider=self.spider)
 
     def again(self, payload: bytes | None) -> bytes | None:
@@ -162,7 +200,7 @@ class RequestPayloads:
             request = self._live[payload] = self._live[payload].copy()
             request.headers.pop("Referer", None)
             return payload
-        fields = _fields_in(payload)
+        fields = self._fields_in(payload)
         fields.pop(REFERER, None)
         fields.get("headers", {}).pop("Referer", None)
         return (
@@ -176,24 +214,52 @@ class RequestPayloads:
             return ""
         if payload.startswith(LIVE):
             return callback_of(self._live[payload])
-        fields = _fields_in(payload)
+        fields = self._fields_in(payload)
         return _callback_name(fields.get("callback", ""), fields.get("meta", {}))
 
     def may_leave(self, payload: bytes | None) -> bool:
         if payload is None:
             return False
         is_live = payload.startswith(LIVE)
-        return says_it_leaves(self._live[payload].meta if is_live else _fields_in(payload).get("meta", {}))
+        return says_it_leaves(self._live[payload].meta if is_live else self._fields_in(payload).get("meta", {}))
 
     def forget(self, payload: bytes | None) -> None:
         if payload is not None:
             self._live.pop(payload, None)
 
+    def _fields_in(self, payload: bytes) -> dict[str, Any]:
+        if self._is_shared:
+            # Anybody who can write to the database may have written it.
+            fields: dict[str, Any] = json.loads(payload)
+            if (name := fields.get("_class")) is not None and not _is_request_class(name):
+                raise ValueError(f"{name} is no class of requests of this process")
+            return fields
+        if payload.startswith(b"{"):
+            fields = json.loads(payload)
+        else:
+            fields = pickle.loads(payload)  # noqa: S301 - by this crawl, as in Scrapy's own queues
+        return fields
 
-def _fields_in(payload: bytes) -> dict[str, Any]:
-    # Pickled by this crawl, as in Scrapy's own queues.
-    fields: dict[str, Any] = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
-    return fields
+
+def _is_request_class(name: object) -> bool:
+    """Tell whether *name* is that of a class of requests which is there; nothing is imported."""
+    module, _, own = str(name).rpartition(".")
+    kind = getattr(sys.modules.get(module), own, None)
+    return isinstance(kind, type) and issubclass(kind, Request)
+
+
+def _more_than_data(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what of *fields* JSON does not give back as it is, in words."""
+    for name, value in fields.items():
+        if isinstance(value, dict) and all(type(key) is str for key in value):
+            yield from (f"{name}[{key!r}] {_kind(one)}" for key, one in value.items() if not is_json(one))
+        elif not is_json(value):
+            yield f"its {name} {_kind(value)}"
+
+
+def _kind(value: object) -> str:
+    is_box = isinstance(value, (dict, list))
+    return "holds more than plain data" if is_box else f"is a {type(value).__name__}"
 
 
 def says_it_leaves(meta: Mapping[str, Any]) -> bool:
