@@ -32,6 +32,8 @@ REFERER = "r"
 
 DEFAULTS = Request("http://default.invalid").to_dict()
 
+DEFAULT_CLASS = f"{Request.__module__}.{Request.__name__}"
+
 APART = frozenset({"url", "priority", "headers", "meta"})
 """Attributes that are columns of their own, or are stored otherwise."""
 
@@ -228,16 +230,11 @@ class RequestPayloads:
             self._live.pop(payload, None)
 
     def _fields_in(self, payload: bytes) -> dict[str, Any]:
-        if self._is_shared:
-            # Anybody who can write to the database may have written it.
-            fields: dict[str, Any] = json.loads(payload)
-            if (name := fields.get("_class")) is not None and not _is_request_class(name):
-                raise ValueError(f"{name} is no class of requests of this process")
-            return fields
-        if payload.startswith(b"{"):
-            fields = json.loads(payload)
-        else:
-            fields = pickle.loads(payload)  # noqa: S301 - by this crawl, as in Scrapy's own queues
+        # Pickled by this crawl, as in Scrapy's own queues; of a shared one anybody may have written it.
+        loads = json.loads if self._is_shared or payload.startswith(b"{") else pickle.loads
+        fields: dict[str, Any] = loads(payload)
+        if self._is_shared and not _is_request_class(fields.get("_class", DEFAULT_CLASS)):
+            raise ValueError(f"{fields['_class']} is no class of requests of this process")
         return fields
 
 
