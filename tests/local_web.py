@@ -44,7 +44,7 @@ class LocalWeb:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("0.0.0.0", 0), Handler)  # noqa: S104 - all of 127.0.0.0/8
+        self._server = ThreadingHTTPServer(("0.0.0.0", 0), Handler)  # all of 127.0.0.0/8
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
 

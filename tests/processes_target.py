@@ -46,7 +46,11 @@ class Ordinary(Spider):
             data = {"n": str(number), "ä": "ö"}
             yield FormRequest(response.urljoin("form"), self.parse, formdata=data, cb_kwargs={"form": data})
             yield Request(
-                response.urljoin("binary"), self.parse, method="POST", body=bytes([255, 0, number % 256]), meta={"box": 1}
+                response.urljoin("binary"),
+                self.parse,
+                method="POST",
+                body=bytes([255, 0, number % 256]),
+                meta={"box": 1},
             )
         if number % 11 == 5:
             raise RuntimeError("a callback that raises")

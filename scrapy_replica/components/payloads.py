@@ -14,9 +14,17 @@ from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
 from scrapy_replica.address import redacted
+from scrapy_replica.components.plain_data import (
+    IMMUTABLE,
+    UnreadableError,
+    UnsharedError,
+    checked,
+    is_json,
+    more_than_data,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from scrapy import Spider
 
@@ -32,19 +40,11 @@ REFERER = "r"
 
 DEFAULTS = Request("http://default.invalid").to_dict()
 
-DEFAULT_CLASS = f"{Request.__module__}.{Request.__name__}"
-
 APART = frozenset({"url", "priority", "headers", "meta"})
 """Attributes that are columns of their own, or are stored otherwise."""
 
-IMMUTABLE = (str, int, float, bool, type(None))
-
 BYTES = "b"
 """Where a body is kept that is no ASCII, as Latin-1."""
-
-
-class UnsharedError(ValueError):
-    """A request cannot be handed to another process: one line that names it and says what to do."""
 
 
 class RequestPayloads:
@@ -96,9 +96,11 @@ class RequestPayloads:
             fields = self._fields(request, parent)
             if isinstance(body := fields.get("body"), bytes):
                 fields[BYTES], _ = body.decode("latin-1"), fields.pop("body")
-            why = next(_more_than_data(fields), None)
-        except (ValueError, RecursionError) as error:
-            why = str(error)
+            why = next(more_than_data(fields), None)
+        except ValueError:
+            why = "its callback or errback is no method of the spider, or its class is not found under its name"
+        except RecursionError:
+            why = "what it hands on holds itself"
         if why is None:
             return json.dumps(fields, separators=(",", ":")).encode() if fields else None
         self._counts["scheduler/unserializable"] += 1
@@ -202,7 +204,7 @@ class RequestPayloads:
             request = self._live[payload] = self._live[payload].copy()
             request.headers.pop("Referer", None)
             return payload
-        fields = self._fields_in(payload)
+        fields = self._told(payload)
         fields.pop(REFERER, None)
         fields.get("headers", {}).pop("Referer", None)
         return (
@@ -216,47 +218,32 @@ class RequestPayloads:
             return ""
         if payload.startswith(LIVE):
             return callback_of(self._live[payload])
-        fields = self._fields_in(payload)
+        fields = self._told(payload)
         return _callback_name(fields.get("callback", ""), fields.get("meta", {}))
 
     def may_leave(self, payload: bytes | None) -> bool:
         if payload is None:
             return False
         is_live = payload.startswith(LIVE)
-        return says_it_leaves(self._live[payload].meta if is_live else self._fields_in(payload).get("meta", {}))
+        return says_it_leaves(self._live[payload].meta if is_live else self._told(payload).get("meta", {}))
 
     def forget(self, payload: bytes | None) -> None:
         if payload is not None:
             self._live.pop(payload, None)
 
     def _fields_in(self, payload: bytes) -> dict[str, Any]:
-        # Pickled by this crawl, as in Scrapy's own queues; of a shared one anybody may have written it.
-        loads = json.loads if self._is_shared or payload.startswith(b"{") else pickle.loads
-        fields: dict[str, Any] = loads(payload)
-        if self._is_shared and not _is_request_class(fields.get("_class", DEFAULT_CLASS)):
-            raise ValueError(f"{fields['_class']} is no class of requests of this process")
+        if self._is_shared:
+            return checked(payload)
+        # Pickled by this crawl, as in Scrapy's own queues.
+        fields: dict[str, Any] = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
         return fields
 
-
-def _is_request_class(name: object) -> bool:
-    """Tell whether *name* is that of a class of requests which is there; nothing is imported."""
-    module, _, own = str(name).rpartition(".")
-    kind = getattr(sys.modules.get(module), own, None)
-    return isinstance(kind, type) and issubclass(kind, Request)
-
-
-def _more_than_data(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what of *fields* JSON does not give back as it is, in words."""
-    for name, value in fields.items():
-        if isinstance(value, dict) and all(type(key) is str for key in value):
-            yield from (f"{name}[{key!r}] {_kind(one)}" for key, one in value.items() if not is_json(one))
-        elif not is_json(value):
-            yield f"its {name} {_kind(value)}"
-
-
-def _kind(value: object) -> str:
-    is_box = isinstance(value, (dict, list))
-    return "holds more than plain data" if is_box else f"is a {type(value).__name__}"
+    def _told(self, payload: bytes) -> dict[str, Any]:
+        """Return what *payload* tells; nothing where it makes no sense, which is found out when it is loaded."""
+        try:
+            return self._fields_in(payload)
+        except UnreadableError:
+            return {}
 
 
 def says_it_leaves(meta: Mapping[str, Any]) -> bool:
@@ -274,15 +261,6 @@ def callback_of(request: Request) -> str:
 def _callback_name(name: str, meta: Mapping[str, Any]) -> str:
     rule = meta.get("rule")
     return f"{'' if name == 'parse' else name}{'' if rule is None else f' {rule}'}"
-
-
-def is_json(value: object) -> bool:
-    """Tell whether JSON gives *value* back as it is."""
-    if type(value) is dict:
-        return all(type(key) is str and is_json(one) for key, one in value.items())
-    if type(value) is list:
-        return all(map(is_json, value))
-    return type(value) in IMMUTABLE
 
 
 def _name_of(kind: type[Request]) -> str:

@@ -16,7 +16,8 @@ from scrapy_replica.address import host_of, hostname_of
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
-from scrapy_replica.components.payloads import LIVE, UnsharedError, callback_of
+from scrapy_replica.components.payloads import LIVE, callback_of
+from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions, location_of
 from scrapy_replica.components.scope import leaving
