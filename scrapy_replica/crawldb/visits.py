@@ -60,7 +60,10 @@ class Visits(Protocol):
 
     @property
     def newest(self) -> int:
-        """Number of the last visit, 0 if there is none."""
+        """Number of the last visit, 0 if there is none; not every number is one of a visit."""
+
+    def count_after(self, number: int) -> int:
+        """Return how many visits there are after that *number*."""
 
     def after(self, number: int, most: int) -> list[tuple[int, Visit]]:
         """Return at most so many visits after that *number*, and their numbers.

@@ -91,7 +91,7 @@ class UrlTable:
         slot = name_of(name) if slot is None else slot
         host = self._hosts.get((name, slot))
         if host is None:
-            host = len(self._rows) + 1
+            host = self._connection.new_id("hosts", name, slot) or len(self._rows) + 1
             self._write("INSERT INTO hosts (id, name, slot) VALUES (?, ?, ?)", (host, name, slot))
             self._add_host(host, name, slot)
         return host
