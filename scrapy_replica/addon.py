@@ -23,6 +23,7 @@ from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.scheduler import ReplicaScheduler
 from scrapy_replica.components.spidermiddleware import ReplicaSpiderMiddleware
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.decision import Mode
 
 if TYPE_CHECKING:
@@ -136,13 +137,18 @@ def _check_revisit(settings: BaseSettings, config: Config) -> None:
 def _check_sharing(settings: BaseSettings, config: Config) -> None:
     """Refuse what several processes cannot do together.
 
-    :raises ConfigError: pages are to be asked for again, or another scheduler is in use.
+    :raises ValueError: the address is none, pages are to be asked for again, or another scheduler is in use.
     """
     if config.crawldb is None:
         return
     if config.revisit:
         raise ConfigError(
             "REPLICA_REVISIT: a crawl that processes share asks for no page again; leave REPLICA_CRAWLDB out"
+        )
+    lease_s, delay_s = Address.parse(config.crawldb).lease_s, settings.getfloat("DOWNLOAD_DELAY")
+    if lease_s <= delay_s:
+        raise ConfigError(
+            f"REPLICA_CRAWLDB: its lease of {lease_s:g} s must be longer than DOWNLOAD_DELAY, which is {delay_s:g} s"
         )
     if _has_other_scheduler(settings):
         raise ConfigError("REPLICA_CRAWLDB: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
