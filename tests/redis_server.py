@@ -23,9 +23,13 @@ def program():
 
 
 def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    """Return a port that is free; a node of a cluster takes the one 10,000 above as well."""
+    port = 1 << 16
+    while port > 55_000:
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            port = found.getsockname()[1]
+    return port
 
 
 class RedisServer:
@@ -67,19 +71,18 @@ class RedisServer:
         self._options |= options
         lines = [f"--{name.replace('_', '-')}={value}" for name, value in self._options.items()]
         told = [part for line in lines for part in line.split("=", 1)]
-        self._process = subprocess.Popen(  # noqa: S603
+        self._process = subprocess.Popen(
             [self._program, *map(str, told)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         end = time.monotonic() + 20
-        while time.monotonic() < end and self._process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-            except OSError:
-                time.sleep(0.01)
-            else:
-                return
-        self.kill()
-        raise AssertionError(f"the server did not start: {self._process.stdout.read()}")
+        while not self._listens():
+            assert self._process.poll() is None, self._process.stdout.read()
+            assert time.monotonic() < end, "the server did not start"
+            time.sleep(0.01)
+
+    def _listens(self):
+        with socket.socket() as one:
+            return one.connect_ex(("127.0.0.1", self.port)) == 0
 
     def stop(self):
         """End it as an operator does: it writes what it is told to."""
@@ -92,6 +95,10 @@ class RedisServer:
         if self._process is not None:
             self._process.kill()
             self._ended()
+
+    def signal(self, number):
+        """Send it a signal."""
+        self._process.send_signal(number)
 
     def _ended(self):
         self._process.communicate(timeout=20)
@@ -111,7 +118,7 @@ def certificate(folder):
         assert not os.environ.get("CI"), "openssl must be installed"
         pytest.skip("openssl is not installed")
     names = folder / "certificate.pem", folder / "key.pem"
-    subprocess.run(  # noqa: S603
+    subprocess.run(
         [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
          "-addext", "subjectAltName=IP:127.0.0.1", "-out", names[0], "-keyout", names[1]],
         check=True, capture_output=True,

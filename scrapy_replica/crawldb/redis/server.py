@@ -96,7 +96,7 @@ class Server:
         """
         text, name = _script(script, is_change)
         names = [self.key(key) for key in keys]
-        values = list(args)
+        values = [arg.encode("utf-8", "surrogatepass") if isinstance(arg, str) else arg for arg in args]
         if is_change:
             self._number += 1
             names.append(self.key(f"done:{self.name}"))
@@ -272,7 +272,6 @@ def _connection(address: Address, greet: Callable[[Any], None]) -> Any:
         "db": address.db,
         "username": address.username,
         "password": address.password,
-        "encoding_errors": "surrogatepass",
         "socket_timeout": ANSWER_S,
         "protocol": 2,
         "retry": Retry(NoBackoff(), 0),
