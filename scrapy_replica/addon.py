@@ -22,8 +22,8 @@ from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.scheduler import ReplicaScheduler
 from scrapy_replica.components.spidermiddleware import ReplicaSpiderMiddleware
+from scrapy_replica.components.store import check_address
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.decision import Mode
 
 if TYPE_CHECKING:
@@ -145,11 +145,7 @@ def _check_sharing(settings: BaseSettings, config: Config) -> None:
         raise ConfigError(
             "REPLICA_REVISIT: a crawl that processes share asks for no page again; leave REPLICA_CRAWLDB out"
         )
-    lease_s, delay_s = Address.parse(config.crawldb).lease_s, settings.getfloat("DOWNLOAD_DELAY")
-    if lease_s <= delay_s:
-        raise ConfigError(
-            f"REPLICA_CRAWLDB: its lease of {lease_s:g} s must be longer than DOWNLOAD_DELAY, which is {delay_s:g} s"
-        )
+    check_address(config.crawldb, settings.getfloat("DOWNLOAD_DELAY"))
     if _has_other_scheduler(settings):
         raise ConfigError("REPLICA_CRAWLDB: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
 

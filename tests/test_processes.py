@@ -211,7 +211,8 @@ class TestManners:
         at_once = []
         with NumberedWeb(60, hosts=2, seconds=0.05).serving() as web:
             both = [
-                started("topic", name, {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}, seeds=web.of(0)) for name in ("one", "two")
+                started("topic", name, {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}, seeds=web.of(0))
+                for name in ("one", "two")
             ]
             end_all(*both)
             for host in range(1, 3):

@@ -6,7 +6,9 @@ A job is named by the folder of its crawl, or by the address in Redis that its p
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scrapy_replica.crawldb.reader import Orders, Reader, Salvaged
 from scrapy_replica.crawldb.redis.address import Address
@@ -16,6 +18,9 @@ from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.crawldb.sqlite.lock import is_locked
 from scrapy_replica.crawldb.sqlite.reader import open_orders, open_reader
 from scrapy_replica.crawldb.sqlite.salvage import salvage
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.redis.reader import Follower
 
 SCHEMES = ("redis://", "rediss://", "unix://")
 """Beginnings of addresses."""
@@ -32,6 +37,14 @@ def name_of(job: str) -> str:
     :raises ValueError: it is an address that makes no sense.
     """
     return str(Address.parse(job)) if is_shared(job) else job
+
+
+@cache
+def _follower(job: str) -> Follower:
+    """Return what reads the job at an address; looking once more reads only what is new."""
+    from scrapy_replica.crawldb.redis.reader import Follower  # noqa: PLC0415 - an extra
+
+    return Follower(Address.parse(job))
 
 
 def database_path(job: str) -> Path:

@@ -28,6 +28,7 @@ from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.returns import Returns
+from scrapy_replica.components.statistics import flush
 from scrapy_replica.components.store import own_store, shared_store
 from scrapy_replica.components.topic import Examples, doubt_topic
 from scrapy_replica.components.warc import Keeper
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     from scrapy_replica.components.sitemaps import Listed
 
 logger = logging.getLogger(__name__)
-
-SCRAPY_STATS = ("scheduler/", "dupefilter/")
-"""Counts that keep the names that Scrapy's own components use."""
 
 ORDERS_SECONDS = 0.5
 """Time between two looks at the orders that a person wrote into the crawl database."""
@@ -335,30 +333,8 @@ class ReplicaExtension:
 
     def flush(self) -> None:
         """Hand the counts to Scrapy's statistics."""
-        stats = self._crawler.stats
-        assert stats is not None
-        for key, count in self.crawl.counts.items():
-            stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
-        stats.set_value("replica/frontier/waiting", self.crawl.store.urls.waiting)
-        for name, count in self.crawl.guide.distances_told().items():
-            stats.set_value(f"replica/distance/{name}", count)
-        self.crawl.scope.store()
-        self._flush_false_drops()
-
-    def _flush_false_drops(self) -> None:
-        stats: Any = self._crawler.stats
-        trials = self.crawl.trials
-        for reason in trials.reasons:
-            if (found := trials.rate(reason)) is not None:
-                stats.set_value(f"replica/sample/false_drop_rate/{reason.value}", round(found[0], 5))
-        found = trials.rate()
-        if found is not None:
-            rate, low, high = found
-            stats.set_value("replica/sample/settled", trials.n_settled)
-            stats.set_value("replica/sample/false_drops", trials.n_false)
-            stats.set_value("replica/sample/false_drop_rate", round(rate, 5))
-            stats.set_value("replica/sample/false_drop_rate_low", round(low, 5))
-            stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
+        assert self._crawler.stats is not None
+        flush(self.crawl, self._crawler.stats)
 
 
 _observations: WeakKeyDictionary[Response, Observation] = WeakKeyDictionary()

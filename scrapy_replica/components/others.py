@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import create_looping_call
 
+from scrapy_replica.components.statistics import SCRAPY_STATS
 from scrapy_replica.crawldb.contract import StoreError
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ class Others:
 
     def _counted(self) -> Mapping[str, float]:
         scrapy = {key: value for key, value in self._stats.get_stats().items() if key.startswith(SUMMED)}
-        own = {f"replica/{key}": count for key, count in self._crawl.counts.items()}
+        counts = self._crawl.counts.items()
+        own = {key if key.startswith(SCRAPY_STATS) else f"replica/{key}": count for key, count in counts}
         return {key: value for key, value in {**scrapy, **own}.items() if type(value) is int}
 
     def set_sums(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
 if TYPE_CHECKING:
@@ -56,6 +57,18 @@ def shared_store(config: Config, spider: str) -> SharedCrawlDB:
         store.close()
         raise
     return store
+
+
+def check_address(address: str, delay_s: float) -> None:
+    """Hold the *address* of a shared store against DOWNLOAD_DELAY.
+
+    :raises ValueError: it is none, or a host of a process that was killed would be asked too early.
+    """
+    lease_s = Address.parse(address).lease_s
+    if lease_s <= delay_s:
+        raise ConfigError(
+            f"REPLICA_CRAWLDB: its lease of {lease_s:g} s must be longer than DOWNLOAD_DELAY, which is {delay_s:g} s"
+        )
 
 
 def check_settings(config: Config, store: CrawlDB) -> None:
