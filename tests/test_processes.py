@@ -2,130 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import pytest
-from local_web import LocalWeb
-from redis_server import RedisServer
-from web import page
-
-TARGET = Path(__file__).parent / "processes_target.py"
-HOSTS = 6
-
-
-def links_of(number, pages):
-    return [n for n in (3 * number + 1, 3 * number + 2, 3 * number + 3, number // 2, number // 3) if n < pages]
-
-
-class NumberedWeb(LocalWeb):
-    """Pages 0 to *pages* - 1, over *hosts* hosts, that link to each other."""
-
-    def __init__(self, pages, hosts=HOSTS, seconds=0.0, status=None):
-        super().__init__(self._page_of, seconds)
-        self.pages, self.hosts, self._status = pages, hosts, status or {}
-
-    def of(self, number):
-        return self.url(1 + number % self.hosts, str(number))
-
-    @property
-    def whole(self):
-        return {self.of(number) for number in range(self.pages)}
-
-    def _page_of(self, url, body):
-        name = url.rpartition("/")[2]
-        links = map(self.of, links_of(int(name), self.pages)) if name.isdigit() else ()
-        return self._status.get(url, 200), {}, page(links, seed=(url, body))
-
-    def fetched(self):
-        return Counter(asked.url for asked in self.asked)
-
-
-class Process:
-    """One process of a crawl, and what it leaves."""
-
-    def __init__(self, spider, folder, name, settings, **arguments):
-        self.items, self.log, self.name = folder / f"{name}.jsonl", folder / f"{name}.log", name
-        self._folder = folder
-        settings = {
-            "FEEDS": {str(self.items): {"format": "jsonl"}},
-            "LOG_FILE": str(self.log),
-            "USER_AGENT": name,
-            "CONCURRENT_REQUESTS": 8,
-            "RETRY_TIMES": 1,
-            **settings,
-        }
-        self._command = [sys.executable, str(TARGET), spider, json.dumps(settings), json.dumps(arguments)]
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def send(self, number):
-        self.process.send_signal(number)
-
-    def kill(self):
-        self.send(signal.SIGKILL)
-        self.process.communicate()
-
-    def ended(self, seconds=120):
-        """Wait for its end, and return its statistics."""
-        out, error = self.process.communicate(timeout=seconds)
-        self.code = self.process.returncode
-        self.told = error + (self.log.read_text() if self.log.exists() else "")
-        return json.loads(out) if out else {}
-
-    @property
-    def found(self):
-        """Its items."""
-        return [json.loads(line) for line in self.items.read_text().splitlines()] if self.items.exists() else []
-
-
-@pytest.fixture
-def redis(tmp_path):
-    with RedisServer(tmp_path) as server:
-        yield server
-
-
-@pytest.fixture
-def started(tmp_path, redis):
-    """Start processes of one job; what still runs at the end of the test is killed."""
-    processes = []
-
-    def start(spider, name, settings=None, lease=5, **arguments):
-        settings = {"REPLICA_CRAWLDB": redis.address(prefix="job", lease=lease), **(settings or {})}
-        processes.append(Process(spider, tmp_path, name, settings, **arguments))
-        return processes[-1]
-
-    yield start
-    for process in processes:
-        if process.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.send(signal.SIGCONT)
-                process.kill()
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it takes too long"
-        time.sleep(0.05)
-
-
-def end_all(*processes):
-    stats = [process.ended() for process in processes]
-    for process in processes:
-        assert process.code == 0, process.told
-        assert "Traceback" not in process.told, process.told
-    return stats
+from processes import NumberedWeb, end_all, until
 
 
 class TestTogether:
@@ -183,7 +69,7 @@ class TestManners:
         times = defaultdict(list)
         for asked in sorted(web.asked):
             times[asked.url.split("/")[2]].append(asked.at)
-        return {host: min(b - a for a, b in zip(at, at[1:], strict=False)) for host, at in times.items() if len(at) > 1}
+        return {host: min(b - a for a, b in itertools.pairwise(at)) for host, at in times.items() if len(at) > 1}
 
     def test_delays_hold_over_all_processes(self, started):
         polite = {"DOWNLOAD_DELAY": 0.3, "DOWNLOAD_DELAY_JITTER": 0.0, "RANDOMIZE_DOWNLOAD_DELAY": False}
@@ -217,7 +103,7 @@ class TestManners:
             end_all(*both)
             for host in range(1, 3):
                 at = [asked.at for asked in sorted(web.asked) if asked.url.startswith(web.url(host))]
-                at_once += [b - a for a, b in zip(at, at[1:], strict=False)]
+                at_once += [b - a for a, b in itertools.pairwise(at)]
         assert min(at_once) > 0.045
 
 
@@ -261,16 +147,16 @@ class TestEnds:
             assert len(web.asked) - len(web.whole) <= 3 * 8 * len(kills)
             assert {item["url"] for process in three for item in process.found} == web.whole
 
-    def test_redis_is_away_for_a_while(self, started, redis):
+    def test_redis_is_away_for_a_while(self, started, redis_server):
         with NumberedWeb(300, seconds=0.05).serving() as web:
-            redis.stop()
-            redis.start(appendonly="yes", appendfsync="always")
+            redis_server.stop()
+            redis_server.start(appendonly="yes", appendfsync="always")
             both = [started("topic", name, seeds=web.of(0)) for name in ("one", "two")]
             until(lambda: len(web.asked) > 60)
-            redis.stop()
+            redis_server.stop()
             time.sleep(10)
             before = len(web.asked)
-            redis.start()
+            redis_server.start()
             stats = end_all(*both)
             assert before < 300
             assert web.fetched() == Counter(web.whole)

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 from weakref import WeakKeyDictionary
 
 from scrapy import signals

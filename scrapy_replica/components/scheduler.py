@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import call_later
+from scrapy.utils.asyncio import call_later, sleep
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_replica.address import host_of, hostname_of
@@ -114,6 +114,8 @@ class ReplicaScheduler(BaseScheduler):
                 if reason == "finished":
                     self._crawl.revisits.end()
             self._crawl.store.commit()
+            if self._extension.others is not None and reason != "finished":
+                await sleep(self._politeness.rest)  # then the hosts are free for others
         except StoreError as error:
             self._extension.stop(error)
 
