@@ -1,7 +1,20 @@
 """The tables that pass between inputs, engines and the judgement; Parquet on the disk.
 
-Types are those of Arrow. What an input does not know is null; a Parquet file of a user lacks whole columns, which the
-engine fills with nulls (``fetched`` with true).
+Types are those of Arrow. What an input does not know is null. A Parquet file of a user's may lack whole columns but
+``url``; the engine fills them with nulls, ``fetched`` with true, and ``host`` and ``path`` from the URL.
+
+.. code-block:: none
+
+   inputs ──▶ PAGES, LINKS ──▶ expressions ──▶ PAIRS, WEAK, CLUSTERS, URLS ──▶ judgement ──▶ outputs
+                                    ▲                  │
+                                    └── PLACES ◀───────┘ (order in which hosts are needed) ──▶ ROWS ──▶ judgement
+
+The engine is asked (``engine.py``; DuckDB and Spark alike)::
+
+   with open_engine(name, folder) as engine:             # folder: where it spills and writes
+       collection = engine.collection(pages, links)      # lists of Parquet files, of our own or a user's
+       engine.write(expressions.pairs(collection), path) # a folder of Parquet files whose names are in order
+
 """
 
 from __future__ import annotations
@@ -13,16 +26,22 @@ PAGES = {
     "ip": "string",
     "signature": "binary",  # 16 bytes; equal for equal texts
     "simhash": "int64",  # 64 bits as two's complement; null where there are too few words to tell
-    "words": "int32",
+    "words": "int32",  # null: not known, and taken for enough
     "title": "string",
     "mark": "binary",  # PageMark.pack
     "neighbours": "string",  # Neighbours.to_json
-    "status": "int32",
+    "status": "int32",  # null: 200
     "at": "double",  # seconds since the epoch
     "cluster": "int64",  # that a crawl gave to pages of one host
     "fetched": "bool",  # false: a URL that links lead to; known, and nothing more
 }
 """Pages of a collection. A URL may come more than once: a fetched row counts before others, then the later one."""
+
+LINKS = {
+    "host": "string",
+    "domain": "string",  # registered domain of another host that links to it
+}
+"""Who links to whom, each pair once for each input; for the choice of the host that is kept."""
 
 PAIRS = {
     "first": "string",  # < second
@@ -32,27 +51,24 @@ PAIRS = {
     "first_prefix": "string",  # winner of the Election, "" without votes
     "second_prefix": "string",
 }
-"""Candidate pairs: two suffixes or one near text in common. Pairs of a weaker kind are in ``weak``, see below."""
+"""Candidate pairs: two suffixes or one near text in common. Any order."""
 
 WEAK = PAIRS
-"""Pairs that share one suffix only, at most 1,000 of them: obvious negatives for recalibration."""
+"""Pairs that share one suffix only, at most 1,000 of them, drawn by a hash: negatives for recalibration."""
 
-BATCHES = {
-    "batch": "int32",
+PLACES = {
     "host": "string",
+    "place": "int64",
 }
-"""Which hosts are looked at together; a host may be in several batches. Made by the judgement from the pairs."""
+"""Hosts of the pairs in the order in which the judgement looks at them: group by group of connected hosts."""
 
-ROWS = {"batch": "int32", **PAGES}
-"""Pages of the hosts of the batches, in order of batch and host; one row for each normalised path.
+ROWS = {"place": "int64", **PAGES}
+"""Pages of the hosts in PLACES, in order of place, then path; each URL once, fetched or not.
 
-Of a host of more than 1,000 paths a sample by the hash of the last segment, which mirrors draw alike.
+Of a host of more than 1,000 URLs a sample by the hash of the last segment of the normalised path, which mirrors draw
+alike (as ``sample_hash``, with any hash that both engines have), so that no host has more than 4,000 rows. The sample
+is cut at powers of two, so that the smaller sample of two hosts is that of the other one, thinned.
 """
-
-READERS = {
-    "host": "string",
-    "domain": "string",  # registered domain of a host that links to it
-}
 
 CLUSTERS = {
     "cluster": "int64",
@@ -65,6 +81,5 @@ URLS = {
     "host": "string",
     "url": "string",
     "cluster": "int64",  # of this host's pages: the crawl's own where known, else by signature
-    "n_urls": "int64",  # fetched pages of the host
 }
 """For DUST rules: fetched pages of hosts that hold a page twice, in order of host; at most 50,000 of a host."""
