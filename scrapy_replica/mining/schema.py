@@ -5,9 +5,7 @@ Types are those of Arrow. What an input does not know is null. A Parquet file of
 
 .. code-block:: none
 
-   inputs ──▶ PAGES, LINKS ──▶ expressions ──▶ PAIRS, WEAK, CLUSTERS, URLS ──▶ judgement ──▶ outputs
-                                    ▲                  │
-                                    └── PLACES ◀───────┘ (order in which hosts are needed) ──▶ ROWS ──▶ judgement
+   inputs ──▶ PAGES, LINKS ──▶ expressions ──▶ PAIRS, WEAK, ROWS, READERS, CLUSTERS, URLS ──▶ judgement ──▶ outputs
 
 The engine is asked (``engine.py``; DuckDB and Spark alike)::
 
@@ -50,25 +48,24 @@ PAIRS = {
     "n_near": "int32",  # texts in common whose simhashes lie within 6 bits
     "first_prefix": "string",  # winner of the Election, "" without votes
     "second_prefix": "string",
+    "first_listed": "int32",  # suffixes of each host that went into the lists (Met.n_listed)
+    "second_listed": "int32",
 }
 """Candidate pairs: two suffixes or one near text in common. Any order."""
 
 WEAK = PAIRS
 """Pairs that share one suffix only, at most 1,000 of them, drawn by a hash: negatives for recalibration."""
 
-PLACES = {
-    "host": "string",
-    "place": "int64",
-}
-"""Hosts of the pairs in the order in which the judgement looks at them: group by group of connected hosts."""
-
-ROWS = {"place": "int64", **PAGES}
-"""Pages of the hosts in PLACES, in order of place, then path; each URL once, fetched or not.
+ROWS = PAGES
+"""Pages of the hosts in PAIRS and WEAK, in order of host, then path; each URL once, fetched or not.
 
 Of a host of more than 1,000 URLs a sample by the hash of the last segment of the normalised path, which mirrors draw
 alike (as ``sample_hash``, with any hash that both engines have), so that no host has more than 4,000 rows. The sample
 is cut at powers of two, so that the smaller sample of two hosts is that of the other one, thinned.
 """
+
+READERS = LINKS
+"""The links to hosts in PAIRS, each once, at most 100 of a host; any order."""
 
 CLUSTERS = {
     "cluster": "int64",
