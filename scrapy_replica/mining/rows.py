@@ -145,10 +145,16 @@ class PageWriter:
         self._links.__exit__(kind, error, trace)
 
 
-def read(paths: Iterable[Path], columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of Parquet files, file by file, with the *columns* in that order."""
+def batches(paths: Iterable[Path], columns: Iterable[str]) -> Iterator[Any]:
+    """Yield Arrow batches of Parquet files, file by file, with these *columns*."""
     names = list(columns)
     for path in paths:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(BATCH, columns=names):
-                yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+                yield batch.select(names)
+
+
+def read(paths: Iterable[Path], columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of Parquet files, file by file, with the *columns* in that order."""
+    for batch in batches(paths, names := list(columns)):
+        yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)

@@ -1,18 +1,15 @@
 """The tables that pass between inputs, engines and the judgement; Parquet on the disk.
 
-Types are those of Arrow. What an input does not know is null. A Parquet file of a user's may lack whole columns but
-``url``; the engine fills them with nulls, ``fetched`` with true, and ``host`` and ``path`` from the URL.
+Types are those of Arrow. What an input does not know is null. A Parquet file of a user's has ``url``, ``host`` and
+``path`` at least; the engine fills what else it lacks with nulls.
 
 .. code-block:: none
 
    inputs ──▶ PAGES, LINKS ──▶ expressions ──▶ PAIRS, WEAK, ROWS, READERS, CLUSTERS, URLS ──▶ judgement ──▶ outputs
 
-The engine is asked (``engine.py``; DuckDB and Spark alike)::
-
-   with open_engine(name, folder) as engine:             # folder: where it spills and writes
-       collection = engine.collection(pages, links)      # lists of Parquet files, of our own or a user's
-       engine.write(expressions.pairs(collection), path) # a folder of Parquet files whose names are in order
-
+``expressions.TABLES`` has a function for each table, ``pairs``, ``weak``, ``rows``, ``readers``, ``clusters`` and
+``urls``, in the order in which they are made: of a :class:`~scrapy_replica.mining.collection.Collection` to an Ibis
+expression, which the engine writes.
 """
 
 from __future__ import annotations
