@@ -1,4 +1,4 @@
-"""The tables that the expressions make, made by the crawl's own code in Python: slow, and obviously what a crawl does."""
+"""The tables that the expressions make, by the crawl's own code: slow, and obviously what a crawl does."""
 
 from __future__ import annotations
 

@@ -35,7 +35,10 @@ class MineCommand(Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "inputs", nargs="+", metavar="INPUT", help="job folders; Parquet, CDX, CDXJ and WARC files, or folders of them"
+            "inputs",
+            nargs="+",
+            metavar="INPUT",
+            help="job folders; Parquet, CDX and WARC files, or folders of them",
         )
         parser.add_argument("--out", required=True, metavar="DIR", help="new folder for what is found")
         parser.add_argument(

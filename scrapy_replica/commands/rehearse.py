@@ -12,8 +12,8 @@ from scrapy.utils.request import RequestFingerprinter
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
 from scrapy_replica.commands.run import SCOPE, Run, add_crawl_arguments, apply_arguments
-from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.archived import ArchivedPages
+from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config

@@ -143,7 +143,7 @@ def seconds_of(timestamp: str) -> float | None:
 def signature_of(digest: str) -> bytes | None:
     """Return the first 16 bytes of a digest, in base 32 or hexadecimal digits; ``None`` where there is none."""
     bare = digest.rpartition(":")[2]
-    if len(bare) == 32 and bare.isupper() or not set(bare) <= set("0123456789abcdefABCDEF"):
+    if (len(bare) == 32 and bare.isupper()) or not set(bare) <= set("0123456789abcdefABCDEF"):
         with suppress(binascii.Error, ValueError):
             return _long_enough(b32decode(bare.upper() + "=" * (-len(bare) % 8)))
         return None

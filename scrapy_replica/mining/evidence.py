@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import mmh3
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyarrow import ipc, parquet
+from pyarrow import compute, ipc
 
 from scrapy_replica.address import origin_of
 from scrapy_replica.crawldb.pages import is_absent
-from scrapy_replica.mining.rows import BATCH
+from scrapy_replica.mining.rows import arrow_schema, batches
+from scrapy_replica.mining.schema import PAGES
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.memory import NearText
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.sketch import BINS
-
 
 _MASK = (1 << 64) - 1
 
@@ -98,7 +98,9 @@ def evidence_of(host: str, rows: Iterable[Row]) -> HostEvidence:
 
 
 def _tell_neighbours(row: Row, evidence: HostEvidence) -> None:
-    found = Neighbours.from_json(row.neighbours) if row.neighbours else Neighbours(is_https=row.url.startswith("https:"))
+    found = (
+        Neighbours.from_json(row.neighbours) if row.neighbours else Neighbours(is_https=row.url.startswith("https:"))
+    )
     found.tell(evidence)
 
 
@@ -119,23 +121,15 @@ class HostRows:
         self._rows = ipc.open_file(self._source).read_all()
 
     def _write(self, tables: Iterable[Path], file: Path) -> None:
-        schema, place = None, 0
-        with pa.OSFile(str(file), "wb") as sink:
-            writer = None
-            for path in tables:
-                with parquet.ParquetFile(path) as table:
-                    for batch in table.iter_batches(BATCH, columns=["host", *Row._fields]):
-                        place = self._take(batch.column("host"), place)
-                        batch = batch.select(list(Row._fields))
-                        writer = writer or ipc.new_file(sink, schema := batch.schema)
-                        writer.write_batch(batch)
-            if writer is None:
-                schema = pa.schema([(name, pa.null()) for name in Row._fields])
-                writer = ipc.new_file(sink, schema)
-            writer.close()
+        schema = arrow_schema({name: kind for name, kind in PAGES.items() if name in Row._fields})
+        place = 0
+        with pa.OSFile(str(file), "wb") as sink, ipc.new_file(sink, schema) as writer:
+            for batch in batches(tables, ["host", *schema.names]):
+                place = self._take(batch.column("host"), place)
+                writer.write_batch(batch.select(schema.names).cast(schema))
 
     def _take(self, hosts: Any, place: int) -> int:
-        runs = pa.compute.run_end_encode(hosts)
+        runs = compute.run_end_encode(hosts)
         start = place
         for host, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
             before = self._spans.get(host, (start, start))

@@ -51,7 +51,9 @@ class Source(NamedTuple):
     def stamp(self) -> str:
         """A name that is another one when the file has changed."""
         files = sorted(self.path.glob(f"{DATABASE}*")) if self.kind is Kind.JOB else [self.path]
-        states = [(str(file.resolve()), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files if file.exists()]
+        states = [
+            (str(file.resolve()), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files if file.exists()
+        ]
         return hashlib.sha256(repr(states).encode()).hexdigest()[:16]
 
 
@@ -236,6 +238,7 @@ def _progress(n_inputs: int) -> Iterator[tuple[Callable[[int], None], Callable[[
     """Yield what is told of records read and inputs finished; it shows both where standard error is a terminal."""
     from tqdm import tqdm  # noqa: PLC0415 -- an extra
 
+    bar: Any
     with tqdm(desc=f"reading, 0 of {n_inputs}", unit=" records", leave=False, disable=None) as bar:
         finished = 0
 

@@ -21,7 +21,9 @@ Reading = Callable[[str], AbstractContextManager[Reader]]
 """Opens a job to be read."""
 
 
-def convert(job: Path, out: PageWriter, tell: Callable[[int], None], reading: Reading) -> tuple[Counter[str], list[Any]]:
+def convert(
+    job: Path, out: PageWriter, tell: Callable[[int], None], reading: Reading
+) -> tuple[Counter[str], list[Any]]:
     """Write the URLs of a job; return how many pages there were, and its rules that acted: [rule, whether it does].
 
     :param tell: told how many URLs were read since.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.records import UncertainPair, Verdict
 from scrapy_replica.sites.alignment import relative
-from scrapy_replica.sites.candidates import MIN_SUFFIXES, Pair
+from scrapy_replica.sites.candidates import Pair
 from scrapy_replica.sites.detector import PROMISE, Detector
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
 from scrapy_replica.sites.features import Comparison

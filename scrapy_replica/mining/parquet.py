@@ -114,11 +114,11 @@ def _ours(batch: Any, path: Path) -> Any:
         "host": pa.array([host for host in hosts if host], pa.string()),
         "path": pa.array([path_of(url) for url in urls.to_pylist()], pa.string()),
     }
-    arrays = [made[name] if name in made else _column(batch, name, kind, path) for name, kind in PAGES.items()]
+    arrays = [made[name] if name in made else _column(batch, name, path) for name in PAGES]
     return pa.Table.from_arrays(arrays, schema=arrow_schema(PAGES))
 
 
-def _column(batch: Any, name: str, kind: str, path: Path) -> Any:
+def _column(batch: Any, name: str, path: Path) -> Any:
     wanted = arrow_schema(PAGES).field(name).type
     if name not in batch.schema.names:
         return pa.array([True] * batch.num_rows) if name == "fetched" else pa.nulls(batch.num_rows, wanted)

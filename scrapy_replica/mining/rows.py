@@ -49,7 +49,7 @@ def known(url: str) -> PageRow:
 
 def arrow_schema(columns: Mapping[str, str]) -> Any:
     """Return the Arrow schema of a table."""
-    return pa.schema([(name, pa.bool_() if kind == "bool" else pa.type_for_alias(kind)) for name, kind in columns.items()])
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
 
 
 class TableWriter:
@@ -140,7 +140,9 @@ class PageWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._pages.__exit__(kind, error, trace)
         self._links.__exit__(kind, error, trace)
 

@@ -105,9 +105,7 @@ class Show:
         return tqdm(items, told, leave=False, disable=None)
 
 
-def mine(
-    sources: Sequence[Source], out: Path, engine: str, openers: Openers, judge: Judge, max_fpr: float
-) -> Mined:
+def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, judge: Judge, max_fpr: float) -> Mined:
     """Mine *sources*; the outputs are for the caller to write, who then calls :func:`end`.
 
     :param engine: ``duckdb``, or the master of Spark.

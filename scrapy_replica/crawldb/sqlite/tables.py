@@ -54,12 +54,12 @@ class TableReader:
 
     def traces(self, after: int, most: int) -> list[TraceRow]:
         rows = self._read(
-            "SELECT urls.id, urls.url, hosts.name, hosts.ip, signature, simhash, words, title, mark, neighbours, status,"
-            " fetched_at, cluster, pages.url IS NOT NULL FROM urls JOIN hosts ON hosts.id = urls.host"
+            "SELECT urls.id, urls.url, hosts.name, hosts.ip, signature, simhash, words, title, mark, neighbours,"
+            " status, fetched_at, cluster, pages.url IS NOT NULL FROM urls JOIN hosts ON hosts.id = urls.host"
             " LEFT JOIN pages ON pages.url = urls.id WHERE urls.id > ? ORDER BY urls.id LIMIT ?",
             (after, most),
         )
-        return [TraceRow(*row, bool(is_fetched)) for *row, is_fetched in rows]
+        return [TraceRow._make((*row, bool(is_fetched))) for *row, is_fetched in rows]
 
     def hosts(self) -> list[HostRow]:
         ips = dict(self._read("SELECT name, MAX(ip) FROM hosts GROUP BY name"))
