@@ -147,7 +147,9 @@ class Consequences:
         causes = self._store.saved.causes_of(key) if key is not None else []
         self._tried(causes, is_kept=True)
         if key is not None and self._says_nothing(observation) and any(cause.startswith(HOST) for cause in causes):
-            self._bring_back_late(key, Reason.REPLICA_HOST, {"repeats": observation.twin and observation.twin.url})
+            self._intake.bring_back_late(
+                key, Reason.REPLICA_HOST, {"repeats": observation.twin and observation.twin.url}
+            )
 
     def of_heard_failure(self, url_id: int, url: str, key: int | None, status: int | None) -> None:
         """Take note that a fetch of another process brought no page."""
@@ -157,7 +159,7 @@ class Consequences:
         if self._store.leads and (status is None or status >= MISSING):
             self._end(self._samples.failed(url_id))
         if key is not None:
-            self._bring_back_late(key, _reason_of(causes[0] if causes else ""), {"gone": url})
+            self._intake.bring_back_late(key, _reason_of(causes[0] if causes else ""), {"gone": url})
 
     def of_heard_verdicts(self, keepers: Iterable[str]) -> None:
         """Take note that another process reached verdicts for those hosts."""
@@ -166,20 +168,13 @@ class Consequences:
     def of_heard_end(self, cause: str) -> None:
         """Take note that *cause* ended in another process, which lets come back what it knew of."""
         self._intake.end(cause)
-        self._bring_back_late(cause, _reason_of(cause), {"ended": cause})
+        self._intake.bring_back_late(cause, _reason_of(cause), {"ended": cause})
 
     def of_heard_samples(self, causes: Iterable[str]) -> None:
         """Take note of samples that other processes drew or settled; end what only all of them together refute."""
         refuted = self._trials.heed(causes)
         if self._store.leads:
             self._end([cause for cause in refuted if not self._intake.has_ended(cause)])
-
-    def _bring_back_late(self, rest: str | int, reason: Reason, evidence: Mapping[str, object]) -> None:
-        """Let come back what was saved here of late and rests on a cause or target that is no more."""
-        for url_id in self._intake.late.take(rest) if self._intake.late is not None else ():
-            self._store.saved.restore(url_id)
-            decision = Decision(Action.FETCH, Action.FETCH, reason, evidence=evidence)
-            self._intake.record(url_id, self._store.urls.url_of(url_id), decision)
 
     # Probes and targets
 
@@ -356,7 +351,7 @@ class Consequences:
         """
         if not self._store.leads:
             return False
-        if self._intake.late is not None and self._look_for_left():
+        if self._store.is_shared and self._look_for_left():
             return True
         hosts, rules = self._replicas.holding(), [row for row in self._store.rules.acting() if not row.is_manual]
         causes = [(verdict.cause, Reason.REPLICA_HOST, verdict.n_aligned) for verdict in hosts]

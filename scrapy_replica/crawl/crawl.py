@@ -13,7 +13,6 @@ from scrapy_replica.crawl.fallback import Fallback
 from scrapy_replica.crawl.heeding import Heeding
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Intake, Payloads
-from scrapy_replica.crawl.late import LateSaves
 from scrapy_replica.crawl.links.asking import Asking
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.heads import Heads
@@ -197,8 +196,6 @@ class Crawl:
 
         *news* is what the store's ``listen`` gave. What follows from it is committed.
         """
-        if self.intake.late is None:
-            self.intake.late = LateSaves(self._now)
         before = self._pages
         self._pages += self._heeding.heed(news)
         if self._pages // READ_AGAIN > before // READ_AGAIN:

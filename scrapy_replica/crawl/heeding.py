@@ -69,7 +69,7 @@ class Heeding:
         with self._alone("samples of others"):
             self._consequences.of_heard_samples(news.causes)
         if self._store.leads:
-            self._store.visits.count(len(news.visits))
+            self._store.visits.heard(len(news.visits))
             self._adopt()
         self._guide.heed(news.visits)
         return n_pages

@@ -45,8 +45,8 @@ class Successor:
 
     def catch_up(self) -> bool:
         """Show it some more visits, and more than came meanwhile; return whether it has seen all."""
-        newest, before = self._visits.newest, self._newest
-        self._newest, most = newest, max(SHOWN_AT_ONCE, 2 * (newest - before))
+        most = max(SHOWN_AT_ONCE, 2 * self._visits.count_after(self._newest))
+        self._newest = self._visits.newest
         rows, judged = self._visits.after(self.seen, most), []
         for number, visit in rows:
             self.seen = number

@@ -14,6 +14,7 @@ class OrderTable:
     """Orders, those that wait for the crawl and those that it answered; none is ever deleted."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self._write = connection.read, connection.write
 
     def give(self, kind: str, what: Mapping[str, Any], at: float) -> int:
@@ -24,7 +25,8 @@ class OrderTable:
         if not _is_text(what):
             raise ValueError("an order holds half a character, or a byte that is no UTF-8: nothing was written")
         row = self._write(
-            "INSERT INTO orders (at, kind, what) VALUES (?, ?, ?) RETURNING id", (at, kind, json.dumps(what))
+            "INSERT INTO orders (id, at, kind, what) VALUES (?, ?, ?, ?) RETURNING id",
+            (self._connection.new_id("orders"), at, kind, json.dumps(what)),
         ).fetchone()
         found: int = row[0]
         return found

@@ -19,7 +19,7 @@ class SavedTable:
 
     def __init__(self, connection: Connection, urls: UrlTable) -> None:
         self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
-        self._urls = urls
+        self._connection, self._urls = connection, urls
 
     def save(self, saved: Iterable[Saved]) -> None:
         self._write_many("INSERT OR REPLACE INTO saved VALUES (?, ?, ?)", [tuple(row) for row in saved])
@@ -74,7 +74,8 @@ class SavedTable:
         return [target for (target,) in self._read(sql, (most,))]
 
     def begin_work(self, work: str) -> None:
-        self._write("INSERT OR IGNORE INTO work (work) VALUES (?)", (work,))
+        if self._read("SELECT 1 FROM work WHERE work = ?", (work,)).fetchone() is None:
+            self._write("INSERT INTO work VALUES (?, ?)", (self._connection.new_id("work"), work))
 
     def end_work(self, work: str) -> None:
         self._write("DELETE FROM work WHERE work = ?", (work,))

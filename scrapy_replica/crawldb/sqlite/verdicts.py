@@ -13,14 +13,16 @@ class VerdictTable:
     """Verdicts, those that hold and those that ended; none is ever deleted."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self._write = connection.read, connection.write
 
     def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
         """Write *verdict*, reached at *at* (seconds since the epoch)."""
         self._write(
-            "INSERT INTO verdicts (copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at,"
-            " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO verdicts (id, copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at,"
+            " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
+                self._connection.new_id("verdicts"),
                 verdict.copy,
                 verdict.keeper,
                 verdict.copy_prefix,
