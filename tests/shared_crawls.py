@@ -33,6 +33,7 @@ class OneOf:
     def __init__(self, web, store, config=None, page_of=None):
         self.web, self.store = web, store
         self.fetched = []
+        self.is_closed = False
         counts = Counter()
         self.crawl = Crawl(
             config or Config(mode=Config.mode, explore=0.0),
@@ -98,7 +99,9 @@ class OneOf:
         return self.crawl.has_work
 
     def close(self):
-        self.store.close()
+        if not self.is_closed:
+            self.is_closed = True
+            self.store.close()
 
 
 class Crawls:
@@ -118,6 +121,11 @@ class Crawls:
 
     def __exit__(self, *error):
         self._stack.close()
+
+    def leave(self, one):
+        """Let *one* end."""
+        one.close()
+        self.all.remove(one)
 
     @property
     def leader(self):
