@@ -103,6 +103,10 @@ class Mirror:
                     changes.rows.append((name, pack(found[:n_keys]), packed))
         return changes
 
+    def commit(self) -> None:
+        """Keep what was written."""
+        self._connection.commit()
+
     def shipped(self) -> None:
         """Forget what was written so far, in the open transaction."""
         for name in self._names():
