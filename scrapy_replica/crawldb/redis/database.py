@@ -49,6 +49,7 @@ class RedisCrawlDB(SqliteCrawlDB):
     """
 
     urls: RedisUrlTable
+    is_shared = True
 
     def __init__(self, address: str, spider: str = "") -> None:
         self._server = Server(Address.parse(address))
