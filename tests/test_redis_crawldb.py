@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 import redis
+
 SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
 R = redis.Redis(port=7777)
 ADDRESS = "redis://127.0.0.1:7777/0"
