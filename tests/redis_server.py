@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from redis import Redis
 
 PROGRAMS = "redis-server", "valkey-server"
 
@@ -95,6 +96,11 @@ class RedisServer:
         if self._process is not None:
             self._process.kill()
             self._ended()
+
+    def clear(self):
+        """Forget everything."""
+        with Redis(port=self.port, password=self._password) as client:
+            client.flushall()
 
     def signal(self, number):
         """Send it a signal."""

@@ -44,6 +44,8 @@ class SqliteCrawlDB:
     :raises StoreError: the job belongs to another spider, is open in another crawl, or cannot be read.
     """
 
+    leads = True
+
     def __init__(self, folder: Path | None, spider: str = "") -> None:
         self._lock = JobLock(folder) if folder is not None else None
         try:
@@ -53,13 +55,19 @@ class SqliteCrawlDB:
             raise
 
     def _open(self, folder: Path | None, spider: str) -> None:
-        connection = self._connection = Connection(folder / FILE_NAME if folder is not None else None)
+        connection = self._connection = self._make_connection(folder)
         try:
             self._claim(spider)
             self._make_tables(connection)
         except BaseException:
             connection.abandon()
             raise
+
+    def _make_connection(self, folder: Path | None) -> Connection:
+        return Connection(folder / FILE_NAME if folder is not None else None)
+
+    def _make_urls(self, connection: Connection) -> UrlTable:
+        return UrlTable(connection)
 
     def _make_tables(self, connection: Connection) -> None:
         self.pages = PageTable(connection)
@@ -76,7 +84,7 @@ class SqliteCrawlDB:
         self.seeds = SeedTable(connection)
         self.captures = CaptureTable(connection)
         self.texts: Texts = TextTable(connection)
-        self.urls = UrlTable(connection)
+        self.urls = self._make_urls(connection)
         self.saved = SavedTable(connection, self.urls)
         self.commit()
 
@@ -101,10 +109,6 @@ class SqliteCrawlDB:
         except BaseException:
             self.urls.undo(mark)
             raise
-
-    @property
-    def leads(self) -> bool:
-        return True
 
     def listen(self) -> News | None:
         return None
