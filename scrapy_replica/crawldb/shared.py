@@ -12,28 +12,29 @@ class Process(NamedTuple):
     """A process of the crawl."""
 
     name: str
-    """Its host and process id."""
-    silent: float
-    """Seconds since its last sign of life."""
+    host: str
+    pid: int
+    silent_s: float | None
+    """Seconds since its last sign of life; ``None`` if it is gone."""
     leads: bool
     """It judges hosts and learns the topic for all."""
-    pages: int
-    """Pages that it fetched so far."""
+    stats: Mapping[str, float]
+    """What it counted so far."""
 
 
 class SharedCrawlDB(CrawlDB, Protocol):
     """What one of several processes knows of their crawl."""
 
     def idle(self, is_idle: bool) -> None:
-        """Tell the others whether this process has anything to do."""
+        """Take note whether this process has nothing to do; the others hear of it when it listens next."""
 
     @property
     def are_all_idle(self) -> bool:
-        """Whether no process has anything to do, nothing waits and nothing is being fetched."""
+        """Whether no process had anything to do when this one listened last, and nothing was being fetched."""
 
     @property
     def is_over(self) -> bool:
-        """Whether all are idle, and the process that leads said that the crawl is through."""
+        """Whether the process that leads had said that the crawl is through when this one listened last."""
 
     def end(self) -> None:
         """Say that the crawl is through, as the process that leads."""
@@ -45,4 +46,4 @@ class SharedCrawlDB(CrawlDB, Protocol):
         """Return the sums of what all processes told, those that are gone included."""
 
     def processes(self) -> Sequence[Process]:
-        """Return the processes that take part."""
+        """Return the processes that ever took part."""
