@@ -138,6 +138,11 @@ class Config:
         None, "File of ``mirror canonical`` host names, one pair a line (Nutch host-urlnormalizer lines, too)."
     )
     hosts: bool = _setting(True, "Detect mirrored hosts while the crawl runs.")
+    model: Path | None = _setting(
+        None,
+        "File of a judge of hosts that ``scrapy replica mine`` wrote: the crawl begins with what it learnt "
+        "(:doc:`mining`), not with the shipped one.",
+    )
     max_fpr: float = _setting(
         0.001, "Wanted share of pairs of different sites that are taken for replicas.", low=0, high=0.5
     )
@@ -154,6 +159,11 @@ class Config:
         True,
         "Learn while the crawl runs which URLs of a host are one page (session ids, sort orders and the like), and "
         "fetch one of them.",
+    )
+    rules: Path | None = _setting(
+        None,
+        "File of rules that ``scrapy replica mine`` or duplicate-url-discarder wrote. The crawl proves them where it "
+        "meets their hosts, as it proves its own, before they act.",
     )
     explore: float = _setting(
         0.02,

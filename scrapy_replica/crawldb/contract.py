@@ -128,6 +128,18 @@ class Known(NamedTuple):
     """Id of the page that it was found on."""
 
 
+class FoundUrl(NamedTuple):
+    """A URL as another process found it."""
+
+    url: str
+    host: str
+    payload: bytes | None
+    parent: int | None
+    """Id of the page that it was found on."""
+    found_on: str | None
+    """Host of that page."""
+
+
 class Saved(NamedTuple):
     """A URL that a decision saved."""
 
@@ -159,8 +171,8 @@ class News(NamedTuple):
     """Ids of the orders that were answered."""
     seeds: Set[str] = frozenset()
     """Hosts of seeds that were entered."""
-    visits: int = 0
-    """Visits that they added."""
+    visits: Sequence[int] = ()
+    """Numbers of the visits that they added, first added first."""
     forms: Set[str] = frozenset()
     """Hosts whose forms or query terms changed."""
     leads: bool = False
@@ -191,6 +203,9 @@ class VerdictStore(Protocol):
 
     def holding(self) -> Iterator[tuple[Verdict, bool]]:
         """Yield the verdicts that hold, and whether a person gave them."""
+
+    def of(self, copy: str) -> tuple[Verdict, bool] | None:
+        """Return the verdict that holds on *copy*, and whether a person gave it; ``None`` if there is none."""
 
     def withdrawn(self) -> list[tuple[str, str]]:
         """Return (copy, keeper) of the verdicts that were taken back for good."""
@@ -294,6 +309,9 @@ class UrlStore(Protocol):
     def row(self, url_id: int) -> Waiting:
         """Return the URL of that id as it was entered; its payload is kept until it is done."""
 
+    def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
+        """Return how the URLs of those ids were found, but for what is dropped."""
+
     def key_of(self, url_id: int) -> int | None:
         """Return the key of the URL of that id."""
 
@@ -391,6 +409,16 @@ class SavedStore(Protocol):
 
     def causes_of(self, target: int) -> list[str]:
         """Return what saved URLs in favour of the one with key *target*."""
+
+    def causes(self) -> list[str]:
+        """Return all that saved URLs."""
+
+    def bereft(self, most: int) -> list[int]:
+        """Return at most *most* keys of URLs in whose favour others were saved and that bring no page.
+
+        They are not known, were dropped without anything in their place, or their fetch failed. It reads all that is
+        saved.
+        """
 
     def begin_work(self, work: str) -> None:
         """Write down that *work* is to be done in slices; it stays through the end of the process."""

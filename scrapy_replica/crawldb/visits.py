@@ -71,6 +71,12 @@ class Visits(Protocol):
         Those up to :attr:`saved_until` may be gone.
         """
 
+    def of(self, numbers: Sequence[int]) -> list[tuple[int, Visit]]:
+        """Return the visits of those *numbers* that are kept, in that order, and their numbers."""
+
+    def count(self, n: int) -> None:
+        """Take note that other processes added *n* visits."""
+
     def pages(self) -> list[tuple[int, str]]:
         """Return number and URL of the visits that are pages; called before there is a checkpoint."""
 

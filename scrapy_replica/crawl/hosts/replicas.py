@@ -18,7 +18,7 @@ from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import joined, normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import mark_of, path_of
-from scrapy_replica.sites.judge import Judge
+from scrapy_replica.sites.judge import judge_at
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved
 from scrapy_replica.words import evidence_of, score
@@ -87,7 +87,8 @@ class Replicas:
 
     def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], index: NearDuplicates) -> None:
         self._config, self._db, self._now = config, db, now
-        self._detector = Detector(Judge.load(), StoredEvidence(db, index), max_probes_of_host=config.probes)
+        judge = judge_at(config.model)
+        self._detector = Detector(judge, StoredEvidence(db, index), max_probes_of_host=config.probes)
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
         self._lesson: Iterator[None] | None = None

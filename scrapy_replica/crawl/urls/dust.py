@@ -10,7 +10,7 @@ from http import HTTPStatus
 from operator import attrgetter
 
 from scrapy_replica.address import host_of
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.urls.carried import Carried
 from scrapy_replica.crawl.urls.host_pages import (
     BOILERPLATE_NAMES,
@@ -34,7 +34,7 @@ from scrapy_replica.crawldb.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN,
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
-from scrapy_replica.urls.interchange import clean_param
+from scrapy_replica.urls.interchange import clean_param, rules_at
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
@@ -99,6 +99,11 @@ class Dust:
         """Hosts (and ports) on which a rule of their own acts or acted."""
         self._carried = Carried()
         self._taught = Taught()
+        if config.rules is not None:
+            try:
+                self._carried.give(rules_at(config.rules))
+            except ValueError as error:
+                raise ConfigError(f"REPLICA_RULES: {error}") from None
         self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
         """Host (and port) -> the lesson that is being learnt from its pages."""
         if config.dust:

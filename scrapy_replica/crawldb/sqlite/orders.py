@@ -39,6 +39,10 @@ class OrderTable:
         """Write that an order was looked at, and what there is to say."""
         self._write("UPDATE orders SET done_at = ?, answer = ? WHERE id = ?", (at, answer, order_id))
 
+    def row(self, order_id: int) -> Order:
+        """Return the order of that id."""
+        return next(self._rows("id = ?", (order_id,)))
+
     def done(self, kind: str) -> Iterator[Order]:
         """Yield the orders of that *kind* that were carried out, first given first."""
         return (order for order in self._rows("kind = ? ORDER BY id", (kind,)) if order.is_done)

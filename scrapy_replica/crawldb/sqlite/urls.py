@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from scrapy_replica.address import name_of
-from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.contract import URGENT, Found, FoundUrl, Known, Leeway, NewUrl, Waiting
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
@@ -390,6 +390,14 @@ class UrlTable:
 
     def row(self, url_id: int) -> Waiting:
         return self._waiting(self._read(f"SELECT id, host, {COLUMNS} FROM urls WHERE id = ?", (url_id,)).fetchone())
+
+    def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
+        sql = (
+            "SELECT urls.url, host.name, urls.payload, urls.parent, finder.name FROM urls"
+            " JOIN hosts AS host ON host.id = urls.host LEFT JOIN urls AS page ON page.id = urls.parent"
+            f" LEFT JOIN hosts AS finder ON finder.id = page.host WHERE urls.id = ? AND urls.state <> {DROPPED}"
+        )
+        return [FoundUrl(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
 
     def key_of(self, url_id: int) -> int | None:
         key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]

@@ -41,9 +41,17 @@ class VerdictTable:
 
     def holding(self) -> Iterator[tuple[Verdict, bool]]:
         """Yield the verdicts that hold, and whether a person gave them."""
+        return self._held("ended IS NULL ORDER BY id")
+
+    def of(self, copy: str) -> tuple[Verdict, bool] | None:
+        """Return the verdict that holds on *copy*, and whether a person gave it; ``None`` if there is none."""
+        return next(self._held("copy = ? AND ended IS NULL ORDER BY id DESC", copy), None)
+
+    def _held(self, condition: str, *values: str) -> Iterator[tuple[Verdict, bool]]:
         rows = self._read(
             "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL"
-            " FROM verdicts WHERE ended IS NULL ORDER BY id"
+            f" FROM verdicts WHERE {condition}",
+            values,
         )
         for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, is_manual in rows:
             verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))

@@ -140,6 +140,16 @@ class VisitTable:
         sql = "SELECT id, url, relevance, body FROM visits WHERE id > ? ORDER BY id LIMIT ?"
         return [(found, _visit(*row)) for found, *row in self._read(sql, (number, most)).fetchall()]
 
+    def of(self, numbers: Sequence[int]) -> list[tuple[int, Visit]]:
+        """Return the visits of those *numbers* that are kept, in that order, and their numbers."""
+        sql = "SELECT id, url, relevance, body FROM visits WHERE id = ?"
+        rows = (self._read(sql, (number,)).fetchone() for number in numbers)
+        return [(row[0], _visit(*row[1:])) for row in rows if row is not None]
+
+    def count(self, n: int) -> None:
+        """Take note that other processes added *n* visits."""
+        self._since += n
+
     def pages(self) -> list[tuple[int, str]]:
         """Return number and URL of the visits that are pages."""
         return self._read("SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id").fetchall()
