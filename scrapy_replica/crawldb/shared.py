@@ -12,14 +12,13 @@ class Process(NamedTuple):
     """A process of the crawl."""
 
     name: str
-    host: str
-    pid: int
-    silent_s: float | None
-    """Seconds since its last sign of life; ``None`` if it is gone."""
+    """Its host and process id."""
+    silent: float
+    """Seconds since its last sign of life."""
     leads: bool
     """It judges hosts and learns the topic for all."""
-    stats: Mapping[str, float]
-    """What it counted so far."""
+    pages: int
+    """Pages that it fetched so far."""
 
 
 class SharedCrawlDB(CrawlDB, Protocol):
@@ -46,4 +45,4 @@ class SharedCrawlDB(CrawlDB, Protocol):
         """Return the sums of what all processes told, those that are gone included."""
 
     def processes(self) -> Sequence[Process]:
-        """Return the processes that ever took part."""
+        """Return the processes that take part."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack
 
@@ -23,7 +23,6 @@ from scrapy_replica.crawldb.redis.mirror import pack as packed
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.redis.urls import RedisUrlTable, Row, Taken, pack, unpack
-from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED, VERSION
@@ -41,6 +40,18 @@ NONE, NOTHING = msgpack.packb([]), msgpack.packb([[], [], []])
 
 OFFER_S = 0.5
 """Seconds between two offers of slots that have nothing in flight."""
+
+
+class Process(NamedTuple):
+    """A process of the crawl."""
+
+    name: str
+    host: str
+    pid: int
+    silent_s: float | None
+    """Seconds since its last sign of life; ``None`` if it is gone."""
+    leads: bool
+    stats: Mapping[str, float]
 
 
 class RedisCrawlDB(SqliteCrawlDB):

@@ -12,8 +12,10 @@ from typing import Any
 
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.address import Address
-from scrapy_replica.crawldb.redis.database import LAYOUT, all_urls, changes_in, log_after, processes
+from scrapy_replica.crawldb.redis.database import LAYOUT
+from scrapy_replica.crawldb.redis.log import BehindError, Log
 from scrapy_replica.crawldb.redis.mirror import Mirror, pack
+from scrapy_replica.crawldb.redis.processes import processes
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -51,7 +53,12 @@ class Follower:
         """
         with self._lock:
             self._check()
-            self._refresh()
+            try:
+                self._refresh()
+            except BehindError:  # nobody looked for long
+                self._path.unlink()
+                self._seen = -1
+                self._refresh()
         with open_reader(self._path) as reader:
             yield reader
 
@@ -66,21 +73,14 @@ class Follower:
             yield RedisOrders(self._server)
 
     def processes(self) -> list[Process]:
-        """Return the processes that ever took part."""
+        """Return the processes that take part."""
         with self._lock:
             return processes(self._server)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether some process takes part by now."""
-        lease_s = self._server.address.lease_s
-        return any(one.silent_s is not None and one.silent_s < lease_s for one in self.processes())
 
     def trace(self) -> object:
         """Return something that is another thing when the job has changed."""
         with self._lock:
-            seq = self._server.run("GET", self._server.key("seq"))
-        return seq, self.is_running
+            return self._server.run("GET", self._server.key("seq")), bool(processes(self._server))
 
     def _check(self) -> None:
         server = self._server
@@ -98,11 +98,10 @@ class Follower:
             mirror = Mirror(connection)
             if self._seen < 0:
                 self._copy(mirror)
-            while entries := log_after(self._server, self._seen):
-                for seq, entry in entries:
-                    changes_in(entry).apply(mirror)
-                    self._seen = seq
-                connection.commit()
+            log = Log(self._server, mirror, self._seen)
+            for _ in log.catch_up():
+                pass
+            self._seen = log.seen
 
     def _copy(self, mirror: Mirror) -> None:
         seen = int(self._server.run("GET", self._server.key("seq")) or 0)
