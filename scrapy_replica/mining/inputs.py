@@ -50,11 +50,16 @@ class Source(NamedTuple):
     @property
     def stamp(self) -> str:
         """A name that is another one when the file has changed."""
-        files = sorted(self.path.glob(f"{DATABASE}*")) if self.kind is Kind.JOB else [self.path]
-        states = [
-            (str(file.resolve()), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files if file.exists()
-        ]
+        files = [self.path]
+        if self.kind is Kind.JOB:  # what was written last is in the log; whoever reads makes an empty one
+            files = [file for name in (DATABASE, f"{DATABASE}-wal") if _has_bytes(file := self.path / name)]
+        stats = [(file, file.stat()) for file in files]
+        states = [(str(file.resolve()), stat.st_size, stat.st_mtime_ns) for file, stat in stats]
         return hashlib.sha256(repr(states).encode()).hexdigest()[:16]
+
+
+def _has_bytes(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size > 0
 
 
 class Openers(NamedTuple):
