@@ -78,6 +78,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         connection = super()._make_connection(folder)
         connection.new_id = self._ids = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
+        self._mirror.keep_private()
         if self._is_begun:
             self._mirror.copy(self._server, all_urls(self._server))
         self._log = Log(self._server, self._mirror, self._seen)
