@@ -51,7 +51,7 @@ class Others:
     ) -> None:
         self._crawl, self._store, self._stats, self._wake, self._stop = crawl, store, stats, wake, stop
         self._is_idle: bool | None = None
-        self._looks = 0
+        self._looks = self._idle_since = 0
         self._timer = create_looping_call(self._look)
 
     def open(self) -> None:
@@ -71,8 +71,8 @@ class Others:
     @is_idle.setter
     def is_idle(self, is_idle: bool) -> None:
         if is_idle is not self._is_idle:
-            self._store.idle(is_idle)
-            self._is_idle = is_idle
+            self._store.idle(bool(is_idle))
+            self._is_idle, self._idle_since = is_idle, self._looks
 
     def _look(self) -> None:
         try:
@@ -92,8 +92,14 @@ class Others:
             self._store.commit()
         if self._looks % TELL_EVERY == 0:
             self.tell()
-        if news is not None or self._looks % ASK_EVERY == 0:
+        if news is not None or self._is_quiet or self._looks % ASK_EVERY == 0:
             self._wake()
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Whether all had nothing to do when this process, which had nothing to do, listened last."""
+        is_heard = bool(self._is_idle) and self._looks > self._idle_since
+        return is_heard and self._store.are_all_idle and not self._store.urls.waiting
 
     def are_through(self) -> bool:
         """Tell whether the crawl is over; asked when nothing is on its way in this process.
@@ -102,18 +108,16 @@ class Others:
         """
         crawl, store = self._crawl, self._store
         self.is_idle = not crawl.has_work
-        if not self.is_idle:
+        if not self._is_quiet:
             return False
-        if not store.leads:
+        if not store.leads or store.is_over:
             return store.is_over
-        if not store.are_all_idle:
-            return False
         if crawl.consequences.audit():
             store.commit()
             self._wake()
             return False
         store.end()
-        return store.is_over
+        return True
 
     def tell(self) -> None:
         """Let the others know the statistics of this process."""

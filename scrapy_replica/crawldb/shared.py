@@ -25,15 +25,15 @@ class SharedCrawlDB(CrawlDB, Protocol):
     """What one of several processes knows of their crawl."""
 
     def idle(self, is_idle: bool) -> None:
-        """Tell the others whether this process has anything to do."""
+        """Take note whether this process has nothing to do; the others hear of it when it listens next."""
 
     @property
     def are_all_idle(self) -> bool:
-        """Whether no process has anything to do, nothing waits and nothing is being fetched."""
+        """Whether no process had anything to do when this one listened last, and nothing was being fetched."""
 
     @property
     def is_over(self) -> bool:
-        """Whether all are idle, and the process that leads said that the crawl is through."""
+        """Whether the process that leads had said that the crawl is through when this one listened last."""
 
     def end(self) -> None:
         """Say that the crawl is through, as the process that leads."""
