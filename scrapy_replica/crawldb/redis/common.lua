@@ -19,6 +19,7 @@
 -- ended         hash    cause -> number of the change that ended it
 -- t:TABLE       hash    packed primary key -> packed row
 -- alive         zset    process -> milliseconds since the epoch until which it is alive, by the clock of Redis
+-- heard         string  when a process gave a sign of life last, as alive
 -- idle          set     processes that have nothing to do
 -- lead          string  the process that leads
 -- done:P        hash    the last call of process P that changed something, and what was answered

@@ -206,7 +206,7 @@ class RedisCrawlDB(SqliteCrawlDB):
             return
         self._offered_at = time.monotonic()
         if slots := self.urls.idle_slots():
-            given = self._call("give", str(int(is_other_idle)), *slots)
+            given = self._call("give", str(int(is_other_idle)), *slots, is_change=True)
             self.urls.gave(slot.decode("utf-8", "surrogatepass") for slot in given)
 
     def idle(self, is_idle: bool) -> None:
