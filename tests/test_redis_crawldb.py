@@ -49,7 +49,6 @@ def die(db):
     age(db)
     db._connection.abandon()
     db._server.close()
-    db._folder.cleanup()
 
 
 @pytest.fixture
@@ -65,7 +64,6 @@ def opened(server):
     for store in stores:
         store._connection.abandon()
         store._server.close()
-        store._folder.cleanup()
 
 
 class TestContract(StoredContract):

@@ -26,7 +26,7 @@ from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.redis.urls import RedisUrlTable, Row, Taken, pack, unpack
 from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
 
 OFFER_S = 0.5
@@ -53,14 +53,13 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def __init__(self, address: str, spider: str = "") -> None:
         self._server = Server(Address.parse(address))
-        self._folder = TemporaryDirectory(prefix="scrapy-replica-")
         self._heard = Hearing()
         self._offered_at = 0.0
         self.leads = self.is_over = self.are_all_idle = False
         self._is_idle = self._was_leading = False
         try:
             self._enter()
-            super().__init__(Path(self._folder.name), spider)
+            super().__init__(None, spider)
         except BaseException:
             self._leave()
             raise
@@ -74,8 +73,8 @@ class RedisCrawlDB(SqliteCrawlDB):
         who = f"{socket.gethostname()} {os.getpid()}"
         self._number, self._seen, self._is_begun, self.leads, self._waiting = self._call("enter", who, LAYOUT)
 
-    def _make_connection(self, folder: Path | None) -> Connection:
-        connection = super()._make_connection(folder)
+    def _make_connection(self, folder: Path | None) -> Connection:  # noqa: ARG002 - the mirror has none
+        connection = _unnamed()
         connection.new_id = self._ids = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         self._mirror.keep_private()
@@ -240,7 +239,16 @@ class RedisCrawlDB(SqliteCrawlDB):
         with suppress(StoreError):  # whoever sees that this process is gone does the same for it
             self._call("leave")
         self._server.close()
-        self._folder.cleanup()
+
+
+def _unnamed() -> Connection:
+    """Return a connection to a file that has no name any more: it goes with the process, however that ends."""
+    with TemporaryDirectory(prefix="scrapy-replica-", ignore_cleanup_errors=True) as folder:
+        connection = Connection(Path(folder) / FILE_NAME)
+        # Nobody else reads it, and nobody will after the process.
+        connection.read("PRAGMA journal_mode = MEMORY")
+        connection.read("PRAGMA synchronous = OFF")
+    return connection
 
 
 def _ended(change: Packed) -> str | None:

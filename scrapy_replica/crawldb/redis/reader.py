@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 from scrapy_replica.crawldb.contract import StoreError
@@ -33,8 +35,9 @@ class Follower:
 
     def __init__(self, address: Address) -> None:
         self._server = Server(address)
-        self._folder = TemporaryDirectory(prefix="scrapy-replica-")
-        self._path = Path(self._folder.name) / FILE_NAME
+        folder = mkdtemp(prefix="scrapy-replica-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._path = Path(folder) / FILE_NAME
         self._seen = -1
         """Number of the last change in the file; -1 before it is there."""
         self._lock = threading.Lock()
@@ -86,7 +89,7 @@ class Follower:
         server = self._server
         layout = server.run("GET", server.key("layout"))
         if layout is None:
-            raise StoreError(f"there is no crawl at {server.address}: look at the prefix and the number of the database")
+            raise StoreError(f"there is no crawl at {server.address}: look at its prefix and database")
         if layout.decode() != LAYOUT:
             raise other_layout(server.address)
 
