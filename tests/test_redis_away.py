@@ -158,7 +158,7 @@ def test_full(redis):
             kept += 1
     assert kept > 5
     with pytest.raises(StoreError, match="is full"):
-        one.commit()
+        one.urls.take()
     with suppress(StoreError):
         one.close()
     with Redis(port=redis.port) as client:
