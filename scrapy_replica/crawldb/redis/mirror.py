@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import msgpack
-
+from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.words import counted

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-import msgpack
-
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import Mirror
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.sqlite.connection import Connection
