@@ -79,7 +79,6 @@ class RedisCrawlDB(SqliteCrawlDB):
         connection.new_id = self._ids = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         self._records = Records(self._server, self._mirror, connection)
-        self._mirror.keep_private()
         if self._is_begun:
             self._mirror.copy(self._server, all_urls(self._server, self._records))
         self._log = Log(self._server, self._mirror, self._records, self._seen)
