@@ -14,7 +14,7 @@ from local_web import LocalWeb
 from web import page
 
 TARGET = Path(__file__).parent / "processes_target.py"
-HOSTS = 6
+HOSTS = 40
 
 
 def links_of(number, pages):
