@@ -181,7 +181,7 @@ def use_what_others_entered(urls, saved, pages, visits):
     assert pages.heard([1])[0].simhash == 5
     visits.add(Visit("http://a/1", 0.5, {"x": 1}, []))
     assert [number for number, _ in visits.of([visits.newest, 99])] == [visits.newest]
-    visits.count(1)
+    visits.heard(1)
     saved.save([Saved(2, "host a", 7)])
     assert (saved.causes(), saved.bereft(9)) == (["host a"], [7])
 

@@ -22,8 +22,11 @@ from hypothesis import strategies as st
 from redis_server import RedisServer
 
 from scrapy_replica.crawldb.contract import Found, Leeway, Saved, State, StoreError
-from scrapy_replica.crawldb.redis.database import LAYOUT, RedisCrawlDB
+from scrapy_replica.crawldb.redis.address import Address
+from scrapy_replica.crawldb.redis.database import RedisCrawlDB
+from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.place import Place
+from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.urls import Row, pack, unpack
 
 SETTINGS = settings(max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -369,10 +372,7 @@ class TestTwoProcesses:
         age(one)
         two.listen()
         assert two.stats() == {"pages": 7, "errors": 1}
-        assert [(process.leads, process.silent_s is None) for process in two.processes()] == [
-            (False, True),
-            (True, False),
-        ]
+        assert [process.leads for process in two.processes()] == [True]
 
     def test_a_pause_is_one_for_all_and_ends_with_the_run(self, both, opened):
         one, two = both
@@ -393,6 +393,56 @@ class TestTwoProcesses:
         with pytest.raises(StoreError, match=r"another release.*another prefix"):
             opened("mine")
         one._server.run("SET", one._server.key("layout"), LAYOUT)
+
+
+class TestFollower:
+    @pytest.fixture
+    def follower(self, opened, server):
+        return Follower(Address.parse(server.address()))
+
+    def test_what_is_there_is_read_and_then_what_is_new(self, opened, follower):
+        assert not follower.is_begun
+        with pytest.raises(StoreError, match="there is no crawl at redis://"), follower.reading():
+            pass
+        one = opened()
+        enter(one, "a/1")
+        one.commit()
+        before = follower.trace()
+        with follower.reading() as reader:
+            assert reader.host_names() == ["a"]
+        enter(one, "b/1")
+        one.commit()
+        assert follower.trace() != before
+        with follower.reading() as reader:
+            assert sorted(reader.host_names()) == ["a", "b"]
+            assert reader.url("http://b/1").state is State.WAITING
+        assert [process.leads for process in follower.processes()] == [True]
+
+    def test_what_is_not_in_the_log_any_more_is_read_anew(self, opened, follower):
+        one = opened()
+        enter(one, "a/1")
+        one.commit()
+        with follower.reading():
+            pass
+        enter(one, "b/1"), one.commit()
+        enter(one, "c/1"), one.commit()
+        one._server.run("XTRIM", one._server.key("log"), "MAXLEN", 1)
+        with follower.reading() as reader:
+            assert sorted(reader.host_names()) == ["a", "b", "c"]
+
+    def test_orders(self, opened, follower):
+        one, two = opened(), opened()
+        with follower.ordering() as orders:
+            first, second = orders.give("block", {"host": "a"}), orders.give("allow", {"host": "b"})
+        one.listen()
+        assert [(order.id, order.kind, order.what) for order in one.orders.open()] == [
+            (first, "block", {"host": "a"}),
+            (second, "allow", {"host": "b"}),
+        ]
+        one.orders.answer(first, 1.0, "done")
+        one.commit()
+        assert two.listen().orders == (first,)
+        assert [order.id for order in two.orders.open()] == [second]
 
 
 OPERATIONS = st.lists(

@@ -420,6 +420,16 @@ class TestLoss:
         with pytest.raises(StoreError, match=self.MATCH):
             server.run("PING")
 
+    def test_a_call_that_was_answered(self, server, redis):
+        """What it changed did not come back in the log yet."""
+        assert server.call("add", ["n"], [1]) == 1
+        server.run("SAVE")
+        assert server.call("add", ["n"], [1]) == 2
+        redis.kill()
+        redis.start()
+        with pytest.raises(StoreError, match=self.MATCH):
+            server.call("add", ["n"], [1])
+
     def test_some_that_others_have_made_up_for(self, server, redis):
         """The numbers are as high as before, and other changes have them."""
         server.seen = server.call("add", ["seq"], [1])

@@ -434,6 +434,10 @@ class CrawlDB(Protocol):
     """What one crawl knows."""
 
     @property
+    def is_shared(self) -> bool:
+        """Whether several processes may have the crawl."""
+
+    @property
     def leads(self) -> bool:
         """Whether this process decides what concerns all that share the crawl; true where it is the only one."""
 

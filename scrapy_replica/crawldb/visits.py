@@ -74,7 +74,7 @@ class Visits(Protocol):
     def of(self, numbers: Sequence[int]) -> list[tuple[int, Visit]]:
         """Return the visits of those *numbers* that are kept, in that order, and their numbers."""
 
-    def count(self, n: int) -> None:
+    def heard(self, n: int) -> None:
         """Take note that other processes added *n* visits."""
 
     def pages(self) -> list[tuple[int, str]]:

@@ -34,15 +34,8 @@ from scrapy_replica.components.extension import page_of
 PAGES, HOSTS, LINKS, CLUSTER = 3_000, 150, 20, 20
 SECONDS = 0.05
 ROUNDS = 3
-TOPIC = (
-    "orchid greenhouse pollen petals bloom botanical gardener cultivar seedling fertilizer humidity potting rhizome"
-    " hybrid species epiphyte nectar bulbs watering sunlight"
-).split()
-OTHER = (
-    "football stadium election parliament engine highway mortgage invoice software keyboard concert guitar recipe"
-    " butter airline luggage hospital surgeon theatre novel soldier treaty copper furnace lawyer verdict sailing anchor"
-    " fashion leather painting gallery violin tractor harvest insurance budget satellite rocket language grammar"
-).split()
+TOPIC = ["orchid", "greenhouse", "pollen", "petals", "bloom", "botanical", "gardener", "cultivar", "seedling", "fertilizer", "humidity", "potting", "rhizome", "hybrid", "species", "epiphyte", "nectar", "bulbs", "watering", "sunlight"]
+OTHER = ["football", "stadium", "election", "parliament", "engine", "highway", "mortgage", "invoice", "software", "keyboard", "concert", "guitar", "recipe", "butter", "airline", "luggage", "hospital", "surgeon", "theatre", "novel", "soldier", "treaty", "copper", "furnace", "lawyer", "verdict", "sailing", "anchor", "fashion", "leather", "painting", "gallery", "violin", "tractor", "harvest", "insurance", "budget", "satellite", "rocket", "language", "grammar"]
 
 
 def is_on_topic(number: int) -> bool:

@@ -6,52 +6,31 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
-
-import msgpack
+from typing import Any
 
 from scrapy_replica.crawldb.contract import News, StoreError
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.hearing import Hearing, ended_by
 from scrapy_replica.crawldb.redis.ids import Ids
-from scrapy_replica.crawldb.redis.mirror import URLS, Changes, Mirror, Packed
+from scrapy_replica.crawldb.redis.layout import LAYOUT
+from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
+from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed
 from scrapy_replica.crawldb.redis.mirror import pack as packed
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
+from scrapy_replica.crawldb.redis.processes import processes, sums
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.redis.urls import RedisUrlTable, Row, Taken, pack, unpack
+from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.schema import LEASED, VERSION
-
-LAYOUT = f"1.{VERSION}"
-"""Number of the layout in Redis, and of that of the tables; a job of another one is refused."""
-
-MOST_CHANGES = 1_000
-"""Changes of others that are read in one turn."""
-
-IN_BUCKET, BUCKETS = 128, 16
-"""URLs of a hash, as the scripts have it, and hashes that are read at once."""
-
-NONE, NOTHING = msgpack.packb([]), msgpack.packb([[], [], []])
+from scrapy_replica.crawldb.sqlite.schema import LEASED
 
 OFFER_S = 0.5
 """Seconds between two offers of slots that have nothing in flight."""
-
-
-class Process(NamedTuple):
-    """A process of the crawl."""
-
-    name: str
-    host: str
-    pid: int
-    silent_s: float | None
-    """Seconds since its last sign of life; ``None`` if it is gone."""
-    leads: bool
-    stats: Mapping[str, float]
 
 
 class RedisCrawlDB(SqliteCrawlDB):
@@ -70,6 +49,7 @@ class RedisCrawlDB(SqliteCrawlDB):
     """
 
     urls: RedisUrlTable
+    is_shared = True
 
     def __init__(self, address: str, spider: str = "") -> None:
         self._server = Server(Address.parse(address))
@@ -91,7 +71,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         return server.call(script, [""], [server.name, lease_ms, *args], is_change=is_change)
 
     def _enter(self) -> None:
-        who = json.dumps([socket.gethostname(), os.getpid()])
+        who = f"{socket.gethostname()} {os.getpid()}"
         self._number, self._seen, self._is_begun, self.leads, self._waiting = self._call("enter", who, LAYOUT)
 
     def _make_connection(self, folder: Path | None) -> Connection:
@@ -100,6 +80,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._mirror = Mirror(connection)
         if self._is_begun:
             self._mirror.copy(self._server, all_urls(self._server))
+        self._log = Log(self._server, self._mirror, self._seen)
         return connection
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
@@ -148,10 +129,10 @@ class RedisCrawlDB(SqliteCrawlDB):
             ],
             "saved": self._guarded(saved),
             "ended": [cause for cause in map(_ended, changes.rows) if cause is not None],
-            "seen": self._seen,
+            "seen": self._log.seen,
             "log": packed([changes.rows, [(url_id, record) for url_id, _, record in urls], new]),
         }
-        _, self.urls.waiting, fixes, unsaved = _read(self._call("commit", _told(what), is_change=True))
+        _, self.urls.waiting, fixes, unsaved = read(self._call("commit", told(what), is_change=True))
         return fixes, unsaved
 
     def _guarded(self, saved: Sequence[tuple[bytes, bytes]]) -> list[tuple[Any, ...]]:
@@ -171,18 +152,18 @@ class RedisCrawlDB(SqliteCrawlDB):
     # From Redis
 
     def known(self, keys: Sequence[bytes]) -> list[tuple[int, Row | None]]:
-        found = _read(self._call("look", _told(keys)))
+        found = read(self._call("look", told(keys)))
         return [(url_id, unpack(url_id, record) if record else None) for url_id, record in found]
 
     def take(self) -> Taken | None:
-        found = _read(self._call("take", is_change=True))
+        found = read(self._call("take", is_change=True))
         if not found[0]:
             return None
         url_id, _, record, is_other, self.urls.waiting, _ = found
         return Taken(unpack(url_id, record), is_other)
 
     def first(self) -> int | None:
-        host: int = _read(self._call("take", "look"))[0]
+        host: int = read(self._call("take", "look"))[0]
         return host or None
 
     def listen(self) -> News | None:
@@ -191,12 +172,12 @@ class RedisCrawlDB(SqliteCrawlDB):
         :return: what that is; ``None`` if nothing.
         """
         self.ship()
-        seq, leads, waiting, self.are_all_idle, is_other_idle, self.is_over = _read(
+        seq, leads, waiting, self.are_all_idle, is_other_idle, self.is_over = read(
             self._call("beat", str(int(self._is_idle)))
         )
         self.urls.waiting = waiting
         has_come, self.leads = leads and not self.leads, leads
-        if seq > self._seen:
+        if seq > self._log.seen:
             self.catch_up()
         self._offer(is_other_idle=is_other_idle)
         news = self._heard.told(leads=has_come)
@@ -205,50 +186,12 @@ class RedisCrawlDB(SqliteCrawlDB):
     def catch_up(self) -> None:
         """Take over what others wrote; the crawl hears of it when it listens next."""
         self.ship()
-        theirs: set[tuple[str, bytes | int]] = set()
-        while entries := self._read_log():
-            for entry in entries:
-                self._follow(entry, theirs)
-            self._connection.commit()
-            if len(entries) < MOST_CHANGES:
-                break
+        for entry in self._log.catch_up():
+            self._hear(entry)
 
-    def _read_log(self) -> list[dict[bytes, bytes]]:
-        server = self._server
-        begin = f"{self._seen + 1}-0"
-        entries = server.run("XRANGE", server.key("log"), begin, "+", "COUNT", MOST_CHANGES)
-        if entries and int(entries[0][0].partition(b"-")[0]) != self._seen + 1:
-            raise StoreError(
-                f"{server.address}: this process fell behind the others by more changes than are kept: start it again"
-            )
-        if entries:
-            self._seen = server.seen = int(entries[-1][0].partition(b"-")[0])
-        return [dict(zip(fields[::2], fields[1::2], strict=True)) for _, fields in entries]
-
-    def _follow(self, entry: Mapping[bytes, bytes], theirs: set[tuple[str, bytes | int]]) -> None:
-        """Take over one change.
-
-        Of a change of this process, what others wrote before it and is among what was taken over a moment ago
-        (*theirs*): it came later than theirs.
-        """
-        rows, urls, new = unpacked(entry.get(b"d", NOTHING))
-        changed: dict[tuple[str, bytes | int], bytes | None] = {(table, key): row for table, key, row in rows}
-        changed |= {("saved", key): None for key in _read(entry.get(b"n", NONE))}
-        changed |= {(URLS, url_id): record for url_id, record in urls}
-        changed |= {(URLS, url_id): record for url_id, record in _read(entry.get(b"f", NONE))}
-        if entry[b"p"] == self._server.name.encode():
-            changed = {what: row for what, row in changed.items() if what in theirs}
-        else:
-            theirs.update(changed)
-            self._heard.found(new)
-            self._hear(rows)
-        self._mirror.apply((table, key, row) for (table, key), row in changed.items() if isinstance(key, bytes))
-        self._mirror.apply_urls(
-            (key, unpack(key, row) if row else None) for (_, key), row in changed.items() if isinstance(key, int)
-        )
-
-    def _hear(self, rows: Sequence[Packed]) -> None:
-        for table, key, row in rows:
+    def _hear(self, entry: Entry) -> None:
+        self._heard.found(entry.new)
+        for table, key, row in entry.rows:
             values = None if row is None else unpacked(row)
             self._heard.heard(table, unpacked(key), values)
             if table == "hosts" and values is not None:
@@ -279,11 +222,11 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._server.run("HSET", self._server.key("stats"), self._server.name, json.dumps(stats))
 
     def stats(self) -> Mapping[str, float]:
-        """Return the sums of the statistics of all processes, those included that are gone."""
-        return summed(processes(self._server))
+        """Return the sums of what all processes told, those that are gone included."""
+        return sums(self._server)
 
     def processes(self) -> Sequence[Process]:
-        """Return the processes that ever took part."""
+        """Return the processes that take part."""
         return processes(self._server)
 
     def close(self) -> None:
@@ -299,71 +242,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._folder.cleanup()
 
 
-def all_urls(server: Server) -> Iterator[list[tuple[int, Row]]]:
-    """Yield the URLs of the job on *server* and their rows, batch by batch."""
-    last = int(server.run("GET", server.key("id")) or 0)
-    for begin in range(0, last // IN_BUCKET + 1, BUCKETS):
-        numbers = range(begin, min(begin + BUCKETS, last // IN_BUCKET + 1))
-        found = server.run_many([["HGETALL", server.key(f"u:{number}")] for number in numbers])
-        yield [
-            (url_id, unpack(url_id, record))
-            for number, fields in zip(numbers, found, strict=True)
-            for url_id, record in (
-                (IN_BUCKET * number + place[0], record) for place, record in zip(fields[::2], fields[1::2], strict=True)
-            )
-        ]
-
-
-def processes(server: Server) -> list[Process]:
-    """Return the processes that ever took part in the job on *server*."""
-    time_s, micro = server.run("TIME")
-    now_ms = 1000 * int(time_s) + int(micro) / 1000
-    key = server.key
-    who, stats, alive, lead = server.run_many(
-        [
-            ["HGETALL", key("processes")],
-            ["HGETALL", key("stats")],
-            ["ZRANGE", key("alive"), 0, -1, "WITHSCORES"],
-            ["GET", key("lead")],
-        ]
-    )
-    told = dict(zip(stats[::2], stats[1::2], strict=True))
-    until = dict(zip(alive[::2], map(float, alive[1::2]), strict=True))
-    lease_ms = 1000 * server.address.lease_s
-    return [
-        Process(
-            name.decode(),
-            json.loads(place)[0],
-            json.loads(place)[1],
-            max(0.0, (now_ms + lease_ms - until[name]) / 1000) if name in until else None,
-            name == lead,
-            json.loads(told.get(name, b"{}")),
-        )
-        for name, place in zip(who[::2], who[1::2], strict=True)
-    ]
-
-
-def summed(found: Sequence[Process]) -> dict[str, float]:
-    """Return the sums of the statistics of processes."""
-    sums: dict[str, float] = {}
-    for process in found:
-        for name, value in process.stats.items():
-            sums[name] = sums.get(name, 0) + value
-    return sums
-
-
-def _ended(change: tuple[str, bytes, bytes | None]) -> str | None:
+def _ended(change: Packed) -> str | None:
     """Return the cause that ended by a *change*, if one did."""
     table, _, row = change
     return ended_by(unpacked(row)[1]) if table == "work" and row is not None else None
-
-
-def _told(what: object) -> bytes:
-    """Return *what* as a script can read it: Lua has one kind of strings."""
-    packed: bytes = msgpack.packb(what, use_bin_type=False, unicode_errors="surrogatepass")
-    return packed
-
-
-def _read(reply: bytes) -> Any:
-    """Return what a script packed: Lua has one kind of strings, which come as bytes."""
-    return msgpack.unpackb(reply, raw=True)

@@ -24,7 +24,7 @@ class Hearing:
         self._urls: list[int] = []
         self._orders: list[int] = []
         self._names: dict[str, set[str]] = {}
-        self._visits = 0
+        self._visits: list[int] = []
 
     def found(self, url_ids: Sequence[int]) -> None:
         """Take note of new URLs."""
@@ -41,7 +41,7 @@ class Hearing:
         elif row is None:
             return
         elif table == "visits":
-            self._visits += 1
+            self._visits.append(row[0])
         elif table in {"verdicts", "forms"}:
             self._add(table, row[1])
         elif table == "rules":
@@ -60,6 +60,8 @@ class Hearing:
         :param leads: the lead has just come to this process.
         """
         pages, names = tuple(self._pages), self._names
-        news = News(pages, tuple(self._urls), orders=tuple(self._orders), visits=self._visits, leads=leads, **names)
+        news = News(
+            pages, tuple(self._urls), orders=tuple(self._orders), visits=tuple(self._visits), leads=leads, **names
+        )
         Hearing.__init__(self)
         return news

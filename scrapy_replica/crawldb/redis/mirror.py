@@ -24,6 +24,9 @@ LOCAL_META = ("version", "fingerprints", "waiting", "last id")
 OWN_KEYS = {"work": ("work",)}
 """Tables whose rows are told apart otherwise than by their primary key: two processes may begin the same work."""
 
+PRAGMAS = ("locking_mode = EXCLUSIVE", "journal_mode = MEMORY", "synchronous = OFF")
+"""The file ends with its process, which alone reads it: a commit costs 0.1 ms less than one that survives it."""
+
 BATCH = 1_000
 """Rows copied at once."""
 
@@ -75,6 +78,8 @@ class Mirror:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._read, self._write = connection.read, connection.write
+        for pragma in PRAGMAS:
+            self._read(f"PRAGMA {pragma}").fetchall()
         self._tables = {table.name: table for table in _tables(connection)}
         self._depth = 0
         self._write("CREATE TEMP TABLE applying (is_on INTEGER)")
@@ -102,6 +107,10 @@ class Mirror:
                     packed = pack(row) if row[table.places[0]] is not None else None
                     changes.rows.append((name, pack(found[:n_keys]), packed))
         return changes
+
+    def commit(self) -> None:
+        """Keep what was written."""
+        self._connection.commit()
 
     def shipped(self) -> None:
         """Forget what was written so far, in the open transaction."""

@@ -1,129 +1,120 @@
-"""The job that several processes share, as commands read it and write orders into it."""
+"""A job in Redis as commands read it, and give orders to its crawl."""
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+import shutil
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.reader import Orders, Reader
 from scrapy_replica.crawldb.redis.address import Address
-from scrapy_replica.crawldb.redis.database import LAYOUT
-from scrapy_replica.crawldb.redis.log import BehindError, Log
+from scrapy_replica.crawldb.redis.layout import LAYOUT, other_layout
+from scrapy_replica.crawldb.redis.log import BehindError, Log, all_urls
 from scrapy_replica.crawldb.redis.mirror import Mirror, pack
 from scrapy_replica.crawldb.redis.processes import processes
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
-from scrapy_replica.crawldb.sqlite.reader import SqliteReader, open_reader
+from scrapy_replica.crawldb.sqlite.orders import row_of
+from scrapy_replica.crawldb.sqlite.reader import open_reader
 
 
 class Follower:
-    """Reads the job at an address: copies it into a temporary file when it is first asked, and follows it from there.
+    """A copy of the job in a temporary file, made when it is first read; from then on it takes over what is new.
 
-    Takes no part in the crawl. Threads may share it.
-
-    :raises StoreError: Redis does not answer or refuses, or the job is of another release.
+    It is no process of the crawl: nothing waits for it.
     """
 
     def __init__(self, address: Address) -> None:
         self._server = Server(address)
-        self._folder = TemporaryDirectory(prefix="scrapy-replica-")
-        self._path = Path(self._folder.name) / FILE_NAME
-        self._seen = -1
-        """Number of the last change in the file; -1 before it is there."""
-        self._lock = threading.Lock()
+        self._connection: Connection | None = None
+        self._path = Path(mkdtemp(prefix="scrapy-replica-"))
+        weakref.finalize(self, shutil.rmtree, self._path, ignore_errors=True)
 
     @property
     def is_begun(self) -> bool:
-        """Whether a crawl has begun there."""
-        with self._lock:
-            return bool(self._server.run("EXISTS", self._server.key("layout")))
+        """Whether there is a job."""
+        return self._layout() is not None
 
-    @contextmanager
-    def reading(self) -> Iterator[SqliteReader]:
-        """Open the job as it is by now.
+    def _layout(self) -> bytes | None:
+        found: bytes | None = self._server.run("GET", self._server.key("layout"))
+        return found
 
-        :raises StoreError: there is none, or it cannot be read.
-        """
-        with self._lock:
-            self._check()
-            try:
-                self._refresh()
-            except BehindError:  # nobody looked for long
-                self._path.unlink()
-                self._seen = -1
-                self._refresh()
-        with open_reader(self._path) as reader:
-            yield reader
-
-    @contextmanager
-    def ordering(self) -> Iterator[RedisOrders]:
-        """Open the job to give orders.
-
-        :raises StoreError: there is none, or it cannot be written.
-        """
-        with self._lock:
-            self._check()
-            yield RedisOrders(self._server)
-
-    def processes(self) -> list[Process]:
+    def processes(self) -> Sequence[Process]:
         """Return the processes that take part."""
-        with self._lock:
-            return processes(self._server)
+        return processes(self._server)
 
     def trace(self) -> object:
         """Return something that is another thing when the job has changed."""
-        with self._lock:
-            return self._server.run("GET", self._server.key("seq")), bool(processes(self._server))
+        key = self._server.key
+        seq, alive = self._server.run_many([["GET", key("seq")], ["ZRANGE", key("alive"), 0, -1]])
+        return seq, sorted(alive)
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """Open the job as it is now.
+
+        :raises StoreError: there is none, or it is one of another release.
+        """
+        self._check()
+        try:
+            self._catch_up()
+        except BehindError:
+            self._forget()
+            self._catch_up()
+        with open_reader(self._path / FILE_NAME) as reader:
+            yield reader
 
     def _check(self) -> None:
-        server = self._server
-        layout = server.run("GET", server.key("layout"))
+        layout = self._layout()
         if layout is None:
-            raise StoreError(f"there is no crawl at {server.address}: look at the prefix and the number of the database")
+            raise StoreError(f"there is no crawl at {self._server.address}")
         if layout.decode() != LAYOUT:
-            raise StoreError(
-                f"{server.address} has a job of layout {layout.decode()}, this release reads {LAYOUT}: "
-                "use the release that began it"
-            )
+            raise other_layout(self._server.address)
 
-    def _refresh(self) -> None:
-        with closing(Connection(self._path)) as connection:
-            mirror = Mirror(connection)
-            if self._seen < 0:
-                self._copy(mirror)
-            log = Log(self._server, mirror, self._seen)
-            for _ in log.catch_up():
-                pass
-            self._seen = log.seen
+    def _catch_up(self) -> None:
+        if self._connection is None:
+            seen = int(self._server.run("GET", self._server.key("seq")) or 0)
+            self._connection = Connection(self._path / FILE_NAME)
+            mirror = Mirror(self._connection)
+            mirror.copy(self._server, all_urls(self._server))
+            self._log = Log(self._server, mirror, seen)
+        for _ in self._log.catch_up():
+            pass
 
-    def _copy(self, mirror: Mirror) -> None:
-        seen = int(self._server.run("GET", self._server.key("seq")) or 0)
-        mirror.copy(self._server, all_urls(self._server))
-        self._seen = seen
+    def _forget(self) -> None:
+        if self._connection is not None:
+            self._connection.abandon()
+        self._connection = None
+        for file in self._path.iterdir():
+            file.unlink()
+
+    @contextmanager
+    def ordering(self) -> Iterator[Orders]:
+        """Give what writes orders, which are there for the crawl at once.
+
+        :raises StoreError: there is no job, or it is one of another release.
+        """
+        self._check()
+        yield _Orders(self._server)
 
 
-class RedisOrders:
+class _Orders:
     """Keeps :class:`~scrapy_replica.crawldb.reader.Orders`."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
 
     def give(self, kind: str, what: Mapping[str, Any]) -> int:
-        server = self._server
-        text = json.dumps(what)
-        try:
-            json.dumps(what, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise ValueError("an order holds half a character, or a byte that is no UTF-8: nothing was written") from None
-        order_id = int(server.run("INCR", server.key("id:orders")))
-        key, row = pack([order_id]), pack([order_id, server.now(), kind, text, None, None])
+        number = int(self._server.run("INCR", self._server.key("id:orders")))
+        key, row = pack((number,)), pack(row_of(number, time.time(), kind, what))
         change = pack([[("orders", key, row)], [], []])
-        server.call("order", [""], [server.name, 0, key, row, change])
-        return order_id
+        self._server.call("order", [""], [self._server.name, 0, key, row, change])
+        return number

@@ -47,7 +47,7 @@ ANSWER_S, CONNECT_S = 10.0, 5.0
 MAX_PAUSE_S, TELL_S = 1.0, 10.0
 """Seconds between two tries to reach the server again, at most, and between two lines of the log about it."""
 
-KEPT_S = 86_400
+KEPT_S = 30 * 86_400
 """For how long the server remembers the last reply to a process."""
 
 
@@ -66,7 +66,8 @@ class Server:
         """Of this process."""
         self.seen = 0
         """Number of the last change that this process knows of (key ``seq``)."""
-        self._number = 0
+        self._number = self._answered = 0
+        """Number of the last change that was sent, and of the last that was carried out."""
         self._life = b""
         self._ahead_s = 0.0
         self._error: StoreError | None = None
@@ -102,7 +103,9 @@ class Server:
             names.append(self.key(f"done:{self.name}"))
             values += [self._number, KEPT_S]
         command = [len(names), *names, *values]
-        return self._ask(lambda: self._evaluate(text, name, command))
+        reply = self._ask(lambda: self._evaluate(text, name, command))
+        self._answered = self._number
+        return reply
 
     def run(self, command: str, *args: Value) -> Any:
         """Run a command that may be carried out twice, with the whole names of its keys."""
@@ -195,8 +198,8 @@ class Server:
         # One that reads its data answers INFO, and refuses what comes next.
         life = info.get("run_id", "?").encode()
         text, name = _script("lives", False)
-        keys = self.key("lives"), self.key("seq")
-        found = self._evaluate(text, name, [len(keys), *keys, life, self._life])
+        keys = self.key("lives"), self.key("seq"), self.key(f"done:{self.name}")
+        found = self._evaluate(text, name, [len(keys), *keys, life, self._life, self._answered])
         if found < (self.seen if self._life else 0):
             raise self._refuse(
                 "came back without its last changes: start all processes of the crawl again, which goes on from what"

@@ -44,7 +44,7 @@ class SqliteCrawlDB:
     :raises StoreError: the job belongs to another spider, is open in another crawl, or cannot be read.
     """
 
-    leads = True
+    leads, is_shared = True, False
 
     def __init__(self, folder: Path | None, spider: str = "") -> None:
         self._lock = JobLock(folder) if folder is not None else None

@@ -22,12 +22,8 @@ class OrderTable:
 
         :raises ValueError: it is no text that can be stored.
         """
-        if not _is_text(what):
-            raise ValueError("an order holds half a character, or a byte that is no UTF-8: nothing was written")
-        row = self._write(
-            "INSERT INTO orders (id, at, kind, what) VALUES (?, ?, ?, ?) RETURNING id",
-            (self._connection.new_id("orders"), at, kind, json.dumps(what)),
-        ).fetchone()
+        values = row_of(self._connection.new_id("orders"), at, kind, what)
+        row = self._write("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?) RETURNING id", values).fetchone()
         found: int = row[0]
         return found
 
@@ -55,6 +51,16 @@ class OrderTable:
         sql = f"SELECT id, at, kind, what, done_at, answer FROM orders WHERE {condition}"
         for order_id, at, kind, what, done_at, answer in self._read(sql, values).fetchall():
             yield Order(order_id, at, kind, _object(what), done_at, answer)
+
+
+def row_of(order_id: int | None, at: float, kind: str, what: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the row of a new order, columns in their order.
+
+    :raises ValueError: it is no text that can be stored.
+    """
+    if not _is_text(what):
+        raise ValueError("an order holds half a character, or a byte that is no UTF-8: nothing was written")
+    return order_id, at, kind, json.dumps(what), None, None
 
 
 def _object(text: str) -> dict[str, Any]:

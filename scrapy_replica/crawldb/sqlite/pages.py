@@ -44,7 +44,8 @@ class PageTable:
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""
         self._write(
-            "UPDATE pages SET mark = NULL, neighbours = NULL WHERE host = (SELECT id FROM hosts WHERE name = ?)",
+            "UPDATE pages SET mark = NULL, neighbours = NULL"
+            " WHERE host = (SELECT id FROM hosts WHERE name = ?) AND mark IS NOT NULL",
             (host,),
         )
 
