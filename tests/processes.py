@@ -54,7 +54,7 @@ class Process:
             "FEEDS": {str(self.items): {"format": "jsonl"}},
             "LOG_FILE": str(self.log),
             "USER_AGENT": name,
-            "CONCURRENT_REQUESTS": 8,
+            "CONCURRENT_REQUESTS": 4,
             "RETRY_TIMES": 1,
             **settings,
         }

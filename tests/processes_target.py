@@ -83,10 +83,6 @@ class Unshareable(Spider):
         yield {"url": response.url}
 
 
-from scrapy_replica.crawl import Crawl  # TEMPORARY
-if not hasattr(Crawl, "heed"):
-    Crawl.heed = lambda self, news: None
-
 SPIDERS = {"topic": TopicSpider, "ordinary": Ordinary, "unshareable": Unshareable}
 
 

@@ -16,7 +16,7 @@ from processes import NumberedWeb, end_all, until
 
 class TestTogether:
     def test_every_page_and_none_twice(self, started):
-        with NumberedWeb(300, seconds=0.02).serving() as web:
+        with NumberedWeb(400, seconds=0.1).serving() as web:
             both = [started("topic", name, seeds=web.of(0)) for name in ("one", "two")]
             stats = end_all(*both)
             assert web.fetched() == Counter(web.whole)
@@ -26,18 +26,18 @@ class TestTogether:
             assert min(share.values()) > 30, "both had their part"
         for one in stats:
             assert one["finish_reason"] == "finished"
-        assert max(one["replica/all/page/observed"] for one in stats) == 300
-        assert max(one["replica/all/item_scraped_count"] for one in stats) == 300
+        assert max(one["replica/all/page/observed"] for one in stats) == 400
+        assert max(one["replica/all/item_scraped_count"] for one in stats) == 400
 
     def test_one_that_comes_late_takes_its_part(self, started):
-        with NumberedWeb(300, seconds=0.03).serving() as web:
+        with NumberedWeb(500, seconds=0.1).serving() as web:
             one = started("topic", "one", seeds=web.of(0))
             until(lambda: len(web.asked) > 60)
             two = started("topic", "two", seeds=web.of(0))
             end_all(one, two)
             assert web.fetched() == Counter(web.whole)
             assert len(two.found) > 10
-            assert len(one.found) + len(two.found) == 300
+            assert len(one.found) + len(two.found) == 500
 
     def test_a_finished_crawl_is_not_fetched_again(self, started):
         with NumberedWeb(40).serving() as web:
@@ -48,7 +48,7 @@ class TestTogether:
     def test_an_ordinary_spider_yields_what_it_yields_with_plain_scrapy(self, started):
         """Links, meta, headers, POST, bytes, errbacks, callbacks that raise."""
         status = {}
-        with NumberedWeb(120, seconds=0.01, status=status).serving() as web:
+        with NumberedWeb(120, seconds=0.1, status=status).serving() as web:
             status.update({web.of(number): 404 for number in (17, 44)})
             plain = started("ordinary", "plain", {"ADDON": False, "REPLICA_CRAWLDB": None}, seeds=web.of(0))
             plain.ended()

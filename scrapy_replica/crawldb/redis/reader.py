@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -29,19 +30,22 @@ from scrapy_replica.crawldb.sqlite.reader import open_reader
 class Follower:
     """A copy of the job in a temporary file, made when it is first read; from then on it takes over what is new.
 
-    It is no process of the crawl: nothing waits for it.
+    It is no process of the crawl: nothing waits for it. Threads may share it.
     """
 
     def __init__(self, address: Address) -> None:
         self._server = Server(address)
-        self._connection: Connection | None = None
+        self._seen = -1
+        """Number of the last change in the copy; -1 before there is one."""
+        self._lock = threading.Lock()
         self._path = Path(mkdtemp(prefix="scrapy-replica-"))
         weakref.finalize(self, shutil.rmtree, self._path, ignore_errors=True)
 
     @property
     def is_begun(self) -> bool:
         """Whether there is a job."""
-        return self._layout() is not None
+        with self._lock:
+            return self._layout() is not None
 
     def _layout(self) -> bytes | None:
         found: bytes | None = self._server.run("GET", self._server.key("layout"))
@@ -49,12 +53,14 @@ class Follower:
 
     def processes(self) -> Sequence[Process]:
         """Return the processes that take part."""
-        return processes(self._server)
+        with self._lock:
+            return processes(self._server)
 
     def trace(self) -> object:
         """Return something that is another thing when the job has changed."""
         key = self._server.key
-        seq, alive = self._server.run_many([["GET", key("seq")], ["ZRANGE", key("alive"), 0, -1]])
+        with self._lock:
+            seq, alive = self._server.run_many([["GET", key("seq")], ["ZRANGE", key("alive"), 0, -1]])
         return seq, sorted(alive)
 
     @contextmanager
@@ -63,12 +69,13 @@ class Follower:
 
         :raises StoreError: there is none, or it is one of another release.
         """
-        self._check()
-        try:
-            self._catch_up()
-        except BehindError:
-            self._forget()
-            self._catch_up()
+        with self._lock:
+            self._check()
+            try:
+                self._catch_up()
+            except BehindError:
+                self._forget()
+                self._catch_up()
         with open_reader(self._path / FILE_NAME) as reader:
             yield reader
 
@@ -80,19 +87,20 @@ class Follower:
             raise other_layout(self._server.address)
 
     def _catch_up(self) -> None:
-        if self._connection is None:
-            seen = int(self._server.run("GET", self._server.key("seq")) or 0)
-            self._connection = Connection(self._path / FILE_NAME)
-            mirror = Mirror(self._connection)
-            mirror.copy(self._server, all_urls(self._server))
-            self._log = Log(self._server, mirror, seen)
-        for _ in self._log.catch_up():
-            pass
+        # Opened anew, since the next look may come from another thread; that takes some milliseconds.
+        with closing(Connection(self._path / FILE_NAME)) as connection:
+            mirror = Mirror(connection)
+            if self._seen < 0:
+                seen = int(self._server.run("GET", self._server.key("seq")) or 0)
+                mirror.copy(self._server, all_urls(self._server))
+                self._seen = seen
+            log = Log(self._server, mirror, self._seen)
+            for _ in log.catch_up():
+                pass
+            self._seen = log.seen
 
     def _forget(self) -> None:
-        if self._connection is not None:
-            self._connection.abandon()
-        self._connection = None
+        self._seen = -1
         for file in self._path.iterdir():
             file.unlink()
 
@@ -102,8 +110,9 @@ class Follower:
 
         :raises StoreError: there is no job, or it is one of another release.
         """
-        self._check()
-        yield _Orders(self._server)
+        with self._lock:
+            self._check()
+            yield _Orders(self._server)
 
 
 class _Orders:
