@@ -11,7 +11,11 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import pytest
 from processes import NumberedWeb, end_all, until
+
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 
 
 class TestTogether:
@@ -177,6 +181,23 @@ class TestEnds:
             told = [line for line in one.told.splitlines() if "ERROR" in line]
             assert len(told) == 1, one.told
             assert "Traceback" not in one.told
+
+
+class TestSilence:
+    def test_where_all_were_silent_nobody_is_taken_for_dead(self, redis_server):
+        """As after a time in which Redis was away."""
+        address = redis_server.address(prefix="job", lease=1)
+        one, two = (RedisCrawlDB(address, "x") for _ in range(2))
+        time.sleep(1.2)
+        one.listen()
+        two.listen()
+        time.sleep(0.7)
+        two.listen()
+        time.sleep(0.7)
+        two.listen()
+        with pytest.raises(StoreError):
+            one.listen()
+        two.close()
 
 
 class TestIdle:

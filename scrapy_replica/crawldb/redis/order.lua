@@ -1,5 +1,5 @@
--- Gives an order of a person, which comes from no process. ARGV[3] is its packed key, ARGV[4] its packed row, ARGV[5] the
--- change, packed for the log.
+-- Enters an order of a person, who is no process of the crawl: ARGV[3] its id, packed, ARGV[4] its row, ARGV[5] the
+-- change as the log has it.
 -- COMMON
 call('HSET', P .. 't:orders', ARGV[3], ARGV[4])
 return add_to_log('d', ARGV[5])
