@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -198,6 +199,8 @@ class TestSilence:
         with pytest.raises(StoreError):
             one.listen()
         two.close()
+        with contextlib.suppress(StoreError):
+            one.close()
 
 
 class TestIdle:
