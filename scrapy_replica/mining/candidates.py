@@ -173,7 +173,9 @@ class Candidates:
         listed = lists.group_by("host").agg(n_listed=lists.count())
         columns = counts.columns
         counts = counts.left_join(listed.rename(lower="host", n_lower="n_listed"), "lower")
-        counts = counts.select(*columns, "n_lower").left_join(listed.rename(higher="host", n_higher="n_listed"), "higher")
+        counts = counts.select(*columns, "n_lower").left_join(
+            listed.rename(higher="host", n_higher="n_listed"), "higher"
+        )
         least = ibis.least(counts.n_lower.fill_null(0), counts.n_higher.fill_null(0))
         return counts.filter((counts.n_near > 0) | (counts.n_suffixes >= PROMISE * least)).select(*columns)
 

@@ -113,8 +113,12 @@ def _filled(table: Table, files: Sequence[Path]) -> Table:
         raise ValueError(f"{files[0]}: there is no column url; it has {', '.join(table.columns)}")
     columns = {name: _cast(table, name, kind, files) for name, kind in PAGES.items()}
     columns["fetched"] = columns["fetched"].fill_null(True)
-    columns["host"] = ibis.coalesce(columns["host"], host_of(table.url)) if "host" in table.columns else host_of(table.url)
-    columns["path"] = ibis.coalesce(columns["path"], path_of(table.url)) if "path" in table.columns else path_of(table.url)
+    columns["host"] = (
+        ibis.coalesce(columns["host"], host_of(table.url)) if "host" in table.columns else host_of(table.url)
+    )
+    columns["path"] = (
+        ibis.coalesce(columns["path"], path_of(table.url)) if "path" in table.columns else path_of(table.url)
+    )
     filled = table.select(**columns)
     return filled.filter(filled.url.notnull() & (filled.host != ""))
 

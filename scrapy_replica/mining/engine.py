@@ -179,9 +179,7 @@ def _session(master: str, folder: Path) -> Any:
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise ImportError(
-            f"--engine {master} needs {error.name}: pip install 'scrapy-replica[spark]'"
-        ) from error
+        raise ImportError(f"--engine {master} needs {error.name}: pip install 'scrapy-replica[spark]'") from error
     check_java()
     builder = SparkSession.builder.master(master).appName("scrapy-replica mine")
     for key, value in {
