@@ -13,10 +13,14 @@ from scrapy_replica.sites.candidates import Pair
 from scrapy_replica.sites.detector import PROMISE, Detector
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
 from scrapy_replica.sites.features import Comparison
-from scrapy_replica.sites.judge import MIN_ALIGNED, Judge
+from scrapy_replica.sites.judge import Judge
 
 MAX_LEARNT = 1_000
 """Pairs that the judge learns from, half of them such that are no candidates: as many as in a crawl."""
+
+
+MIN_SAME = 10
+"""Pages that must have been the same on both names of a host."""
 
 
 class PairRow(NamedTuple):
@@ -136,18 +140,22 @@ def _is_settled(verdict: Verdict, detector: Detector) -> bool:
 
 
 def is_alias(copy: HostEvidence, kept: HostEvidence, verdict: Verdict) -> bool:
-    """Tell whether *copy* is another name of *kept*: nothing is known of it that the other has not in the same place.
+    """Tell whether *copy* is another name of *kept*, so surely that it need not be tested any more.
 
-    An alias is never tested again, so all known paths count, and each fetched page of enough words.
+    All that is known of it lies in the same place of the other, and of at least ten pages fetched on both none differs or
+    is missing there. A crawl that saw the two for one site asked one of them for most pages. An alias keeps
+    scheme and path, so these must be the same to the letter.
     """
-    if verdict.copy_prefix != verdict.keeper_prefix or not copy.paths.keys() <= kept.paths.keys():
+    if verdict.copy_prefix != verdict.keeper_prefix or not copy.paths.items() <= kept.paths.items():
         return False
-    if any(relative(path, verdict.copy_prefix) is None for path in copy.paths):
+    if _scheme(copy) != _scheme(kept):
         return False
-    n_same = 0
-    for path, mark in copy.pages.items():
-        twin = kept.pages.get(path)
-        if twin is None or not (is_same_page(mark, twin) or mark.words < MIN_WORDS):
-            return False
-        n_same += mark.words >= MIN_WORDS
-    return n_same >= MIN_ALIGNED
+    if any(relative(path, verdict.copy_prefix) is None or path in kept.missing for path in copy.paths):
+        return False
+    twins = [(mark, kept.pages[path]) for path, mark in copy.pages.items() if path in kept.pages]
+    told = [is_same_page(mark, twin) for mark, twin in twins if mark.words >= MIN_WORDS]
+    return len(told) >= MIN_SAME and all(told)
+
+
+def _scheme(host: HostEvidence) -> str:
+    return (host.origin or "").partition(":")[0]
