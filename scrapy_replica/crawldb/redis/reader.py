@@ -86,7 +86,9 @@ class Follower:
         server = self._server
         layout = server.run("GET", server.key("layout"))
         if layout is None:
-            raise StoreError(f"there is no crawl at {server.address}: look at the prefix and the number of the database")
+            raise StoreError(
+                f"there is no crawl at {server.address}: look at the prefix and the number of the database"
+            )
         if layout.decode() != LAYOUT:
             raise other_layout(server.address)
 
