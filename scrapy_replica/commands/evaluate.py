@@ -37,7 +37,7 @@ class EvalCommand(Command):
         replicas.add_argument("--crawl", action="store_true", help="rehearse one crawl over all hosts and judge in it")
         replicas.add_argument("--train", metavar="DIR", help="learn from this folder instead of the other folds")
         replicas.add_argument("--model", metavar="FILE", help="take this judge as it is")
-        replicas.add_argument("--groups", metavar="FILE", help="measure the groups.csv that mine wrote, and nothing else")
+        replicas.add_argument("--groups", metavar="FILE", help="measure a groups.csv that mine wrote instead")
         replicas.add_argument(
             "--noise", choices=[n.value for n in Noise], default=Config.noise.value, help="see REPLICA_NOISE"
         )
