@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command, add_job_argument
-from scrapy_replica.commands.job import is_running, ordering, reading
+from scrapy_replica.commands.job import is_running, name_of, ordering, reading
 from scrapy_replica.commands.order import order
 from scrapy_replica.crawldb.orders import DISABLE_RULE, RULE
 from scrapy_replica.crawldb.rules import ACTING, DISABLED, WITHDRAWN
@@ -136,7 +136,7 @@ def disable_rule(opts: argparse.Namespace) -> None:
     with reading(opts.job) as job:
         states = {row.id: row.state for row, _ in job.rules()}
     if opts.id not in states:
-        raise ValueError(f"there is no rule {opts.id}; see scrapy replica rules list --job {opts.job}")
+        raise ValueError(f"there is no rule {opts.id}; see scrapy replica rules list --job {name_of(opts.job)}")
     if states[opts.id] in {WITHDRAWN, DISABLED}:
         raise ValueError(f"rule {opts.id} acts no more: it is {RULE_STATES[states[opts.id]]}")
     order(opts.job, DISABLE_RULE, {"id": opts.id}, f"rule {opts.id} is switched off, and what it saved comes back")

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 
 from scrapy_replica.address import host_of
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.contract import CrawlDB, Waiting
 from scrapy_replica.crawldb.orders import EXCLUDE
 from scrapy_replica.crawldb.reader import Reader
@@ -46,7 +46,7 @@ class CrawlScope:
         self._excluded: list[Pattern] = []
         for order in store.orders.done(EXCLUDE):
             (self.include if order.what.get("lift") else self.exclude)(order.what["pattern"])
-        self._left_out = Counter[str](json.loads(store.meta(LEFT_OUT) or "{}"))
+        self._left_out = Counter[str]()
         self._left_out_of: dict[str, deque[str]] = {}
         self._news: set[str] = set()
         self._told = as_told(config)
@@ -57,6 +57,8 @@ class CrawlScope:
         before, now = self._store.meta(SCOPE), self._told
         if before == now:
             return False
+        if before is not None and not self._store.leads:
+            raise ConfigError(f"the crawl that is joined has another scope: give {_other(before, now)} as it has")
         self._store.set_meta(SCOPE, now)
         if before is not None:
             logger.warning(
@@ -77,6 +79,10 @@ class CrawlScope:
                 self._store.seeds.enter(one)
                 was_outside |= self._scope.open_to(one)
         return was_outside
+
+    def heed(self, hosts: Iterable[str]) -> bool:
+        """Let in *hosts* of seeds that other processes met; tell whether one was outside."""
+        return sum(self._scope.open_to(host) for host in hosts) > 0
 
     # What does not belong
 
@@ -148,9 +154,11 @@ class CrawlScope:
         return out_of_scope(outside) if outside is not None else None
 
     def store(self) -> None:
-        """Keep with the job how many links were left out."""
+        """Keep with the job how many links were left out since the last time."""
         if self._left_out:
-            self._store.set_meta(LEFT_OUT, json.dumps(self._left_out).encode())
+            total = Counter[str](json.loads(self._store.meta(LEFT_OUT) or "{}")) + self._left_out
+            self._store.set_meta(LEFT_OUT, json.dumps(total).encode())
+            self._left_out.clear()
 
     # A person's orders
 
@@ -233,6 +241,12 @@ def out_of_scope(outside: Outside, **evidence: object) -> Decision:
     """Return the decision about what does not belong to the crawl."""
     told = {"why": outside.value, **evidence}
     return Decision(Action.DROP, Action.DROP, Reason.OUT_OF_SCOPE, evidence=told, causes=(OUT_OF_SCOPE,))
+
+
+def _other(before: bytes, now: bytes) -> str:
+    """Return the names of the settings that differ."""
+    theirs, ours = json.loads(before), json.loads(now)
+    return ", ".join(f"REPLICA_{name.upper()}" for name in ours if ours[name] != theirs.get(name))
 
 
 def kept_scope(job: Reader) -> Scope | None:

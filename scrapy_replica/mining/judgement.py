@@ -142,9 +142,9 @@ def _is_settled(verdict: Verdict, detector: Detector) -> bool:
 def is_alias(copy: HostEvidence, kept: HostEvidence, verdict: Verdict) -> bool:
     """Tell whether *copy* is another name of *kept*, so surely that it need not be tested any more.
 
-    All that is known of it lies in the same place of the other, and of at least ten pages fetched on both none differs or
-    is missing there. A crawl that saw the two for one site asked one of them for most pages. An alias keeps
-    scheme and path, so these must be the same to the letter.
+    All that is known of it lies in the same place of the other, and of at least ten pages that both gave none differs. A
+    crawl that saw the two for one site asked one of them for most pages, so others may be missing. An alias keeps scheme
+    and path: these must be the same to the letter.
     """
     if verdict.copy_prefix != verdict.keeper_prefix or not copy.paths.items() <= kept.paths.items():
         return False

@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_replica.mining import dust, expressions
 from scrapy_replica.mining.collection import Collection
-from scrapy_replica.mining.engine import open_engine
+from scrapy_replica.mining.engine import Engine, open_engine
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.mining.inputs import Openers, Source, collect
 from scrapy_replica.mining.judgement import Judged, PairRow, judged
@@ -147,7 +148,11 @@ def _make_tables(work: Work, engine_name: str, inputs: Inputs, show: Show) -> No
         collection = Collection(engine, inputs.pages, inputs.links)
         for name, expression in expressions.TABLES.items():
             with show.step(name):
-                work.make(name, lambda path, make=expression: engine.write(make(collection), path))
+                work.make(name, partial(_write, engine, expression, collection))
+
+
+def _write(engine: Engine, expression: Callable[[Collection], Any], collection: Collection, path: Path) -> None:
+    engine.write(expression(collection), path)
 
 
 def _judged(work: Work, judge: Judge, max_fpr: float, show: Show) -> Judged:

@@ -135,6 +135,12 @@ class Detector:
                 break
         return findings
 
+    def note(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> None:
+        """Take note of a fetched *page* without judging anything: it is evidence of hosts that are held."""
+        for url in page.redirected_from:
+            self.candidates.add_missing(host_of(url), path_of(url))
+        self.candidates.add_aside(page, mark, neighbours, at)
+
     def decide(self, pair: Pair) -> Findings:
         """Judge *pair* by what is known, as when a crawl is over: nothing is asked for any more."""
         findings = Findings()
