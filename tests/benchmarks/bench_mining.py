@@ -11,7 +11,7 @@ The collection has a host for each 51.5 URLs, as the published one of 30 million
   the rest at numbered paths (``article/17.html``, ``?p=17``), which strangers share, two fifths at two words of 20,000
   below one of 2,000 directories, the others at paths of their own.
 * Of a copy's pages 85 % have the text of the original, 10 % one whose simhash differs in 1 to 6 bits, 5 % another.
-  Two in a hundred of all pages have one of 1,000 texts that stand everywhere.
+  Two in a hundred of all pages have a text that stands on some 600 hosts.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from scrapy_replica.mining.expressions import TABLES
 URLS_OF_HOST = 30_000_000 / 583_000
 MIN_SIZE, MAX_SIZE = 3, 60_000
 COPIED = 0.1
+HOSTS_OF_COMMON = 583
+"""Hosts for each text that stands everywhere."""
 MAX_COPIES = 30
 
 PATHS = """
@@ -93,14 +95,16 @@ def generate(n_urls: int, folder: Path) -> None:
     folder.mkdir(parents=True)
     connection = duckdb.connect(config={"threads": 2, "memory_limit": "6GB", "preserve_insertion_order": "false"})
     connection.execute(f"SET temp_directory = '{folder / 'spill'}'")
-    connection.register("hosts", hosts_of(n_urls))
+    hosts = hosts_of(n_urls)
+    n_common = len(hosts) // HOSTS_OF_COMMON
+    connection.register("hosts", hosts)
     connection.execute(f"""
     COPY (
         WITH known AS (
             SELECT host AS n, name, prefix, site, size, share, is_copy, unnest(range(size)) AS j FROM hosts
         ), pages AS (
             SELECT n, name, prefix || {PATHS} AS path, is_copy, hash(n, j, 7) % 100 AS draw,
-                CASE WHEN hash(site, j, 9) % 50 = 0 THEN hash(hash(site, j, 10) % 1000) ELSE hash(site, j) END AS text, j
+                CASE WHEN hash(site, j, 9) % 50 = 0 THEN hash(hash(site, j, 10) % {n_common}) ELSE hash(site, j) END AS text, j
             FROM known WHERE hash(n, j, 8) % 1000 < 1000 * share
         ), texts AS (
             SELECT *, CASE WHEN NOT is_copy OR draw < 85 THEN text
@@ -132,6 +136,19 @@ class Watch(threading.Thread):
             self.most = max(self.most, bytes_in(self.folder))
 
 
+def told(keep):
+    """Return *keep* that tells how long each step took."""
+
+    def kept(name, expression):
+        began, cpu = time.monotonic(), time.process_time()
+        table = keep(name, expression)
+        spent = f"{time.monotonic() - began:8.1f} s {time.process_time() - cpu:8.1f} s of processors"
+        print(f"{name:20}{spent}", file=sys.stderr, flush=True)
+        return table
+
+    return kept
+
+
 def bytes_in(folder: Path) -> int:
     found = 0
     for path in folder.rglob("*"):
@@ -158,6 +175,7 @@ def main() -> None:
     figures: dict[str, object] = {"urls": opts.urls, "engine": opts.engine}
     began, cpu = time.monotonic(), time.process_time()
     with open_engine(opts.engine, out / "engine") as engine:
+        engine.keep = told(engine.keep)
         collection = Collection(engine, sorted(pages.glob("*.parquet")))
         for name in opts.tables:
             engine.write(TABLES[name](collection), out / name)
