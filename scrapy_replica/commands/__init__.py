@@ -45,6 +45,7 @@ COMMANDS = (
     ("mine", "MineCommand"),
     ("salvage", "SalvageCommand"),
     ("doctor", "DoctorCommand"),
+    ("capacity", "CapacityCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""
