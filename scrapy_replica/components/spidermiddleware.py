@@ -118,8 +118,9 @@ class ReplicaSpiderMiddleware:
         assert response.request is not None
         flight = self._extension.flights.of(response.request)
         if observation is None:
+            host = host_of(response.url)
             async for output in result:
-                if not isinstance(output, Request) or belongs(self._extension.crawl.scope, output):
+                if not isinstance(output, Request) or belongs(self._extension.crawl.scope, output, host):
                     yield output
             flight.is_through = True
             return

@@ -219,7 +219,7 @@ class Consequences:
         """Drop a URL whose turn has come and that does not belong to the crawl; what was saved for it comes back."""
         if decision.reason is not Reason.HOST_PAGES:
             self._scope.note(taken.url)
-            self._heed_scope([taken.host])
+            self._heed_scope(self._scope.take_news())
         self._intake.record(taken.id, taken.url, decision)
         self._store.urls.drop(taken.id)
         if taken.key is None or self._store.pages.has_page(taken.id):

@@ -6,6 +6,7 @@ import json
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
@@ -13,6 +14,7 @@ from scrapy_replica.crawldb.contract import CrawlDB, Waiting
 from scrapy_replica.crawldb.orders import EXCLUDE
 from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.decision import Action, Decision, Reason
+from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Link, Page, Reach
 from scrapy_replica.sites.language import guess_language
 from scrapy_replica.urls.scope import Outside, Pattern, Scope, plain
@@ -22,8 +24,11 @@ logger = logging.getLogger(__name__)
 SCOPE, LEFT_OUT = "scope", "left out"
 """Keys of what a job keeps: the settings that make its scope, and how many links were left out for each reason."""
 
+LEFT_OUT_OF = "left out of "
+"""Begins the key of the URLs of a host that were left out last."""
+
 MOST_HOSTS, MOST_LEFT_OUT = 10_000, 20
-"""Hosts of which left-out URLs are known, and how many of each: the last ones."""
+"""Hosts of which left-out URLs are held in memory, and how many of each are kept: the last ones."""
 
 OUT_OF_SCOPE, HOST_PAGES = Reason.OUT_OF_SCOPE.value, Reason.HOST_PAGES.value
 """Causes of what was dropped when its turn came; a changed scope brings it back, to be decided about anew."""
@@ -47,7 +52,7 @@ class CrawlScope:
         for order in store.orders.done(EXCLUDE):
             (self.include if order.what.get("lift") else self.exclude)(order.what["pattern"])
         self._left_out = Counter[str](json.loads(store.meta(LEFT_OUT) or "{}"))
-        self._left_out_of: dict[str, deque[str]] = {}
+        self._left_out_of = HostCache(self._read_left_out, MOST_HOSTS, lambda _: 1)
         self._news: set[str] = set()
         self._told = as_told(config)
         self.is_changed = self._is_changed()
@@ -105,34 +110,39 @@ class CrawlScope:
 
     def links_of(self, page: Page) -> PageLinks:
         """Return what tells which links of *page* belong to the crawl."""
-        return PageLinks(self._scope, page, self.leave_out)
+        return PageLinks(self._scope, page, partial(self.leave_out, found_on=page.host))
 
     def count(self, outside: Outside, n: int = 1) -> None:
         """Take note that *n* links were left out."""
         self._left_out[outside.value] += n
         self._counts[f"scope/{outside.value}"] += n
 
-    def leave_out(self, outside: Outside, url: str) -> None:
-        """Take note that *url* was left out."""
+    def leave_out(self, outside: Outside, url: str, found_on: str) -> None:
+        """Take note that a link to *url* on a page of the host *found_on* was left out."""
         self.count(outside)
-        if outside in {Outside.NOT_INCLUDED, Outside.EXCLUDED}:
+        # The pages of a host lead to its parts; to thousands of others lead pages of whoever likes.
+        if outside in {Outside.NOT_INCLUDED, Outside.EXCLUDED} and host_of(url) == found_on:
             self.note(url)
 
     def note(self, url: str) -> None:
-        """Take note that *url* lies outside on a host of which other pages may be inside."""
+        """Take note that *url* lies outside on a host of which other pages are inside."""
         host = host_of(url)
-        if host in self._left_out_of or len(self._left_out_of) < MOST_HOSTS:
-            self._left_out_of.setdefault(host, deque(maxlen=MOST_LEFT_OUT)).append(url)
-            self._news.add(host)
+        self._left_out_of.of(host).append(url)
+        self._news.add(host)
 
     def take_news(self) -> set[str]:
-        """Return the hosts of which URLs were left out since the last call."""
+        """Return the hosts of which URLs were left out since the last call; from now on the job knows of these."""
         news, self._news = self._news, set()
+        for host in news:
+            self._store.set_meta(f"{LEFT_OUT_OF}{host}", json.dumps([*self.left_out_of(host)]).encode())
         return news
 
     def left_out_of(self, host: str) -> Sequence[str]:
-        """Return the URLs of *host* that were left out last."""
-        return self._left_out_of.get(host, ())
+        """Return the URLs of *host* that were left out last, in any run of the job."""
+        return self._left_out_of.of(host)
+
+    def _read_left_out(self, host: str) -> deque[str]:
+        return deque(json.loads(self._store.meta(f"{LEFT_OUT_OF}{host}") or "[]"), MOST_LEFT_OUT)
 
     def about(self, taken: Waiting) -> Decision | None:
         """Return the decision about a URL whose turn has come and that does not belong to the crawl any more.
