@@ -206,14 +206,20 @@ class Consequences:
         """Take back the verdicts for those kept *hosts* of which a part is out of scope that is inside on the copy.
 
         What lies behind that part is known of neither host: the links of the one are left out, pages of the other that
-        lead there are saved.
+        lead there are saved. In drop mode links of duplicates are, without a verdict.
         """
         for host in hosts:
             urls = self._scope.left_out_of(host)
+            for cause in self._trials.of(Reason.EXACT_DUPLICATE_LINKS):
+                others = (self._replicas.at(cause.partition(" on ")[2], path_of(url)) for url in urls)
+                if self._is_inside(others) and self._store.saved.some_of(cause, 1):
+                    self._end([cause])
             for verdict in self._replicas.judged_copies_of(host):
-                copies = (self._replicas.on_copy(verdict, url) for url in urls)
-                if any(other is not None and self._scope.may_stand(other) for other in copies):
+                if self._is_inside(self._replicas.on_copy(verdict, url) for url in urls):
                     self._take_back(self._replicas.withdraw(verdict.cause))
+
+    def _is_inside(self, urls: Iterable[str | None]) -> bool:
+        return any(url is not None and self._scope.may_stand(url) for url in urls)
 
     def leave_out(self, taken: Waiting, decision: Decision) -> None:
         """Drop a URL whose turn has come and that does not belong to the crawl; what was saved for it comes back."""

@@ -177,9 +177,13 @@ class Replicas:
 
     def on_copy(self, verdict: Verdict, url: str) -> str | None:
         """Return the URL on the copy that stands where *url* does on the kept host; ``None`` if there is none."""
-        copy = self._detector.candidates.host(verdict.copy)
         path = moved(path_of(url), verdict.keeper_prefix, verdict.copy_prefix)
-        return copy.origin + copy.paths.get(normal_path(path), path) if path and copy.origin else None
+        return self.at(verdict.copy, path) if path else None
+
+    def at(self, host: str, path: str) -> str | None:
+        """Return the URL at *path* of *host*, as links spell it; ``None`` if nothing is known of the host."""
+        known = self._detector.candidates.host(host)
+        return known.origin + known.paths.get(normal_path(path), path) if known.origin else None
 
     def asked(self, copy: str, *, is_news: bool) -> None:
         """Take note whether a *copy* had a page that its kept host did not bring."""
