@@ -84,8 +84,9 @@ class ReplicaSpiderMiddleware:
             if extension.has_frontier and extension.returns.is_unchanged(response):
                 silence(response)
                 return
-            with extension.crawl.store.page():
-                extension.crawl.learn_anew()
+            if extension.crawl.has_to_learn:
+                with extension.crawl.store.page():
+                    extension.crawl.learn_anew()
             with extension.crawl.store.page():
                 observation = extension.observe(response)
                 if observation is not None and extension.has_frontier:

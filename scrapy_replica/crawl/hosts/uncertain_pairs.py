@@ -15,9 +15,9 @@ from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.words import excerpt
 
 MAX_TEXTS = 2000
-"""Pages whose text is remembered, the last ones of this run: 4 MB."""
-MAX_CHARACTERS = 700
-"""Characters of a text that are shown."""
+"""Pages whose text is remembered, the last ones of this run: 2 MB."""
+MAX_CHARACTERS, MAX_KEPT = 700, 750
+"""Characters of a text that are shown, and that are remembered: white space is folded, and what is cut ends so."""
 MAX_TITLE = 200
 """Characters of a title."""
 MAX_SHOWN = 3
@@ -50,7 +50,7 @@ class UncertainPairs:
         title = page.title[:MAX_TITLE] if page.title is not None else None
         place = page.host, normal_path(path_of(page.url))
         self._texts.pop(place, None)
-        self._texts[place] = _Text(page.url, title, page.text[: 2 * MAX_CHARACTERS])
+        self._texts[place] = _Text(page.url, title, page.text[:MAX_KEPT])
         if len(self._texts) > MAX_TEXTS:
             del self._texts[next(iter(self._texts))]
 

@@ -179,6 +179,12 @@ class Guide:
         scores = self._strategy.scores_now(urls)
         return None if scores is None else np.nan_to_num(scores).tolist()
 
+    def has_to_learn(self, pages: int) -> bool:
+        """Tell whether there is something to do for :meth:`learn_anew`."""
+        is_due = self._stage is not None and pages >= self._stage
+        is_under_way = self._successor is not None or self._new_scores.are_left
+        return is_due or is_under_way or self.relevance.marks.are_new
+
     def learn_anew(self, pages: int) -> dict[str, float]:
         """Learn the topic anew, from new marks as well, or end the warm-up; called once a page, so many *pages* so far.
 
