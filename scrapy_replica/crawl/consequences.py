@@ -13,7 +13,7 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawl.policy import ONLY
+from scrapy_replica.crawl.policy import ONLY, links_beside
 from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
 from scrapy_replica.crawl.samples import DOUBTED, Samples
 from scrapy_replica.crawl.scope import CrawlScope
@@ -206,20 +206,24 @@ class Consequences:
         """Take back the verdicts for those kept *hosts* of which a part is out of scope that is inside on the copy.
 
         What lies behind that part is known of neither host: the links of the one are left out, pages of the other that
-        lead there are saved. In drop mode links of duplicates are, without a verdict.
+        lead there are saved. So are, the other way round, pages of a kept host that were fetched on a copy of which a
+        part is out of scope, and in drop mode links of duplicates, without any verdict.
         """
         for host in hosts:
             urls = self._scope.left_out_of(host)
-            for cause in self._trials.of(Reason.EXACT_DUPLICATE_LINKS):
-                others = (self._replicas.at(cause.partition(" on ")[2], path_of(url)) for url in urls)
-                if self._is_inside(others) and self._store.saved.some_of(cause, 1):
-                    self._end([cause])
+            if urls and self._store.saved.some_of(cause := links_beside(host), 1):
+                self.lift(cause)
+            for url in self._replicas.fetched_on(host) if urls else ():
+                self._not_for(self._intake.key(url), url)  # where its page does not lead, theirs may
             for verdict in self._replicas.judged_copies_of(host):
-                if self._is_inside(self._replicas.on_copy(verdict, url) for url in urls):
+                copies = (self._replicas.on_copy(verdict, url) for url in urls)
+                if any(other is not None and self._scope.may_stand(other) for other in copies):
                     self._take_back(self._replicas.withdraw(verdict.cause))
 
-    def _is_inside(self, urls: Iterable[str | None]) -> bool:
-        return any(url is not None and self._scope.may_stand(url) for url in urls)
+    def _not_for(self, key: int, url: str) -> None:
+        """Bring back what was saved in favour of *url*, under *key*: what it leads to, or itself, is left out."""
+        if causes := self._store.saved.causes_of(key):
+            self._bring_back(f"{FOR} {key}", _reason_of(causes[0]), {"left out": url})
 
     def leave_out(self, taken: Waiting, decision: Decision) -> None:
         """Drop a URL whose turn has come and that does not belong to the crawl; what was saved for it comes back."""
@@ -233,8 +237,7 @@ class Consequences:
         self._end(self._samples.failed(taken.id))
         for waiting in self._trials.awaiting(taken.key):
             self._end(self._trials.settle(waiting, Outcome.FAILED))
-        if causes := self._store.saved.causes_of(taken.key):
-            self._bring_back(f"{FOR} {taken.key}", _reason_of(causes[0]), {"left out": taken.url})
+        self._not_for(taken.key, taken.url)
 
     def of_unchanged(self, url_id: int) -> None:
         """Take note that a page is as it was: what waited to be held against it is."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.trials import corner_of
 from scrapy_replica.crawldb.contract import CrawlDB, Waiting
 from scrapy_replica.crawldb.orders import EXCLUDE
 from scrapy_replica.crawldb.reader import Reader
@@ -27,8 +28,9 @@ SCOPE, LEFT_OUT = "scope", "left out"
 LEFT_OUT_OF = "left out of "
 """Begins the key of the URLs of a host that were left out last."""
 
-MOST_HOSTS, MOST_LEFT_OUT = 10_000, 20
-"""Hosts of which left-out URLs are held in memory, and how many of each are kept: the last ones."""
+MOST_LEFT_OUT, MAX_HELD = 20, 1_000_000
+"""URLs of a host that are kept of those left out, the last ones and each from another corner of it; characters of such
+URLs that are held in memory, those of the hosts met last."""
 
 OUT_OF_SCOPE, HOST_PAGES = Reason.OUT_OF_SCOPE.value, Reason.HOST_PAGES.value
 """Causes of what was dropped when its turn came; a changed scope brings it back, to be decided about anew."""
@@ -52,7 +54,7 @@ class CrawlScope:
         for order in store.orders.done(EXCLUDE):
             (self.include if order.what.get("lift") else self.exclude)(order.what["pattern"])
         self._left_out = Counter[str](json.loads(store.meta(LEFT_OUT) or "{}"))
-        self._left_out_of = HostCache(self._read_left_out, MOST_HOSTS, lambda _: 1)
+        self._left_out_of = HostCache(self._read_left_out, MAX_HELD, lambda urls: sum(map(len, urls.values())) + 100)
         self._news: set[str] = set()
         self._told = as_told(config)
         self.is_changed = self._is_changed()
@@ -126,23 +128,27 @@ class CrawlScope:
 
     def note(self, url: str) -> None:
         """Take note that *url* lies outside on a host of which other pages are inside."""
-        host = host_of(url)
-        self._left_out_of.of(host).append(url)
-        self._news.add(host)
+        host, corner = host_of(url), corner_of(url)
+        urls = self._left_out_of.of(host)
+        if urls.pop(corner, None) != url:
+            self._news.add(host)
+        urls[corner] = url
+        if len(urls) > MOST_LEFT_OUT:
+            del urls[next(iter(urls))]
 
     def take_news(self) -> set[str]:
         """Return the hosts of which URLs were left out since the last call; from now on the job knows of these."""
         news, self._news = self._news, set()
         for host in news:
-            self._store.set_meta(f"{LEFT_OUT_OF}{host}", json.dumps([*self.left_out_of(host)]).encode())
+            self._store.set_meta(f"{LEFT_OUT_OF}{host}", json.dumps(self.left_out_of(host)).encode())
         return news
 
     def left_out_of(self, host: str) -> Sequence[str]:
         """Return the URLs of *host* that were left out last, in any run of the job."""
-        return self._left_out_of.of(host)
+        return list(self._left_out_of.of(host).values())
 
-    def _read_left_out(self, host: str) -> deque[str]:
-        return deque(json.loads(self._store.meta(f"{LEFT_OUT_OF}{host}") or "[]"), MOST_LEFT_OUT)
+    def _read_left_out(self, host: str) -> dict[str, str]:
+        return {corner_of(url): url for url in json.loads(self._store.meta(f"{LEFT_OUT_OF}{host}") or "[]")}
 
     def about(self, taken: Waiting) -> Decision | None:
         """Return the decision about a URL whose turn has come and that does not belong to the crawl any more.

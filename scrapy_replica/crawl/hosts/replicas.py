@@ -149,6 +149,11 @@ class Replicas:
                 return [verdict, *beyond[0]], beyond[1]
         return None
 
+    def fetched_on(self, copy: str) -> list[str]:
+        """Return the URLs fetched on *copy* that may stand for those of its kept host; none if it is no copy."""
+        verdict = self._detector.verdicts.get(copy)
+        return [] if verdict is None or copy in self._detector.by_hand else list(self._pages_of(verdict).values())
+
     def _pages_of(self, verdict: Verdict) -> dict[str, str]:
         pages = self._fetched.get(verdict.copy)
         if pages is None:
@@ -177,13 +182,9 @@ class Replicas:
 
     def on_copy(self, verdict: Verdict, url: str) -> str | None:
         """Return the URL on the copy that stands where *url* does on the kept host; ``None`` if there is none."""
+        copy = self._detector.candidates.host(verdict.copy)
         path = moved(path_of(url), verdict.keeper_prefix, verdict.copy_prefix)
-        return self.at(verdict.copy, path) if path else None
-
-    def at(self, host: str, path: str) -> str | None:
-        """Return the URL at *path* of *host*, as links spell it; ``None`` if nothing is known of the host."""
-        known = self._detector.candidates.host(host)
-        return known.origin + known.paths.get(normal_path(path), path) if known.origin else None
+        return copy.origin + copy.paths.get(normal_path(path), path) if path and copy.origin else None
 
     def asked(self, copy: str, *, is_news: bool) -> None:
         """Take note whether a *copy* had a page that its kept host did not bring."""
