@@ -22,6 +22,7 @@ from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.scheduler import ReplicaScheduler
 from scrapy_replica.components.spidermiddleware import ReplicaSpiderMiddleware
+from scrapy_replica.components.store import check_address
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.decision import Mode
 
@@ -83,6 +84,7 @@ class Addon:
             if config.enabled:
                 _check_job_dir(settings)
                 _check_revisit(settings, config)
+                _check_sharing(settings, config)
         if config.enabled:
             fallback = "REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS"
             _wrap(settings, "REQUEST_FINGERPRINTER_CLASS", ReplicaFingerprinter, fallback)
@@ -128,9 +130,29 @@ def _check_revisit(settings: BaseSettings, config: Config) -> None:
     """
     if config.revisit and not settings["JOBDIR"]:
         raise ConfigError("REPLICA_REVISIT: give the JOBDIR (--job) of the crawl whose pages are to be asked for again")
-    is_other = (settings.getpriority("SCHEDULER") or 0) >= ADDON_PRIORITY
-    if config.revisit and is_other and load_object(settings["SCHEDULER"]) is not ReplicaScheduler:
+    if config.revisit and _has_other_scheduler(settings):
         raise ConfigError("REPLICA_REVISIT: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
+
+
+def _check_sharing(settings: BaseSettings, config: Config) -> None:
+    """Refuse what several processes cannot do together.
+
+    :raises ValueError: the address is none, pages are to be asked for again, or another scheduler is in use.
+    """
+    if config.crawldb is None:
+        return
+    if config.revisit:
+        raise ConfigError(
+            "REPLICA_REVISIT: a crawl that processes share asks for no page again; leave REPLICA_CRAWLDB out"
+        )
+    check_address(config.crawldb, settings.getfloat("DOWNLOAD_DELAY"))
+    if _has_other_scheduler(settings):
+        raise ConfigError("REPLICA_CRAWLDB: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
+
+
+def _has_other_scheduler(settings: BaseSettings) -> bool:
+    is_set = (settings.getpriority("SCHEDULER") or 0) >= ADDON_PRIORITY
+    return is_set and load_object(settings["SCHEDULER"]) is not ReplicaScheduler
 
 
 def _wrap(settings: BaseSettings, name: str, cls: type, fallback: str) -> None:
@@ -144,7 +166,7 @@ def _wrap(settings: BaseSettings, name: str, cls: type, fallback: str) -> None:
 def _set_scheduler(settings: BaseSettings, config: Config) -> None:
     has_no_topic = config.topic is None and config.topic_model is None
     changes_nothing = config.mode is Mode.OBSERVE and has_no_topic and config.strategy == Config.strategy
-    changes_nothing = changes_nothing and not config.revisit
+    changes_nothing = changes_nothing and not config.revisit and config.crawldb is None
     if not changes_nothing and (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:
         settings.set("SCHEDULER", ReplicaScheduler, "addon")
 

@@ -27,6 +27,9 @@ ENUMS = (Mode, Noise, Reach, TermWeight)
 WORDS = tuple[str, ...]
 """Settings that take a list; a string is taken apart at white space."""
 
+TEXT = str | None
+"""Settings that take text, or are not set."""
+
 
 class ConfigError(ValueError):
     """A setting or file is wrong: one line that names it and says what to do."""
@@ -73,6 +76,12 @@ class Config:
         False,
         "Begin with what the sitemaps of the seeds' hosts list as well. For ``TopicSpider``; other spiders have "
         "Scrapy's ``SitemapSpider``.",
+    )
+    crawldb: str | None = _setting(
+        None,
+        "Address of the Redis database in which several processes share the crawl, "
+        "``redis://host:6379/0?prefix=NAME``: :doc:`many-processes`. Without it one process keeps the crawl in its "
+        "JOBDIR, or in memory.",
     )
     topic: Path | None = _setting(
         None,
@@ -129,6 +138,11 @@ class Config:
         None, "File of ``mirror canonical`` host names, one pair a line (Nutch host-urlnormalizer lines, too)."
     )
     hosts: bool = _setting(True, "Detect mirrored hosts while the crawl runs.")
+    model: Path | None = _setting(
+        None,
+        "File of a judge of hosts that ``scrapy replica mine`` wrote: the crawl begins with what it learnt "
+        "(:doc:`mining`), not with the shipped one.",
+    )
     max_fpr: float = _setting(
         0.001, "Wanted share of pairs of different sites that are taken for replicas.", low=0, high=0.5
     )
@@ -145,6 +159,11 @@ class Config:
         True,
         "Learn while the crawl runs which URLs of a host are one page (session ids, sort orders and the like), and "
         "fetch one of them.",
+    )
+    rules: Path | None = _setting(
+        None,
+        "File of rules that ``scrapy replica mine`` or duplicate-url-discarder wrote. The crawl proves them where it "
+        "meets their hosts, as it proves its own, before they act.",
     )
     explore: float = _setting(
         0.02,
@@ -233,7 +252,8 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
 def _type_name(kind: Any) -> str:
     if kind in ENUMS:
         return "one of " + ", ".join(f"``{m.value}``" for m in kind)
-    return {bool: "bool", int: "int", float: "float", str: "str", WORDS: "list of str"}.get(kind, "path")
+    names = {bool: "bool", int: "int", float: "float", str: "str", TEXT: "str", WORDS: "list of str"}
+    return names.get(kind, "path")
 
 
 def _parse(setting: str, value: Any, kind: Any) -> Any:
@@ -244,6 +264,8 @@ def _parse(setting: str, value: Any, kind: Any) -> Any:
             return kind(str(getattr(value, "value", value)).lower())
         if kind in {int, float, str}:
             return kind(value)
+        if kind == TEXT:
+            return str(value).strip() or None
         if kind == WORDS:
             return tuple(value.split() if isinstance(value, str) else map(str, value))
         return Path(value).expanduser()

@@ -51,3 +51,30 @@ def browser() -> Iterator[Any]:
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))
     yield driver
     driver.quit()
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path) -> Iterator[Any]:
+    """A Redis server of its own."""
+    from redis_server import RedisServer
+
+    with RedisServer(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture
+def started(tmp_path: Path, redis_server: Any) -> Iterator[Any]:
+    """Starts processes of one job: ``started(SPIDER, NAME, SETTINGS)``; what runs at the end of the test is killed."""
+    from processes import Process
+
+    processes: list[Process] = []
+
+    def start(spider: str, name: str, settings: dict[str, Any] | None = None, lease: int = 5, **arguments: str) -> Any:
+        address = redis_server.address(prefix="job", lease=lease)
+        given = {"REPLICA_CRAWLDB": address, **(settings or {})}
+        processes.append(Process(spider, tmp_path, name, given, **arguments))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()

@@ -61,7 +61,7 @@ def blocked():
     found = packages_distributions()
     modules = {module for module, names in found.items() if brought.isdisjoint(map(canonicalize_name, names))}
     assert modules >= {"tqdm", "fastwarc", "sklearn", "scipy", "matplotlib", "pyarrow", "pandas", "pytest"}
-    assert modules >= {"jinja2", "markupsafe", "vl_convert"}
+    assert modules >= {"jinja2", "markupsafe", "vl_convert", "redis", "hiredis", "msgpack"}
     assert not modules & {"scrapy", "twisted", "packaging", "numpy"}
     return modules
 

@@ -37,6 +37,12 @@ ONCE = {
         " FROM revisits JOIN hosts ON hosts.id = revisits.host WHERE visits > 1 GROUP BY name"
     ),
     "SELECT work FROM work ORDER BY id",
+    (
+        "SELECT DISTINCT target FROM saved WHERE target IS NOT NULL AND NOT EXISTS ( SELECT 1 FROM urls"
+        " LEFT JOIN pages ON pages.url = urls.id WHERE urls.key = target AND CASE urls.state WHEN 3 THEN EXISTS"
+        " (SELECT 1 FROM saved AS again WHERE again.url = urls.id)"
+        " WHEN 2 THEN pages.url IS NULL OR pages.status < 400 ELSE 1 END) LIMIT ?"
+    ),
     "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
     "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)",
     (
@@ -131,8 +137,10 @@ def use(db, folder):
         use_revisits(urls, revisits)
         use_seeds(seeds)
     use_pages(pages, visits, ledger, samples)
+    use_what_others_entered(urls, saved, pages, visits)
     verdict = Verdict("a", "b", "", "", 0.9, 20)
     verdicts.enter(verdict, 1.0, 2.0)
+    assert verdicts.of("a") == (verdict, False)
     verdicts.end("c", "allowed")
     verdicts.withdrawn()
     verdicts.expired(3.0)
@@ -163,9 +171,19 @@ def use(db, folder):
     given = orders.give("allow", {"host": "a"}, 1.0)
     assert [order.id for order in orders.open()] == [given]
     orders.answer(given, 2.0, None)
-    assert len(list(orders.done("allow"))) == len(orders.last(9)) == 1
+    assert len(list(orders.done("allow"))) == len(orders.last(9)) == orders.row(given).id == 1
     db.commit()
     return {f"{type(table._wrapped).__name__}.{name}" for table in tables for name in uncalled(table)}
+
+
+def use_what_others_entered(urls, saved, pages, visits):
+    assert (urls.found([2])[0].url, urls.claimed()) == ("http://a/1", ())
+    assert pages.heard([1])[0].simhash == 5
+    visits.add(Visit("http://a/1", 0.5, {"x": 1}, []))
+    assert [number for number, _ in visits.of([visits.newest, 99])] == [visits.newest]
+    visits.heard(1)
+    saved.save([Saved(2, "host a", 7)])
+    assert (saved.causes(), saved.bereft(9)) == (["host a"], [7])
 
 
 def use_texts(texts):
@@ -262,6 +280,7 @@ def use_pages(pages, visits, ledger, samples):
     visits.add(Visit("http://a/1", 0.5, {"x": 1}, [Link("http://a/2")]))
     assert len(list(visits.tail())) == 1
     assert [number for number, _ in visits.after(0, 5)] == [number for number, _ in visits.pages()] == [visits.newest]
+    assert visits.count_after(0) == 1
     assert visits.terms([1]) == [{"x": 1}]
     visits.judge([(1, 0.25)])
     assert visits.terms_of("http://a/1") == {"x": 1}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.hosts import checked_block, host_name
-from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.commands.job import name_of, ordering, reading
 from scrapy_replica.commands.order import known_host
 from scrapy_replica.commands.steer import web_url
 from scrapy_replica.crawl.links.questions import check_page
@@ -46,7 +46,7 @@ def act(job: str, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
         with reading(job) as reader:
             check_page(reader, checked["url"])
     with ordering(job) as orders:
-        return orders.give(kind, checked), command_line(kind, checked, job)
+        return orders.give(kind, checked), command_line(kind, checked, name_of(job))
 
 
 def command_of(order: Order, job: str) -> str:

@@ -14,7 +14,7 @@ from scrapy.utils.misc import load_object
 
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.crawl import POLITE
-from scrapy_replica.commands.job import checking, database_path, is_running, reading
+from scrapy_replica.commands.job import checking, database_path, is_running, is_shared, name_of, reading
 from scrapy_replica.components.refused import one_line
 from scrapy_replica.components.scheduler import ReplicaScheduler
 from scrapy_replica.components.topic import read_examples
@@ -42,6 +42,7 @@ EXTRAS = {
     "eval": "eval",
     "report": "report, serve and plots",
     "parquet": "export --format parquet",
+    "redis": "crawls of several processes, REPLICA_CRAWLDB",
 }
 """What extras are for; those of developers are left out."""
 
@@ -183,10 +184,9 @@ def _of_manners(area: str, settings: Settings) -> Iterator[Check]:
 
 
 def of_job(job: str) -> Iterator[Check]:
-    """Look at the job in the folder *job*."""
-    area = f"job {job}"
+    """Look at *job*."""
+    area = f"job {name_of(job)}"
     try:
-        path = database_path(job)
         with reading(job) as reader:
             status = reader.status(None, 0)
     except (ValueError, OSError) as error:
@@ -195,8 +195,9 @@ def of_job(job: str) -> Iterator[Check]:
     waiting, fetched = (status.urls.get(state, 0) for state in (State.WAITING, State.DONE))
     runs = "a crawl has it open" if is_running(job) else "no crawl has it open"
     yield Check(area, OK, f"spider {status.spider}: {fetched:,} URLs fetched, {waiting:,} wait; {runs}")
-    yield _of_file(area, job)
-    yield _of_disk(area, path)
+    if not is_shared(job):
+        yield _of_file(area, job)
+        yield _of_disk(area, database_path(job))
 
 
 def _of_file(area: str, job: str) -> Check:

@@ -56,7 +56,7 @@ class Command(ABC):
 
 def add_job_argument(parser: argparse.ArgumentParser) -> None:
     """Declare ``--job``, the job that a command is about."""
-    parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR)")
+    parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR), or its address")
 
 
 @contextmanager

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
-from scrapy_replica.commands.job import database_path, is_begun, reading
+from scrapy_replica.commands.job import database_path, is_begun, name_of, reading
 from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_arguments, say
 from scrapy_replica.commands.status_text import saved_in_words
+from scrapy_replica.components.others import ALL
 from scrapy_replica.crawldb.contract import State
+from scrapy_replica.words import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -36,11 +38,15 @@ class CrawlCommand(Command):
         "scrapy replica crawl seeds.txt --topic examples/ --job job -o pages.jsonl",
         "scrapy replica crawl https://example.org/ --job job --revisit",
         "scrapy replica crawl https://example.org/ --job job --warc warc",
+        "scrapy replica crawl seeds.txt --join redis://host/?prefix=news -o 1.jsonl",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("seeds", metavar="SEEDS", help="URLs, or a file with one URL a line")
         add_crawl_arguments(parser)
+        parser.add_argument(
+            "--join", metavar="ADDRESS", help="share the crawl with other processes; see REPLICA_CRAWLDB"
+        )
         parser.add_argument("--warc", metavar="DIR", help="keep what is fetched as WARC files in DIR; see REPLICA_WARC")
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
@@ -52,24 +58,34 @@ class CrawlCommand(Command):
             settings.set("REPLICA_WARC", opts.warc, "cmdline")
         apply_arguments(opts, settings)
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
-        is_resumed = bool(opts.job) and is_begun(opts.job)
+        shared = settings.get("REPLICA_CRAWLDB")
+        is_resumed = bool(opts.job) and not shared and is_begun(opts.job)
         run = Run(opts, settings)
         novelties = ("novel", "near-duplicate", "exact-duplicate", "unknown", "relevant")
         counts = {n.replace("-", "_") + "_pages": run.stats.get(f"replica/page/{n}", 0) for n in novelties}
         pages = run.stats.get("replica/page/observed", len(run.meter.urls))  # with those in flight at the end
         figures, held_back = {"pages": pages, **counts, **run.figures()}, ""
-        if opts.job and not opts.json and run.stats.get("finish_reason") != "crawl_database" and is_begun(opts.job):
+        has_job = opts.job and not shared and run.stats.get("finish_reason") != "crawl_database"
+        if has_job and not opts.json and is_begun(opts.job):
             with reading(opts.job) as job:
                 held_back = "\nThe job so far:\n" + saved_in_words(job.status(None, 0))
             figures = {name: value for name, value in figures.items() if not name.startswith(TOLD_OF_THE_JOB)}
-        print_figures(figures, {"seeds": opts.seeds, "topic": opts.topic, "job": opts.job}, as_json=opts.json)
+        inputs = {"seeds": opts.seeds, "topic": opts.topic, "job": opts.job}
+        if shared:
+            inputs["join"] = name_of(shared)
+            figures |= {f"all.{name}": run.stats.get(f"{ALL}{name}", 0) for name in ("page/observed", "processes")}
+        print_figures(figures, inputs, as_json=opts.json)
         sys.stdout.write(held_back)
         if opts.warc:
             whole, repeated = (run.stats.get(f"replica/warc/{kind}", 0) for kind in ("responses", "revisits"))
             say(f"kept in {opts.warc}: {whole} responses, and {repeated} that repeat one")
         if is_resumed and not opts.revisit and is_over(run, opts.job):
             say("everything in scope was fetched; --revisit looks again")
-        if opts.job:
+        if shared:
+            pages, processes = (run.stats.get(f"{ALL}{name}", 0) for name in ("page/observed", "processes"))
+            say(f"all {counted(processes, 'process', 'processes')}: {counted(pages, 'page')} so far")
+            say(f"ledger: {name_of(shared)} (scrapy replica explain URL --job ADDRESS)")
+        elif opts.job:
             say(f"ledger: {database_path(opts.job)} (scrapy replica explain URL --job {opts.job})")
         return run.exit_code
 

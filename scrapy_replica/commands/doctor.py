@@ -35,7 +35,8 @@ class DoctorCommand(Command):
     examples = ("scrapy replica doctor", "scrapy replica doctor job")
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", nargs="?", help="folder of a crawl (its JOBDIR); else the JOBDIR set")
+        told = "folder of a crawl (its JOBDIR), or its address; else the one that is set"
+        parser.add_argument("job", metavar="JOB", nargs="?", help=told)
         parser.add_argument("--json", action="store_true", help="print what was found as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
@@ -53,6 +54,8 @@ class DoctorCommand(Command):
 def checks(job: str | None, settings: Settings) -> Iterator[Check]:
     """Yield all that was looked at."""
     yield from of_installation()
+    if job is None:
+        job = settings.get("REPLICA_CRAWLDB")
     if job is None and (folder := settings.get("JOBDIR")) and is_begun(folder):
         job = folder
     yield from of_settings(settings, has_project=inside_project(), has_job=job is not None)

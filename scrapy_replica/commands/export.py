@@ -12,7 +12,7 @@ from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.formats import FORMATS
 from scrapy_replica.commands.graph import Edge, Node, write_gexf
-from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.job import name_of, reading
 from scrapy_replica.commands.write import replacing
 from scrapy_replica.crawldb.tables import DecisionRow, HostRow, LinkRow, RelevanceRow
 from scrapy_replica.words import counted
@@ -42,7 +42,7 @@ class ExportCommand(Command):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR)")
+        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
         parser.add_argument("what", metavar="TABLE", choices=TABLES, help=f"one of {', '.join(TABLES)}")
         parser.add_argument("--format", choices=[*FORMATS, "gexf"], default="csv", help="csv unless told")
         parser.add_argument("--out", metavar="FILE", help="file to write, replaced as a whole; else standard output")
@@ -59,7 +59,7 @@ class ExportCommand(Command):
         if opts.out:
             sys.stdout.write(f"{opts.out}: {counted(count, 'node' if opts.format == 'gexf' else 'row')}\n")
         if not count:
-            sys.stderr.write(f"{opts.job}: there is nothing to export so far\n")
+            sys.stderr.write(f"{name_of(opts.job)}: there is nothing to export so far\n")
         return int(not count)
 
 

@@ -1,16 +1,50 @@
-"""The crawl database of a job, as commands open it: the only place that knows where it lies."""
+"""The crawl database of a job, as commands open it: the only place that knows where it lies.
+
+A job is named by the folder of its crawl, or by the address in Redis that its processes share.
+"""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scrapy_replica.crawldb.reader import Orders, Reader, Salvaged
+from scrapy_replica.crawldb.redis.address import Address
+from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.check import quick_check
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.crawldb.sqlite.lock import is_locked
 from scrapy_replica.crawldb.sqlite.reader import open_orders, open_reader
 from scrapy_replica.crawldb.sqlite.salvage import salvage
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.redis.reader import Follower
+
+SCHEMES = ("redis://", "rediss://", "unix://")
+"""Beginnings of addresses."""
+
+
+def is_shared(job: str) -> bool:
+    """Tell whether *job* is the address of a job that processes share."""
+    return job.startswith(SCHEMES)
+
+
+def name_of(job: str) -> str:
+    """Return *job* as it may be shown: an address without its password.
+
+    :raises ValueError: it is an address that makes no sense.
+    """
+    return str(Address.parse(job)) if is_shared(job) else job
+
+
+@cache
+def _follower(job: str) -> Follower:
+    """Return what reads the job at an address; looking once more reads only what is new."""
+    from scrapy_replica.crawldb.redis.reader import Follower  # noqa: PLC0415 - an extra
+
+    return Follower(Address.parse(job))
 
 
 def database_path(job: str) -> Path:
@@ -25,29 +59,34 @@ def database_path(job: str) -> Path:
 
 
 def is_begun(job: str) -> bool:
-    """Tell whether the folder *job* holds a crawl, with which another one would go on."""
-    return (Path(job) / FILE_NAME).is_file()
+    """Tell whether *job* holds a crawl, with which another one would go on."""
+    return _follower(job).is_begun if is_shared(job) else (Path(job) / FILE_NAME).is_file()
 
 
 def reading(job: str) -> AbstractContextManager[Reader]:
-    """Open the job in the folder *job* to read it, whether its crawl runs or not.
+    """Open *job* to read it, whether its crawl runs or not.
 
     :raises ValueError: there is none, or it cannot be read.
     """
-    return open_reader(database_path(job))
+    return _follower(job).reading() if is_shared(job) else open_reader(database_path(job))
 
 
 def ordering(job: str) -> AbstractContextManager[Orders]:
-    """Open the job in the folder *job* to give orders, whether its crawl runs or not.
+    """Open *job* to give orders, whether its crawl runs or not.
 
     :raises ValueError: there is none, or it cannot be written.
     """
-    return open_orders(database_path(job))
+    return _follower(job).ordering() if is_shared(job) else open_orders(database_path(job))
 
 
 def is_running(job: str) -> bool:
-    """Tell whether a crawl has the job in the folder *job* open."""
-    return is_locked(Path(job))
+    """Tell whether a crawl has *job* open."""
+    return bool(processes(job)) if is_shared(job) else is_locked(Path(job))
+
+
+def processes(job: str) -> list[Process]:
+    """Return the processes that share *job*; none of a job in a folder, which one process has at most."""
+    return list(_follower(job).processes()) if is_shared(job) else []
 
 
 def checking(job: str, seconds: float) -> tuple[str | None, bool]:
@@ -56,13 +95,17 @@ def checking(job: str, seconds: float) -> tuple[str | None, bool]:
 
 
 def has_begun(job: str) -> bool:
-    """Tell whether a crawl has begun in the folder *job*."""
+    """Tell whether a crawl has begun in *job*."""
+    if is_shared(job):
+        return _follower(job).is_begun
     found = _trace_of(Path(job) / FILE_NAME)
     return found is not None and found[1] > 0
 
 
 def trace(job: str) -> object:
-    """Return something that is another thing when the job in the folder *job* has changed; it costs next to nothing."""
+    """Return something that is another thing when *job* has changed; it costs next to nothing."""
+    if is_shared(job):
+        return _follower(job).trace()
     return [_trace_of(Path(job) / name) for name in (FILE_NAME, f"{FILE_NAME}-wal")], is_running(job)
 
 
@@ -80,4 +123,7 @@ def salvaging(job: str, folder: str) -> Salvaged:
     :raises ValueError: there is none, nothing can be read of it, or *folder* has a job.
     :raises OSError: a file cannot be read or written.
     """
+    for place in (job, folder):
+        if is_shared(place):
+            raise ValueError(f"{name_of(place)} is in Redis, and salvage mends files: see Redis about its own")
     return salvage(database_path(job), Path(folder))

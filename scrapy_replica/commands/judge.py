@@ -47,7 +47,7 @@ class JudgeCommand(Command):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR)")
+        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
         parser.add_argument("--most", type=int, default=10, metavar="N", help="ask about at most N pages (10)")
         for option, what in (("--yes", "is on the topic"), ("--no", "is not on the topic")):
             parser.add_argument(

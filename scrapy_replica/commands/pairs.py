@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import command_line
 from scrapy_replica.commands.command import Command, add_job_argument
-from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.job import name_of, reading
 from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
 from scrapy_replica.words import DOUBTS, cleaned, evidence_of, scores, site_names, wrapped
 
@@ -36,11 +36,12 @@ class PairsCommand(Command):
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         with reading(opts.job) as job:
             pairs = job.uncertain_pairs()
+        name = name_of(opts.job)
         if opts.json:
-            found = [_as_json(pair, opts.job) for pair in pairs]
+            found = [_as_json(pair, name) for pair in pairs]
             sys.stdout.write(json.dumps({"figures": {"pairs": len(pairs)}, "pairs": found}) + "\n")
         elif pairs:
-            sys.stdout.write("\n".join(_as_text(pair, opts.job) for pair in pairs))
+            sys.stdout.write("\n".join(_as_text(pair, name) for pair in pairs))
         else:
             sys.stdout.write("no pair of hosts is uncertain by now\n")
         return 0

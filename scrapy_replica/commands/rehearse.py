@@ -7,22 +7,15 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy import Request
-from scrapy.crawler import Crawler
-from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
-from scrapy.http import Response
-from scrapy.statscollectors import MemoryStatsCollector
-from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
 from scrapy_replica.commands.run import SCOPE, Run, add_crawl_arguments, apply_arguments
+from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.components.fingerprinter import UrlFingerprints
-from scrapy_replica.components.handler import rehearsal_settings, response_of
-from scrapy_replica.components.pages import page_from_response
+from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.payloads import RequestPayloads
-from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -101,19 +94,12 @@ def judged(urls: Sequence[str], settings: Settings) -> Iterator[tuple[str, Obser
     """
     from tqdm import tqdm  # noqa: PLC0415 - part of the extra warc
 
-    config = Config.from_settings(settings)
-    archive = open_archive(settings.getlist("REPLICA_ARCHIVE"))
-    crawler = Crawler(TopicSpider, settings)
-    crawler.stats = MemoryStatsCollector(crawler)
-    decompression = build_from_crawler(HttpCompressionMiddleware, crawler)
-    crawl = observing_crawl(config)
+    archive, page_of = open_archive(settings.getlist("REPLICA_ARCHIVE")), ArchivedPages(settings)
+    crawl = observing_crawl(Config.from_settings(settings))
     for url in tqdm(urls, "judging", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False):
         record = archive.get(url)
         if record is not None:
-            request = Request(url)
-            response = decompression.process_response(request, response_of(record, request))
-            assert isinstance(response, Response)
-            yield url, crawl.observe(page_from_response(response, config), crawl.fetched(url), 0)
+            yield url, crawl.observe(page_of(record, url), crawl.fetched(url), 0)
     crawl.store.close()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command, needing
-from scrapy_replica.commands.job import is_running, reading
+from scrapy_replica.commands.job import is_running, is_shared, name_of, reading
 from scrapy_replica.commands.write import write
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class ReportCommand(Command):
     examples = ("scrapy replica report job --out report.html",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR)")
+        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
         parser.add_argument(
             "--out", metavar="FILE", default="report.html", help="file to write; one that is there is replaced"
         )
@@ -37,9 +37,10 @@ class ReportCommand(Command):
         with reading(opts.job) as job:
             shown = figures(job, time.time() if is_running(opts.job) else None)
         if not shown.status.total.fetches:
-            sys.stderr.write(f"{opts.job}: nothing was fetched so far; there is nothing to report\n")
+            sys.stderr.write(f"{name_of(opts.job)}: nothing was fetched so far; there is nothing to report\n")
             return 1
-        data = report(shown, Path(opts.job).resolve().name).encode("utf-8", "replace")
+        name = name_of(opts.job) if is_shared(opts.job) else Path(opts.job).resolve().name
+        data = report(shown, name).encode("utf-8", "replace")
         write(Path(opts.out), data)
         sys.stdout.write(f"{opts.out}: {len(data) / 1e6:.1f} MB, open it in a browser\n")
         return 0

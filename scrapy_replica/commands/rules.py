@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command, add_job_argument
-from scrapy_replica.commands.job import is_running, ordering, reading
+from scrapy_replica.commands.job import is_running, name_of, ordering, reading
 from scrapy_replica.commands.order import order
 from scrapy_replica.crawldb.orders import DISABLE_RULE, RULE
 from scrapy_replica.crawldb.rules import ACTING, DISABLED, WITHDRAWN
-from scrapy_replica.urls.interchange import dumps, loads
+from scrapy_replica.urls.interchange import GIVEN, dumps, rules_at
 from scrapy_replica.urls.rule import Rule
-from scrapy_replica.words import RULE_STATES, cleaned, counted, unreadable, wrapped
+from scrapy_replica.words import RULE_STATES, cleaned, counted, wrapped
 from scrapy_replica.words import rule as in_words
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ class RulesCommand(Command):
         listing.set_defaults(act=list_rules)
         export = actions.add_parser("export", help="the rules in force as duplicate-url-discarder JSON, to the output")
         export.set_defaults(act=export_rules)
-        imports = actions.add_parser("import", help="put the rules of a duplicate-url-discarder file in force")
+        imports = actions.add_parser(
+            "import", help="put the rules of a file in force, of mine or duplicate-url-discarder"
+        )
         imports.add_argument("file", metavar="FILE")
         imports.set_defaults(act=import_rules)
         disable = actions.add_parser("disable", help="switch a rule off for good; its URLs come back")
@@ -101,6 +103,8 @@ def _lines(rule: Mapping[str, Any]) -> Iterator[str]:
 def _origin(row: RuleRow) -> str:
     if row.is_manual:
         return "given by hand"
+    if row.rule["learntFrom"] == GIVEN:
+        return "from the file of REPLICA_RULES"
     return "a guess from other sites" if str(row.rule["learntFrom"]).startswith("prior") else "learnt in this crawl"
 
 
@@ -115,12 +119,7 @@ def export_rules(opts: argparse.Namespace) -> None:
 
 def import_rules(opts: argparse.Namespace) -> None:
     """Enter the rules of a file, but for those that are known."""
-    try:
-        rules = loads(Path(opts.file).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"cannot read {opts.file}: {unreadable(error)}") from None
-    except ValueError as error:
-        raise ValueError(f"{opts.file}: {error}") from None
+    rules = rules_at(Path(opts.file))
     with reading(opts.job) as job:
         known = {Rule.from_dict(row.rule).key for row, _ in job.rules()}
     new = [rule for rule in rules if rule.key not in known]
@@ -137,7 +136,7 @@ def disable_rule(opts: argparse.Namespace) -> None:
     with reading(opts.job) as job:
         states = {row.id: row.state for row, _ in job.rules()}
     if opts.id not in states:
-        raise ValueError(f"there is no rule {opts.id}; see scrapy replica rules list --job {opts.job}")
+        raise ValueError(f"there is no rule {opts.id}; see scrapy replica rules list --job {name_of(opts.job)}")
     if states[opts.id] in {WITHDRAWN, DISABLED}:
         raise ValueError(f"rule {opts.id} acts no more: it is {RULE_STATES[states[opts.id]]}")
     order(opts.job, DISABLE_RULE, {"id": opts.id}, f"rule {opts.id} is switched off, and what it saved comes back")

@@ -15,6 +15,7 @@ from scrapy_replica.address import host_of, site_of
 from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.job import is_begun
 from scrapy_replica.components.meter import PageMeter
+from scrapy_replica.components.others import ALL
 from scrapy_replica.components.outputs import refusal
 from scrapy_replica.components.spider import TopicSpider, read_seeds
 from scrapy_replica.config import Config
@@ -66,6 +67,7 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
         "--revisit", action="store_true", help="ask again for what may have changed of the pages of the --job"
     )
     parser.add_argument("--max-pages", type=int, metavar="N", help="stop after N pages (status 200)")
+    parser.set_defaults(join=None)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("-o", "--output", metavar="FILE", help="add the items to FILE (.jsonl, .csv, ...)")
     output.add_argument(
@@ -85,7 +87,11 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
         settings.set("DEPTH_LIMIT", opts.depth, "cmdline")
     if opts.job:
         settings.set("JOBDIR", opts.job, "cmdline")
+    if opts.join:
+        settings.set("REPLICA_CRAWLDB", opts.join, "cmdline")
     if opts.revisit:
+        if opts.join:
+            raise ValueError("--revisit: a crawl that processes share asks for no page again; leave --join out")
         if not opts.job:
             raise ValueError("--revisit: give the --job whose pages are to be asked for again")
         settings.set("REPLICA_REVISIT", True, "cmdline")
@@ -111,9 +117,14 @@ def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     except UsageError as error:
         raise ValueError(f"{option}: {error}") from None
     for uri, options in found.items():
-        if (why := refusal(uri, options, is_resumed=bool(opts.job) and is_begun(opts.job))) is not None:
+        if (why := refusal(uri, options, is_resumed=_goes_on(opts))) is not None:
             raise ValueError(f"{option}: {why}")
     return found
+
+
+def _goes_on(opts: argparse.Namespace) -> bool:
+    """Tell whether items may have been brought before that the crawl does not bring again."""
+    return bool(opts.join) or (bool(opts.job) and is_begun(opts.job))
 
 
 class Run:
@@ -148,9 +159,10 @@ class Run:
         reason = self.stats.get("finish_reason")
         if reason in by_reason:
             return by_reason[reason]
-        if self.meter.is_fruitless:
+        is_fruitless = self.meter.is_fruitless and not self.stats.get(f"{ALL}page/observed")
+        if is_fruitless:
             say("no seed was answered with a page")
-        return int(self.meter.is_fruitless)
+        return int(is_fruitless)
 
     def figures(self) -> dict[str, float]:
         """Return what every crawl can tell of itself."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.command import Command, needing
-from scrapy_replica.commands.job import has_begun, reading
+from scrapy_replica.commands.job import has_begun, is_shared, name_of, reading
 from scrapy_replica.commands.run import say
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ServeCommand(Command):
     examples = ("scrapy replica serve job",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR)")
+        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
         parser.add_argument("--port", type=int, default=PORT, help=f"port of the page ({PORT}); 0 takes a free one")
         parser.add_argument(
             "--bind", metavar="ADDRESS", default="127.0.0.1", help="address to listen at (127.0.0.1: this machine only)"
@@ -46,10 +46,10 @@ class ServeCommand(Command):
         if has_begun(opts.job):
             with reading(opts.job):
                 pass  # what cannot be read is refused at once
-        elif Path(opts.job).is_file():
+        elif not is_shared(opts.job) and Path(opts.job).is_file():
             raise ValueError(f"{opts.job} is a file; name the JOBDIR of a crawl")
         else:
-            say(f"no crawl has begun in {opts.job} yet: the page waits for it")
+            say(f"no crawl has begun in {name_of(opts.job)} yet: the page waits for it")
         token = secrets.token_urlsafe(32)
         server = Server(ServedJob(opts.job), token, opts.bind)
         asyncio.run(server.run(opts.port, lambda port: _opened(opts.bind, port, token)))

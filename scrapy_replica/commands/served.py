@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.acts import act, command_of
-from scrapy_replica.commands.job import has_begun, is_running, reading, trace
+from scrapy_replica.commands.job import has_begun, is_running, name_of, reading, trace
 from scrapy_replica.control import view
 from scrapy_replica.crawl.links.questions import asked_about
 from scrapy_replica.crawldb.contract import StoreError
@@ -56,14 +56,14 @@ def _asking(reader: Reader) -> list[dict[str, Any]] | None:
 class ServedJob:
     """A job as the control page sees it: a :class:`~scrapy_replica.control.feed.Job`.
 
-    :param job: its folder, in which a crawl may not have begun yet.
+    :param job: its folder or address, where a crawl may not have begun yet.
     """
 
     def __init__(self, job: str) -> None:
         self._job = job
         self._per_second = 0.0
         self._made: dict[str, Callable[[Reader], Any]] = {
-            "acts": lambda reader: view.acts(reader, lambda order: command_of(order, job)),
+            "acts": lambda reader: view.acts(reader, lambda order: command_of(order, name_of(job))),
             "pairs": view.pairs,
             "copies": view.copies,
             "rules": view.rules,
@@ -98,7 +98,7 @@ class ServedJob:
                     found = {section: self._look(section, reader) for section in wanted}
         except ValueError as error:
             problem = str(error)
-        told = {"job": cleaned(self._job), "is_running": is_running(self._job), "problem": problem}
+        told = {"job": cleaned(name_of(self._job)), "is_running": is_running(self._job), "problem": problem}
         return {"state": (json.dumps(told), 0.0), **found}
 
     def _look(self, section: str, reader: Reader) -> tuple[str, float]:

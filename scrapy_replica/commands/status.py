@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, as_object
-from scrapy_replica.commands.job import is_running, reading
+from scrapy_replica.commands.job import is_running, name_of, processes, reading
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawl.scope import left_out
@@ -18,10 +18,12 @@ from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from scrapy.settings import Settings
 
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
+    from scrapy_replica.crawldb.shared import Process
     from scrapy_replica.crawldb.status import Status, Tested, Traffic
 
 LOOK_SECONDS = 2.0
@@ -42,7 +44,7 @@ class StatusCommand(Command):
     examples = ("scrapy replica status job", "scrapy replica status job --watch")
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR)")
+        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
         parser.add_argument("--hosts", type=int, default=10, metavar="N", help="tell of the N most fetched hosts (10)")
         parser.add_argument("--watch", action="store_true", help="go on while the crawl runs; Ctrl-C ends it")
         parser.add_argument("--json", action="store_true", help="print it as JSON; with --watch an object a line")
@@ -61,14 +63,20 @@ def look(opts: argparse.Namespace, *, runs: bool) -> str:
     with reading(opts.job) as job:
         now = time.time()
         status, has_topic = job.status(now if runs else None, opts.hosts), job.meta(KEY) is not None
+        sharing = processes(opts.job)
         acts, outside, come_back = job.acts(ACTS), left_out(job), Pass.load(job.meta(LAST_ROUND))
     if opts.json:
         scope = {f"out_of_scope.{why.value}": n for why, n in outside.items()}
         again = {f"pass.{name}": n for name, n in come_back.counts.items()}
-        figures = as_object(figures_of(status, has_topic=has_topic) | scope | again, {"job": opts.job})
+        figures = as_object(figures_of(status, has_topic=has_topic) | scope | again, {"job": name_of(opts.job)})
         by_hand = [act._asdict() for act in acts]
-        return json.dumps(figures | rows_of(status) | {"by_hand": by_hand}) + "\n"
-    return in_words(status, acts, outside, come_back, now, is_running=runs, has_topic=has_topic)
+        return json.dumps(figures | rows_of(status) | _processes(sharing) | {"by_hand": by_hand}) + "\n"
+    return in_words(status, acts, outside, come_back, now, sharing, is_running=runs, has_topic=has_topic)
+
+
+def _processes(sharing: Sequence[Process]) -> dict[str, Any]:
+    """Return the processes of a job that some share; nothing of another one."""
+    return {"processes": [process._asdict() for process in sharing]} if sharing else {}
 
 
 def watch(opts: argparse.Namespace) -> int:

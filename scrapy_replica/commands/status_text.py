@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.orders import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
     from scrapy_replica.crawldb.revisits import Pass
+    from scrapy_replica.crawldb.shared import Process
     from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
 
 ROWS = (
@@ -54,6 +55,7 @@ def in_words(
     outside: Mapping[Outside, int],
     come_back: Pass,
     now: float,
+    sharing: Sequence[Process] = (),
     *,
     is_running: bool,
     has_topic: bool,
@@ -61,12 +63,12 @@ def in_words(
     """Return *status* as text of 80 columns for a person.
 
     *outside* are the links that were left out, *come_back* is the last pass over the job, and *now* is in seconds since
-    the epoch.
+    the epoch; *sharing* are the processes of the crawl where several have it.
     """
     if status.first_at is None:
         waits = counted(status.urls.get(State.WAITING, 0), "URL")
         begins = "the crawl has just begun" if is_running else "no crawl has the job open"
-        return f"{begins}: nothing was fetched yet, {waits} waiting\n"
+        return f"{begins}: nothing was fetched yet, {waits} waiting\n" + _processes(sharing)
     parts = [
         _head(status, now, is_running=is_running),
         _fetches(status, has_topic=has_topic),
@@ -76,6 +78,7 @@ def in_words(
         saved_in_words(status),
         *_last_hour(status, is_running=is_running),
         _by_hand(acts),
+        _processes(sharing),
         _hosts(status),
     ]
     return "\n".join(part for part in parts if part)
@@ -256,6 +259,15 @@ def _by_hand(acts: Sequence[Order]) -> str:
 
 MAX_SAID = 150
 """Columns of what a person said."""
+
+
+def _processes(sharing: Sequence[Process]) -> str:
+    """Return a line for each process; nothing where one has the crawl."""
+    rows = [
+        (process.name, process.pages, "leads" if process.leads else "", f"{lasting(process.silent)} ago")
+        for process in sharing
+    ]
+    return table(("process", "pages", "", "last heard of"), rows) if rows else ""
 
 
 def _hosts(status: Status) -> str:

@@ -7,8 +7,7 @@ import secrets
 import time
 from collections import Counter
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
@@ -22,18 +21,20 @@ from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
-from scrapy_replica.components.outputs import OutputError
+from scrapy_replica.components.others import Others
+from scrapy_replica.components.outputs import OutputError, claimed
 from scrapy_replica.components.pages import Pages
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.returns import Returns
+from scrapy_replica.components.statistics import flush
+from scrapy_replica.components.store import own_store, shared_store
 from scrapy_replica.components.topic import Examples, doubt_topic
 from scrapy_replica.components.warc import Keeper
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     from scrapy_replica.components.sitemaps import Listed
 
 logger = logging.getLogger(__name__)
-
-SCRAPY_STATS = ("scheduler/", "dupefilter/")
-"""Counts that keep the names that Scrapy's own components use."""
 
 ORDERS_SECONDS = 0.5
 """Time between two looks at the orders that a person wrote into the crawl database."""
@@ -80,6 +78,8 @@ class ReplicaExtension:
         """Why the crawl cannot go on: its database or what it brings cannot be written any more."""
         self.borders = None if self.config.private_addresses else Borders()
         """What may not be fetched for where it lies."""
+        self.others: Others | None = None
+        """The other processes that share the job."""
         self._sink: TextIO | None = None
         self._long_lived = LongLived()
         self._orders = create_looping_call(self._obey)
@@ -89,7 +89,7 @@ class ReplicaExtension:
         self.crawl = self._make_crawl()
         self.pages = Pages(self.config, self.crawl)
         """Makes the pages of responses."""
-        # Now that the job is ours alone: it finishes files that a killed run of it left.
+        # Now that the job is open: it finishes files that a killed run of it left.
         self.keeper = self._make_keeper()
         """What writes WARC files."""
         self.returns = Returns(self.crawl.revisits, self.flights, self.keeper)
@@ -129,11 +129,16 @@ class ReplicaExtension:
         aliases = Aliases.from_file(config.aliases) if config.aliases else Aliases({})
         if config.ledger is not None:
             with refusing("REPLICA_LEDGER"):
+                if config.crawldb is not None:
+                    self._claimed = claimed(config.ledger)
                 self._sink = config.ledger.open("a", encoding="utf-8")
-        store = SqliteCrawlDB(Path(folder) if folder else None, crawler.spidercls.name)
+        shared = shared_store(config, crawler.spidercls.name) if config.crawldb is not None else None
+        store = shared or own_store(folder, crawler.spidercls.name)
         counts: Counter[str] = Counter()
-        self.payloads = RequestPayloads(is_stored=folder is not None, url_of=store.urls.url_of, counts=counts)
-        return Crawl(
+        self.payloads = RequestPayloads(
+            is_stored=folder is not None, url_of=store.urls.url_of, counts=counts, is_shared=shared is not None
+        )
+        crawl = Crawl(
             config,
             store,
             key=self.fingerprints.of_url,
@@ -144,10 +149,19 @@ class ReplicaExtension:
             salt=config.seed or secrets.randbits(32),
             sink=self._sink,
         )
+        if shared is not None:
+            assert crawler.stats is not None
+            self.others = Others(crawl, shared, crawler.stats, self._wake, self.stop)
+        return crawl
+
+    def _wake(self) -> None:
+        self.wake()
 
     async def spider_opened(self) -> None:
         self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
         self._orders.start(ORDERS_SECONDS, now=False)
+        if self.others is not None:
+            self.others.open()
         self._long_lived.spare()
         if self.borders is not None:
             examples = self._examples.topic.urls if self._examples is not None else ()
@@ -203,11 +217,16 @@ class ReplicaExtension:
             return None
         name, crawl = self._crawler.spidercls.name, self.crawl
         with refusing("REPLICA_WARC"):
-            return Keeper(config.warc, config.warc_size, crawl.store, name, crawl.counts, self.stop)
+            is_shared = self.others is not None
+            return Keeper(
+                config.warc, config.warc_size, crawl.store, name, crawl.counts, self.stop, is_shared=is_shared
+            )
 
     async def spider_closed(self) -> None:
         if self._orders.running:
             self._orders.stop()
+        if self.others is not None:
+            self.others.close()
         if self.borders is not None:
             self.borders.close()
         try:
@@ -215,6 +234,8 @@ class ReplicaExtension:
                 await self.keeper.close()
             if self.error is None or isinstance(self.error, OutputError):
                 self.flush()
+                if self.others is not None:
+                    self.others.set_sums()
             self.crawl.store.close()
         except StoreError as error:
             if self.error is None:
@@ -312,30 +333,8 @@ class ReplicaExtension:
 
     def flush(self) -> None:
         """Hand the counts to Scrapy's statistics."""
-        stats = self._crawler.stats
-        assert stats is not None
-        for key, count in self.crawl.counts.items():
-            stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
-        stats.set_value("replica/frontier/waiting", self.crawl.store.urls.waiting)
-        for name, count in self.crawl.guide.distances_told().items():
-            stats.set_value(f"replica/distance/{name}", count)
-        self.crawl.scope.store()
-        self._flush_false_drops()
-
-    def _flush_false_drops(self) -> None:
-        stats: Any = self._crawler.stats
-        trials = self.crawl.trials
-        for reason in trials.reasons:
-            if (found := trials.rate(reason)) is not None:
-                stats.set_value(f"replica/sample/false_drop_rate/{reason.value}", round(found[0], 5))
-        found = trials.rate()
-        if found is not None:
-            rate, low, high = found
-            stats.set_value("replica/sample/settled", trials.n_settled)
-            stats.set_value("replica/sample/false_drops", trials.n_false)
-            stats.set_value("replica/sample/false_drop_rate", round(rate, 5))
-            stats.set_value("replica/sample/false_drop_rate_low", round(low, 5))
-            stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
+        assert self._crawler.stats is not None
+        flush(self.crawl, self._crawler.stats)
 
 
 _observations: WeakKeyDictionary[Response, Observation] = WeakKeyDictionary()

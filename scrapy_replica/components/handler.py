@@ -113,6 +113,7 @@ def rehearsal_settings(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any
         "ROBOTSTXT_OBEY": archive.has_robots,
         "RETRY_ENABLED": False,
         "REPLICA_WARC": None,
+        "REPLICA_CRAWLDB": None,
         "REMOTE_CONTROL_ENABLED": False,
         "TELNETCONSOLE_ENABLED": False,
     }

@@ -5,14 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
 from scrapy.extensions.feedexport import FeedExporter
 from w3lib.url import file_uri_to_path
 
+from scrapy_replica.components.refused import refusing
+from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.contract import StoreError
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +79,18 @@ class Feeds:
 
     def __init__(self, crawler: Crawler) -> None:
         self._exporter = crawler.get_extension(FeedExporter)
+        self._claimed: list[BinaryIO] = []
+
+    def claim(self) -> None:
+        """Keep other processes of the crawl from writing to the same files, while this one lives.
+
+        :raises ConfigError: one does, and two would write into each other's lines.
+        """
+        for uri in self._exporter.feeds if self._exporter is not None else ():
+            path = None if "%(" in uri else _file(uri)
+            if path is not None:
+                with refusing("FEEDS"):
+                    self._claimed.append(claimed(path))
 
     def flush(self) -> None:
         """Hand the items so far to the system, which keeps them if the process is killed.
@@ -105,6 +123,22 @@ class Feeds:
                 _mend(path, options["format"])
                 if options["format"] == "csv" and path.stat().st_size:
                     _go_on_with_columns(path, options)
+
+
+def claimed(path: Path) -> BinaryIO:
+    """Open the file at *path* so that no other process that asks for it gets it, until it is closed.
+
+    :raises ConfigError: another one has it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("ab")
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise ConfigError(f"{path}: another process writes to it; give each process a file of its own") from None
+    return file
 
 
 def _mend(path: Path, format_: str) -> None:

@@ -1,4 +1,4 @@
-"""What requests have beyond a plain GET: stored with their URL, or kept in memory."""
+"""What requests have beyond a plain GET: stored with their URL, kept in memory, or shared with other processes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.utils.request import request_from_dict
+
+from scrapy_replica.address import redacted
+from scrapy_replica.components.plain_data import (
+    IMMUTABLE,
+    UnreadableError,
+    UnsharedError,
+    checked,
+    is_json,
+    more_than_data,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +43,8 @@ DEFAULTS = Request("http://default.invalid").to_dict()
 APART = frozenset({"url", "priority", "headers", "meta"})
 """Attributes that are columns of their own, or are stored otherwise."""
 
-IMMUTABLE = (str, int, float, bool, type(None))
+BYTES = "b"
+"""Where a body is kept that is no ASCII, as Latin-1."""
 
 
 class RequestPayloads:
@@ -43,11 +54,16 @@ class RequestPayloads:
     job in memory, where callbacks may share what they hand on and classes of requests may have what is no attribute of
     theirs, the request itself is kept. So is one that cannot be pickled.
 
+    Where processes share the job (*is_shared*) all is JSON: whoever can write to their database would have what is
+    pickled there run as code.
+
     :param url_of: id of a page -> its URL.
     """
 
-    def __init__(self, *, is_stored: bool, url_of: Callable[[int], str], counts: Counter[str]) -> None:
-        self._is_stored, self._url_of, self._counts = is_stored, url_of, counts
+    def __init__(
+        self, *, is_stored: bool, url_of: Callable[[int], str], counts: Counter[str], is_shared: bool = False
+    ) -> None:
+        self._is_stored, self._is_shared, self._url_of, self._counts = is_stored, is_shared, url_of, counts
         self._live: dict[bytes, Request] = {}
         self._live_count = 0
         self._live_prefix = LIVE + uuid.uuid4().bytes
@@ -58,7 +74,11 @@ class RequestPayloads:
         """Return *request* without its URL and what are columns of their own; ``None`` for a plain GET.
 
         *parent* is the URL of the page that it was found on.
+
+        :raises UnsharedError: it is more than plain data, and the job is shared.
         """
+        if self._is_shared:
+            return self._shared(request, parent)
         if type(request) is not Request and not self._is_stored:
             return self._keep(request, is_lost=False)
         try:
@@ -70,6 +90,26 @@ class RequestPayloads:
         if self._is_json(fields):
             return json.dumps(fields, separators=(",", ":")).encode()
         return self._pickled(fields, request) if self._is_stored else self._keep(request, is_lost=False)
+
+    def _shared(self, request: Request, parent: str | None) -> bytes | None:
+        try:
+            fields = self._fields(request, parent)
+            if isinstance(body := fields.get("body"), bytes):
+                fields[BYTES], _ = body.decode("latin-1"), fields.pop("body")
+            why = next(more_than_data(fields), None)
+        except ValueError:
+            why = "its callback or errback is no method of the spider, or its class is not found under its name"
+        except RecursionError:
+            why = "what it hands on holds itself"
+        if why is None:
+            return json.dumps(fields, separators=(",", ":")).encode() if fields else None
+        self._counts["scheduler/unserializable"] += 1
+        name = self.spider.name if self.spider is not None else ""
+        asked = f"{redacted(request.url)} (callback {callback_of(request) or 'parse'})"
+        raise UnsharedError(
+            f"spider {name!r}: {asked} is not fetched, since no other process could: {why}; give it methods of the "
+            "spider, and text, numbers, lists and dicts in meta and cb_kwargs, or crawl with one process"
+        )
 
     def _is_json(self, fields: dict[str, Any]) -> bool:
         shared = [*fields.get("meta", {}).values(), *fields.get("cb_kwargs", {}).values()]
@@ -143,11 +183,13 @@ class RequestPayloads:
         if payload.startswith(LIVE):
             request = self._live.pop(payload)
             return request if request.url == taken.url else request.replace(url=taken.url)
-        fields = _fields_in(payload)
+        fields = self._fields_in(payload)
         fields["meta"] = {**fields.get("meta", {}), **meta}
         fields["headers"] = {name: _bytes(texts) for name, texts in fields.get("headers", {}).items()}
         if fields.pop(REFERER, None) and taken.parent is not None:
             fields["headers"]["Referer"] = [self._url_of(taken.parent)]
+        if BYTES in fields:
+            fields["body"] = fields.pop(BYTES).encode("latin-1")
         return request_from_dict({**fields, "url": taken.url, "priority": taken.priority}, spider=self.spider)
 
     def again(self, payload: bytes | None) -> bytes | None:
@@ -162,7 +204,7 @@ class RequestPayloads:
             request = self._live[payload] = self._live[payload].copy()
             request.headers.pop("Referer", None)
             return payload
-        fields = _fields_in(payload)
+        fields = self._told(payload)
         fields.pop(REFERER, None)
         fields.get("headers", {}).pop("Referer", None)
         return (
@@ -176,24 +218,32 @@ class RequestPayloads:
             return ""
         if payload.startswith(LIVE):
             return callback_of(self._live[payload])
-        fields = _fields_in(payload)
+        fields = self._told(payload)
         return _callback_name(fields.get("callback", ""), fields.get("meta", {}))
 
     def may_leave(self, payload: bytes | None) -> bool:
         if payload is None:
             return False
         is_live = payload.startswith(LIVE)
-        return says_it_leaves(self._live[payload].meta if is_live else _fields_in(payload).get("meta", {}))
+        return says_it_leaves(self._live[payload].meta if is_live else self._told(payload).get("meta", {}))
 
     def forget(self, payload: bytes | None) -> None:
         if payload is not None:
             self._live.pop(payload, None)
 
+    def _fields_in(self, payload: bytes) -> dict[str, Any]:
+        if self._is_shared:
+            return checked(payload)
+        # Pickled by this crawl, as in Scrapy's own queues.
+        fields: dict[str, Any] = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
+        return fields
 
-def _fields_in(payload: bytes) -> dict[str, Any]:
-    # Pickled by this crawl, as in Scrapy's own queues.
-    fields: dict[str, Any] = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
-    return fields
+    def _told(self, payload: bytes) -> dict[str, Any]:
+        """Return what *payload* tells; nothing where it makes no sense, which is found out when it is loaded."""
+        try:
+            return self._fields_in(payload)
+        except UnreadableError:
+            return {}
 
 
 def says_it_leaves(meta: Mapping[str, Any]) -> bool:
@@ -211,15 +261,6 @@ def callback_of(request: Request) -> str:
 def _callback_name(name: str, meta: Mapping[str, Any]) -> str:
     rule = meta.get("rule")
     return f"{'' if name == 'parse' else name}{'' if rule is None else f' {rule}'}"
-
-
-def is_json(value: object) -> bool:
-    """Tell whether JSON gives *value* back as it is."""
-    if type(value) is dict:
-        return all(type(key) is str and is_json(one) for key, one in value.items())
-    if type(value) is list:
-        return all(map(is_json, value))
-    return type(value) in IMMUTABLE
 
 
 def _name_of(kind: type[Request]) -> str:

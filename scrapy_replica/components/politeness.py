@@ -73,6 +73,11 @@ class Politeness:
         if slot not in self._ready_at:
             self._release(slot)
 
+    @property
+    def rest(self) -> float:
+        """Seconds until all delays are over, and another process may ask the same hosts."""
+        return max([0.0, *(ready_at - self._now() for ready_at in self._ready_at.values())])
+
     def wake(self) -> float | None:
         """Release the slots whose delay is over; return the seconds until the next one's is, if any waits."""
         now = self._now()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import call_later
+from scrapy.utils.asyncio import call_later, sleep
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_replica.address import host_of, hostname_of
@@ -17,6 +17,7 @@ from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, callback_of
+from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions, location_of
 from scrapy_replica.components.scope import leaving
@@ -81,13 +82,15 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.keeper is not None:
             self._extension.keeper.on_written = self._schedule
         self._feeds = Feeds(self._crawler)
-        if self._crawler.settings["JOBDIR"]:
+        if self._extension.others is not None:
+            self._feeds.claim()
+        if self._crawler.settings["JOBDIR"] or self._extension.others is not None:
             self._feeds.resume()
         connect = self._crawler.signals.connect
         connect(self._reached_downloader, signals.request_reached_downloader)
         connect(self._left_downloader, signals.request_left_downloader)
         connect(self._response_downloaded, signals.response_downloaded)
-        lost = self._urls.forget_waiting(LIVE)
+        lost = self._urls.forget_waiting(LIVE) if self._extension.others is None else ()
         if lost:
             logger.warning(
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
@@ -111,21 +114,30 @@ class ReplicaScheduler(BaseScheduler):
                 if reason == "finished":
                     self._crawl.revisits.end()
             self._crawl.store.commit()
+            if self._extension.others is not None and reason != "finished":
+                await sleep(self._politeness.rest)  # then the hosts are free for others
         except StoreError as error:
             self._extension.stop(error)
 
     def has_pending_requests(self) -> bool:
         if self._extension.error is not None:
             return False
-        keeper = self._extension.keeper
-        if self._crawl.is_pending or (keeper is not None and keeper.is_busy):
-            return True
         try:
-            # Asked when nothing is on its way any more: what the verdicts rest on is looked at once more.
-            if not self._crawl.consequences.audit():
-                return False
+            return self._is_pending()
         except StoreError as error:
             self._extension.stop(error)
+            return False
+
+    def _is_pending(self) -> bool:
+        keeper, others = self._extension.keeper, self._extension.others
+        if keeper is not None and keeper.is_busy:
+            return True
+        if others is not None:
+            return not others.are_through()
+        if self._crawl.is_pending:
+            return True
+        # Asked when nothing is on its way any more: what the verdicts rest on is looked at once more.
+        if not self._crawl.consequences.audit():
             return False
         self._schedule()
         return True
@@ -138,6 +150,9 @@ class ReplicaScheduler(BaseScheduler):
             return False
         try:
             return self._retry(request) or self._enter(request)
+        except UnsharedError as error:
+            logger.error("%s", error)
+            return False
         except StoreError as error:
             self._extension.stop(error)
             return False
@@ -149,10 +164,11 @@ class ReplicaScheduler(BaseScheduler):
             return False
         flight = self._extension.flights.of(tried)
         assert flight.url_id is not None
+        payload = self._payloads.dump(request, None)
         self._leases.remove(tried)
         self._left_downloader(tried)
         self._first[flight.url_id] = flight.payload
-        self._urls.retry(flight.url_id, _priority_of(request), self._payloads.dump(request, None))
+        self._urls.retry(flight.url_id, _priority_of(request), payload)
         self._crawl.counts["page/failed" if flight.status is None else "page/other"] += 1
         self._crawl.counts["scheduler/enqueued"] += 1
         return True
@@ -242,6 +258,8 @@ class ReplicaScheduler(BaseScheduler):
         flight.is_retry = taken.id in self._first
         flight.payload, flight.has_conditions = self._first.pop(taken.id, taken.payload), has_conditions(request)
         flight.ready_at = self._politeness.started(taken.slot)
+        if self._extension.others is not None:
+            self._extension.others.is_idle = False
         self._crawl.counts["scheduler/dequeued"] += 1
         return request
 

@@ -81,6 +81,7 @@ class Keeper:
     nothing is written any more. At most :data:`MOST_BYTES` and what is on its way wait to be written.
 
     :param on_error: told why nothing can be kept any more.
+    :param is_shared: other processes of the job may write to the folder as well.
     :raises ConfigError: the folder cannot be written to, or the extra is missing.
     """
 
@@ -92,6 +93,8 @@ class Keeper:
         spider: str,
         counts: Counter[str],
         on_error: Callable[[StoreError], None],
+        *,
+        is_shared: bool = False,
     ) -> None:
         self._store, self._counts, self._path, self._on_error = store, counts, folder, on_error
         self.on_written: Callable[[], None] = lambda: None
@@ -103,7 +106,8 @@ class Keeper:
             "conformsTo": "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
             "description": f"spider {spider}; bodies of requests and headers with credentials are left out",
         }
-        self._folder = WarcFolder(folder, spider, self._job(), size, about)
+        process = secrets.token_hex(4) if is_shared else ""
+        self._folder = WarcFolder(folder, spider, self._job(), size, about, process)
         self._batch = Batch()
         self._pending: dict[bytes, Capture] = {}
         """The captures of batches that are not written yet."""

@@ -27,7 +27,9 @@ from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty, Verdict
 from scrapy_replica.sites.alignment import normal_path
-from scrapy_replica.sites.evidence import path_of
+from scrapy_replica.sites.detector import Findings
+from scrapy_replica.sites.evidence import PageMark, path_of
+from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.urls.rule import Rule
 
 OF = "of "
@@ -38,6 +40,9 @@ FOR, FOR_NOW = "for", "for-now"
 
 HOST, RULE = "host ", "rule "
 """Begin the causes that are verdicts and rules."""
+
+MOST_BEREFT = 1_000
+"""Targets that bring no page looked for at once, when everything was fetched."""
 
 SLICE = 100
 """URLs that come back in one turn: 3 ms."""
@@ -93,7 +98,14 @@ class Consequences:
         self.may_enter_probes = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._probing = Probing(store.pages.count(EARLY_PAGES))
-        self._work = {work: _Work(_reason_of(work.removeprefix(OF)), {}) for work in store.saved.unfinished_work()}
+        self._work: dict[str, _Work] = {}
+        if store.leads:
+            self.adopt()
+
+    def adopt(self) -> None:
+        """Go on with all work that was begun and not ended, by whatever process; what is done twice does no harm."""
+        for work in self._store.saved.unfinished_work():
+            self._work.setdefault(work, _Work(_reason_of(work.removeprefix(OF)), {}))
 
     def of_page(self, observation: Observation) -> None:
         """Carry out what the page brought to light, and settle what it is a sample of."""
@@ -105,12 +117,66 @@ class Consequences:
         self._probe()
 
     def _of_hosts(self, observation: Observation) -> None:
-        findings, probes = self._replicas.observe(observation.page, observation.url_id)
+        self._of_findings(observation, *self._replicas.observe(observation.page, observation.url_id))
+
+    def _of_findings(self, observation: Observation, findings: Findings, probes: Iterable[ProbeUrl]) -> None:
         self._counts["host/blocked"] += len(findings.verdicts)
         self._counts["host/conflicts"] += len(findings.conflicts)
         self._heed_scope({verdict.keeper for verdict in findings.verdicts})
         for probe in probes:
             self._probing.of_hosts(Probe(probe, observation.depth + 1, observation.url_id))
+
+    # What other processes found
+
+    def of_heard_host(self, observation: Observation, mark: PageMark, neighbours: Neighbours, at: float) -> None:
+        """Carry out what a page that another process fetched *at* some time says of hosts."""
+        self._of_findings(observation, *self._replicas.heard(observation.page, mark, neighbours, at))
+
+    def of_heard_page(self, observation: Observation) -> None:
+        """Carry out what a page of another process brings to light beside that.
+
+        The process that leads settles samples as well: the two pages of one may have been fetched at a time, so that
+        neither of the processes that fetched them knew the other.
+        """
+        self._end(self._fallback.fetched(observation))
+        if self._store.leads:
+            self._end(self._samples.heard(observation.page, observation.url_id))
+            self._probing.paged()
+            self._probe()
+        key = self._store.urls.key_of(observation.url_id)
+        causes = self._store.saved.causes_of(key) if key is not None else []
+        self._tried(causes, is_kept=True)
+        if key is not None and self._says_nothing(observation) and any(cause.startswith(HOST) for cause in causes):
+            self._intake.bring_back_late(
+                key, Reason.REPLICA_HOST, {"repeats": observation.twin and observation.twin.url}
+            )
+
+    def of_heard_failure(self, url_id: int, url: str, key: int | None, status: int | None) -> None:
+        """Take note that a fetch of another process brought no page."""
+        causes = self._store.saved.causes_of(key) if key is not None else []
+        self._tried(causes, is_kept=False)
+        self._fallback.failed(url_id)
+        if self._store.leads and (status is None or status >= MISSING):
+            self._end(self._samples.failed(url_id))
+        if key is not None:
+            self._intake.bring_back_late(key, _reason_of(causes[0] if causes else ""), {"gone": url})
+
+    def of_heard_scope(self, hosts: Iterable[str]) -> None:
+        """Take note that another process reached verdicts for those *hosts*, or left out parts of them."""
+        self._heed_scope(hosts)
+
+    def of_heard_end(self, cause: str) -> None:
+        """Take note that *cause* ended in another process, which lets come back what it knew of."""
+        self._intake.end(cause)
+        self._intake.bring_back_late(cause, _reason_of(cause), {"ended": cause})
+
+    def of_heard_samples(self, causes: Iterable[str]) -> None:
+        """Take note of samples that other processes drew or settled; end what only all of them together refute."""
+        refuted = self._trials.heed(causes)
+        if self._store.leads:
+            self._end([cause for cause in refuted if not self._intake.has_ended(cause)])
+
+    # Probes and targets
 
     def _probe(self) -> None:
         """Ask for the probes whose turn it is."""
@@ -141,14 +207,20 @@ class Consequences:
         key = self._store.urls.key_of(observation.url_id)
         causes = self._store.saved.causes_of(key) if key is not None else []
         self._tried(causes, is_kept=True)
-        twin = observation.twin
-        is_own = twin is None or twin.host == observation.page.host
-        if observation.novelty not in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} or not is_own:
+        if not self._says_nothing(observation):
             return
+        twin = observation.twin
         if any(cause.startswith(HOST) for cause in causes):
             self._bring_back(f"{FOR} {key}", Reason.REPLICA_HOST, {"repeats": twin.url if twin is not None else None})
         else:
             self._fallback.ask(observation.url_id)
+
+    @staticmethod
+    def _says_nothing(observation: Observation) -> bool:
+        """Tell whether a page has no text, or that of another one of its host."""
+        twin = observation.twin
+        is_own = twin is None or twin.host == observation.page.host
+        return observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} and is_own
 
     def _tried(self, causes: Sequence[str], *, is_kept: bool) -> None:
         for cause in causes:
@@ -284,14 +356,30 @@ class Consequences:
     def audit(self) -> bool:
         """Ask for some of what every verdict and rule saved, when nothing else is left to fetch; tell whether any was.
 
-        They may have stopped being right after the last sample was drawn.
+        They may have stopped being right after the last sample was drawn. The process that leads does it for all.
         """
+        if not self._store.leads:
+            return False
+        if self._store.is_shared and self._look_for_left():
+            return True
         hosts, rules = self._replicas.holding(), [row for row in self._store.rules.acting() if not row.is_manual]
         causes = [(verdict.cause, Reason.REPLICA_HOST, verdict.n_aligned) for verdict in hosts]
         causes += [(f"{RULE}{row.id}", Reason.DUST_RULE, PROVED) for row in rules]
         # In drop mode links of duplicates are dropped without a verdict.
         causes += [(cause, Reason.EXACT_DUPLICATE_LINKS, 0) for cause in self._trials.of(Reason.EXACT_DUPLICATE_LINKS)]
         return sum(self._samples.audit(*cause) for cause in causes) > 0
+
+    def _look_for_left(self) -> bool:
+        """Go on with what processes that are gone left: work, and what they saved just before it rested on nothing."""
+        holding = {verdict.cause for verdict, _ in self._store.verdicts.holding()}
+        holding |= {f"{RULE}{row.id}" for row in self._store.rules.acting()}
+        for cause in self._store.saved.causes():
+            if cause.startswith((HOST, RULE)) and cause not in holding:
+                self.lift(cause)
+        for key in self._store.saved.bereft(MOST_BEREFT):
+            self._bring_back(f"{FOR} {key}", Reason.REPLICA_HOST, {"left by": "a process that is gone"})
+        self.adopt()
+        return self.has_work
 
     @property
     def has_work(self) -> bool:
@@ -325,10 +413,14 @@ class Consequences:
     def obey(self) -> bool:
         """Carry out what a person told the crawl through its database, and let old verdicts end.
 
+        Another process does so where this one does not lead.
+
         :return: whether there was any order.
         """
-        self._free(self._replicas.expire())
-        has_obeyed = self._obeying.obey()
+        has_obeyed = False
+        if self._store.leads:
+            self._free(self._replicas.expire())
+            has_obeyed = self._obeying.obey()
         self._store.commit()
         return has_obeyed
 

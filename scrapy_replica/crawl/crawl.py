@@ -10,12 +10,14 @@ from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.consequences import Consequences
 from scrapy_replica.crawl.fallback import Fallback
+from scrapy_replica.crawl.heeding import Heeding
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.asking import Asking
 from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.heads import Heads
 from scrapy_replica.crawl.links.outlinks import Outlinks
+from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
 from scrapy_replica.crawl.links.seen import Seen
 from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
@@ -31,7 +33,7 @@ from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, Leeway, News, NewUrl, Waiting
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.crawldb.pages import NOT_MODIFIED, Fetched, is_absent
 from scrapy_replica.decision import Decision, Reason
@@ -42,6 +44,9 @@ from scrapy_replica.sites.aliases import Aliases
 
 MAX_DECIDED = 100
 """URLs decided about in one turn when none of them is to be fetched: 10 ms."""
+
+READ_AGAIN = 500
+"""Pages of all processes after which it is read again which texts are kept."""
 
 SALT, NOISE = "salt", "noise"
 
@@ -132,10 +137,23 @@ class Crawl:
             store, self.guide, self.policy, self.intake, self.scope, self.revisits, self.replicas, self._seen, counts
         )
         self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
+        self._heeding = Heeding(
+            store,
+            self.replicas,
+            self.dust,
+            self._duplicates,
+            self.guide,
+            self.scope,
+            self.obeying,
+            self.consequences,
+            payloads,
+            now,
+        )
         self.obeying.add(MARK, self._mark, url=str, is_relevant=bool)
+        self.obeying.follow(MARK, lambda _: self.guide.relevance.marks.read_again())
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
-        if self.scope.is_changed:
+        if self.scope.is_changed and store.leads:
             self.consequences.lift(OUT_OF_SCOPE)
             self.consequences.lift(HOST_PAGES)
         self.consequences.obey()
@@ -170,6 +188,32 @@ class Crawl:
             self.store, self.scope, self.intake, self.consequences, self.obeying, self.revisits.wanted, on_seed=added
         )
         self.consequences.obey()
+
+    # Other processes
+
+    def heed(self, news: News) -> None:
+        """Take up what other processes that share the crawl wrote; called several times a second, in no span.
+
+        *news* is what the store's ``listen`` gave. What follows from it is committed.
+        """
+        before = self._pages
+        self._pages += self._heeding.heed(news)
+        if self._pages // READ_AGAIN > before // READ_AGAIN:
+            self._asking.read_again()
+        if RELEVANCE in news.meta:
+            self._seen.clear()  # scores of another model
+        for host in news.forms:
+            self.forms.forget(host)
+        self.store.commit()
+
+    def _claim(self) -> None:
+        """Read anew what is held of hosts that other processes had until now."""
+        for host in self.store.urls.claimed():
+            self.replicas.read_again(host)
+            self.dust.forget(host)
+            self._guard.forget(host)
+            self.repetition.forget(host)
+            self.forms.forget(host)
 
     # Pages
 
@@ -321,7 +365,8 @@ class Crawl:
 
     def learn_anew(self) -> None:
         """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back."""
-        self._asking.work()
+        if self.store.leads:
+            self._asking.work()
         self.outlinks.rescore(self.guide.learn_anew(self._pages))
 
     def end(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
@@ -365,6 +410,7 @@ class Crawl:
             taken = self.store.urls.take()
             if taken is None:
                 return None
+            self._claim()
             if (decision := self._left_out(taken)) is not None:
                 self.consequences.leave_out(taken, decision)
             elif self.intake.again(taken):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TextIO
 
 from scrapy_replica.address import has_secret, host_of, redacted
+from scrapy_replica.crawl.late import LateSaves
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Saved, StoreError, Waiting
-from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision
+from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
@@ -85,6 +86,7 @@ class Intake:
         self._on_new, self._on_led = on_new, on_led
         self._ended: set[str] = set()
         """Causes that ended in this run."""
+        self._late = LateSaves(now) if store.is_shared else None
 
     def enter(self, asked: Sequence[tuple[NewUrl, Decision]], *, are_moved: bool = False) -> list[bool]:
         """Enter URLs as decided: as they stand, behind the others, under another URL, or as dropped.
@@ -106,6 +108,10 @@ class Intake:
     def end(self, cause: str) -> None:
         """Take note that *cause* ended: what was decided because of it and is not entered yet is decided once more."""
         self._ended.add(cause)
+
+    def has_ended(self, cause: str) -> bool:
+        """Tell whether *cause* ended in this run."""
+        return cause in self._ended
 
     def _rows(self, new: NewUrl, decision: Decision, *, is_moved: bool) -> list[Row]:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
@@ -231,6 +237,16 @@ class Intake:
         url_id, found = self._store.urls.discover([self._moved(new, url)])[0]
         return url_id if found in {Found.NEW, Found.RESTORED} else None
 
+    def bring_back_late(self, rest: str | int, reason: Reason, evidence: Mapping[str, object]) -> None:
+        """Let come back what was saved here of late and rests on a cause or target that is no more.
+
+        That ended in another process, which did not know of it.
+        """
+        for url_id in self._late.take(rest) if self._late is not None else ():
+            self._store.saved.restore(url_id)
+            decision = Decision(Action.FETCH, Action.FETCH, reason, evidence=evidence)
+            self.record(url_id, self._store.urls.url_of(url_id), decision)
+
     def record(self, url_id: int, url: str, decision: Decision) -> None:
         """Write *decision* about a URL into ledger, counts and sink, and what it saved.
 
@@ -244,6 +260,8 @@ class Intake:
         if decision.action is not Action.FETCH:
             target = self.key(decision.target) if decision.target is not None else None
             self._store.saved.save([Saved(url_id, cause, target) for cause in decision.causes])
+            if self._late is not None:
+                self._late.add(url_id, decision.causes, target)
         elif decision.wanted is Action.DROP:
             self._trials.begin(url_id, url, decision)
             self._counts["sample/fetched"] += 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -19,6 +20,9 @@ Handler = Callable[[Mapping[str, Any]], str | None]
 """Carries out what an order says and returns what there is to say about it; raises ``ValueError``, in words, where it
 cannot be done."""
 
+Follower = Callable[[Mapping[str, Any]], object]
+"""Does in one process what an order that another one carried out changes in each."""
+
 
 class Obeying:
     """Hands each order to the part that obeys its kind, once.
@@ -31,10 +35,23 @@ class Obeying:
     def __init__(self, store: CrawlDB, now: Callable[[], float]) -> None:
         self._store, self._now = store, now
         self._handlers: dict[str, tuple[Handler, Mapping[str, type]]] = {}
+        self._followers: dict[str, Follower] = {}
 
     def add(self, kind: str, handler: Handler, **says: type) -> None:
         """Let *handler* carry out the orders of that *kind*, each of which *says* these things."""
         self._handlers[kind] = handler, says
+
+    def follow(self, kind: str, follower: Follower) -> None:
+        """Let *follower* do here what follows from an order of that *kind* that another process carried out."""
+        self._followers[kind] = follower
+
+    def heed(self, order_ids: Iterable[int]) -> None:
+        """Take note that other processes answered orders."""
+        for order in map(self._store.orders.row, order_ids):
+            follower = self._followers.get(order.kind)
+            if follower is not None and order.is_done:
+                with suppress(ValueError):  # it was so before
+                    follower(order.what)
 
     def obey(self) -> bool:
         """Carry out what is open, at most ``AT_ONCE`` orders; the others have their turn next time.

@@ -69,7 +69,11 @@ class Samples:
 
     def fetched(self, page: Page, url_id: int) -> list[str]:
         """Take note of a page; return the causes that it ended."""
-        ended = self._unasked(page, url_id)
+        return self._unasked(page, url_id) + self.heard(page, url_id)
+
+    def heard(self, page: Page, url_id: int) -> list[str]:
+        """Settle what a page is a sample of, and what waits for it; return the causes that this ended."""
+        ended: list[str] = []
         keys = [self._db.urls.key_of(url_id), *map(self._fingerprint, page.redirected_from)]
         via = self._db.urls.find([key for key in keys[1:] if key is not None])
         for sample in (one for at in (url_id, *(known.id for known in via.values())) for one in self._open(at)):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from scrapy_replica.address import host_of
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.trials import corner_of
 from scrapy_replica.crawldb.contract import CrawlDB, Waiting
 from scrapy_replica.crawldb.orders import EXCLUDE
@@ -53,7 +53,7 @@ class CrawlScope:
         self._excluded: list[Pattern] = []
         for order in store.orders.done(EXCLUDE):
             (self.include if order.what.get("lift") else self.exclude)(order.what["pattern"])
-        self._left_out = Counter[str](json.loads(store.meta(LEFT_OUT) or "{}"))
+        self._left_out = Counter[str]()
         self._left_out_of = HostCache(self._read_left_out, MAX_HELD, lambda urls: sum(map(len, urls.values())) + 100)
         self._news: set[str] = set()
         self._told = as_told(config)
@@ -64,6 +64,8 @@ class CrawlScope:
         before, now = self._store.meta(SCOPE), self._told
         if before == now:
             return False
+        if before is not None and not self._store.leads:
+            raise ConfigError(f"the crawl that is joined has another scope: give {_other(before, now)} as it has")
         self._store.set_meta(SCOPE, now)
         if before is not None:
             logger.warning(
@@ -84,6 +86,10 @@ class CrawlScope:
                 self._store.seeds.enter(one)
                 was_outside |= self._scope.open_to(one)
         return was_outside
+
+    def heed(self, hosts: Iterable[str]) -> bool:
+        """Let in *hosts* of seeds that other processes met; tell whether one was outside."""
+        return sum(self._scope.open_to(host) for host in hosts) > 0
 
     # What does not belong
 
@@ -143,6 +149,13 @@ class CrawlScope:
             self._store.set_meta(f"{LEFT_OUT_OF}{host}", json.dumps(self.left_out_of(host)).encode())
         return news
 
+    def follow(self, keys: Iterable[str]) -> set[str]:
+        """Take note that other processes wrote these *keys*; return the hosts of which they left out URLs."""
+        hosts = {key.removeprefix(LEFT_OUT_OF) for key in keys if key.startswith(LEFT_OUT_OF)}
+        for host in hosts - self._news:
+            self._left_out_of.forget(host)
+        return hosts
+
     def left_out_of(self, host: str) -> Sequence[str]:
         """Return the URLs of *host* that were left out last, in any run of the job."""
         return list(self._left_out_of.of(host).values())
@@ -164,9 +177,11 @@ class CrawlScope:
         return out_of_scope(outside) if outside is not None else None
 
     def store(self) -> None:
-        """Keep with the job how many links were left out."""
+        """Keep with the job how many links were left out since the last time."""
         if self._left_out:
-            self._store.set_meta(LEFT_OUT, json.dumps(self._left_out).encode())
+            total = Counter[str](json.loads(self._store.meta(LEFT_OUT) or "{}")) + self._left_out
+            self._store.set_meta(LEFT_OUT, json.dumps(total).encode())
+            self._left_out.clear()
 
     # A person's orders
 
@@ -249,6 +264,12 @@ def out_of_scope(outside: Outside, **evidence: object) -> Decision:
     """Return the decision about what does not belong to the crawl."""
     told = {"why": outside.value, **evidence}
     return Decision(Action.DROP, Action.DROP, Reason.OUT_OF_SCOPE, evidence=told, causes=(OUT_OF_SCOPE,))
+
+
+def _other(before: bytes, now: bytes) -> str:
+    """Return the names of the settings that differ."""
+    theirs, ours = json.loads(before), json.loads(now)
+    return ", ".join(f"REPLICA_{name.upper()}" for name in ours if ours[name] != theirs.get(name))
 
 
 def kept_scope(job: Reader) -> Scope | None:

@@ -42,8 +42,7 @@ class Steering:
         self._store, self._scope = store, scope
         self._intake, self._consequences, self._again, self._on_seed = intake, consequences, again, on_seed
         for order in store.orders.done(SEEDS):
-            for url in order.what["urls"]:
-                on_seed(url)
+            self._met(order.what)
         orders = sorted((*store.orders.done(PAUSE), *store.orders.done(RESUME)), key=lambda order: order.id)
         paused = [host for host, kind in {order.what["host"]: order.kind for order in orders}.items() if kind == PAUSE]
         for host in paused:
@@ -54,12 +53,14 @@ class Steering:
         obeying.add(EXCLUDE, self._exclude, pattern=str)
         obeying.add(PAUSE, self._pause, host=str)
         obeying.add(RESUME, self._resume, host=str)
+        obeying.follow(SEEDS, self._met)
+        obeying.follow(EXCLUDE, self._bound)
+        obeying.follow(PAUSE, lambda what: store.urls.pause(what["host"]))
+        obeying.follow(RESUME, lambda what: store.urls.resume(what["host"]))
 
     def _add(self, what: Mapping[str, Any]) -> str | None:
         """Fetch URLs next, whatever waits, and let their hosts into the scope."""
-        urls = [url for url in what["urls"] if host_of(url)]
-        for url in urls:
-            self._on_seed(url)
+        urls = self._met(what)
         seeds = [self._seed(url) for url in urls]
         known = self._store.urls.find([seed.key for seed in seeds if seed.key is not None])
         n_asked = sum(self._intake.enter([(seed, FETCH) for seed in seeds]))
@@ -67,17 +68,24 @@ class Steering:
         n_known = len(urls) - n_asked
         return f"{counted(n_known, 'of them was', 'of them were')} known before" if n_known else None
 
+    def _met(self, what: Mapping[str, Any]) -> list[str]:
+        """Tell of the seeds that a person added, and return them."""
+        urls = [url for url in what["urls"] if host_of(url)]
+        for url in urls:
+            self._on_seed(url)
+        return urls
+
     def _seed(self, url: str) -> NewUrl:
         return NewUrl(url, host_of(url), self._intake.key(url), URGENT, leeway=Leeway.EXEMPT)
 
     def _exclude(self, what: Mapping[str, Any]) -> None:
-        """Exclude a pattern, or lift one."""
-        pattern = what["pattern"]
-        if not what.get("lift"):
-            self._scope.exclude(pattern)
-        else:
-            self._scope.include(pattern)
-            self._consequences.lift(cause_of(pattern))
+        """Exclude a pattern, or lift one and let what it excluded come back."""
+        self._bound(what)
+        if what.get("lift"):
+            self._consequences.lift(cause_of(what["pattern"]))
+
+    def _bound(self, what: Mapping[str, Any]) -> None:
+        (self._scope.include if what.get("lift") else self._scope.exclude)(what["pattern"])
 
     def _pause(self, what: Mapping[str, Any]) -> str:
         n_waiting = self._store.urls.pause(what["host"])

@@ -135,6 +135,13 @@ class Trials:
         """Return the odds that *cause* is a bad one."""
         return self._record(cause).odds(n_agreed)
 
+    def heed(self, causes: Iterable[str]) -> list[str]:
+        """Read anew what samples of *causes* showed elsewhere; return those that are refuted and were not before."""
+        before = {cause: self._records.pop(cause, None) for cause in causes}
+        return [
+            cause for cause, one in before.items() if self.has_refuted(cause) and (one is None or not one.is_refuted)
+        ]
+
     # Drawing
 
     def draw(self, decision: Decision, url: str) -> Decision:

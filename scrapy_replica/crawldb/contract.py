@@ -13,12 +13,13 @@ Invariants, which the tests hold against every implementation:
   :meth:`CrawlDB.commit` survives the death of the process.
 * What was leased and not finished waits again when the job is opened.
 * A job is opened by one crawl of one spider at a time. What :mod:`~scrapy_replica.crawldb.reader` says may be used
-  meanwhile.
+  meanwhile. Where a store lets several processes share one crawl, each has what the others committed when
+  :meth:`CrawlDB.listen` has told of it, and one of them leads: it alone decides what concerns them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -127,6 +128,18 @@ class Known(NamedTuple):
     """Id of the page that it was found on."""
 
 
+class FoundUrl(NamedTuple):
+    """A URL as another process found it."""
+
+    url: str
+    host: str
+    payload: bytes | None
+    parent: int | None
+    """Id of the page that it was found on."""
+    found_on: str | None
+    """Host of that page."""
+
+
 class Saved(NamedTuple):
     """A URL that a decision saved."""
 
@@ -135,6 +148,35 @@ class Saved(NamedTuple):
     """What decided: ``rule 12``, ``host a.example``, ``trap-budget on a.example``."""
     target: int | None
     """Key of the URL that is fetched in its place."""
+
+
+class News(NamedTuple):
+    """What other processes of the crawl wrote, and lies in this one's store by now."""
+
+    pages: Sequence[int] = ()
+    """Ids of the URLs whose fetch they entered, or changed what is known of it."""
+    urls: Sequence[int] = ()
+    """Ids of the URLs that they found: new rows."""
+    verdicts: Set[str] = frozenset()
+    """Copies whose verdict was entered or ended."""
+    rules: Set[str] = frozenset()
+    """Hosts of rules that were entered or changed, as in the rule's row: empty or ``.domain`` for many."""
+    causes: Set[str] = frozenset()
+    """Causes of which samples were entered or settled."""
+    ended: Set[str] = frozenset()
+    """Causes that ended: the work of bringing back what they saved was begun."""
+    meta: Set[str] = frozenset()
+    """Keys under which something was stored."""
+    orders: Sequence[int] = ()
+    """Ids of the orders that were answered."""
+    seeds: Set[str] = frozenset()
+    """Hosts of seeds that were entered."""
+    visits: Sequence[int] = ()
+    """Numbers of the visits that they added, first added first."""
+    forms: Set[str] = frozenset()
+    """Hosts whose forms or query terms changed."""
+    leads: bool = False
+    """The lead has just come to this process."""
 
 
 class Ledger(Protocol):
@@ -161,6 +203,9 @@ class VerdictStore(Protocol):
 
     def holding(self) -> Iterator[tuple[Verdict, bool]]:
         """Yield the verdicts that hold, and whether a person gave them."""
+
+    def of(self, copy: str) -> tuple[Verdict, bool] | None:
+        """Return the verdict that holds on *copy*, and whether a person gave it; ``None`` if there is none."""
 
     def withdrawn(self) -> list[tuple[str, str]]:
         """Return (copy, keeper) of the verdicts that were taken back for good."""
@@ -264,6 +309,9 @@ class UrlStore(Protocol):
     def row(self, url_id: int) -> Waiting:
         """Return the URL of that id as it was entered; its payload is kept until it is done."""
 
+    def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
+        """Return how the URLs of those ids were found, but for what is dropped."""
+
     def key_of(self, url_id: int) -> int | None:
         """Return the key of the URL of that id."""
 
@@ -278,6 +326,12 @@ class UrlStore(Protocol):
 
     def take(self) -> Waiting | None:
         """Lease the best waiting URL of the slots that are not held."""
+
+    def claimed(self) -> Sequence[str]:
+        """Return the names of the hosts that were given to this process since the last call, which others had before.
+
+        What is held of them is read anew. Empty where one process has the whole crawl.
+        """
 
     def heads(self, most: int) -> list[Waiting]:
         """Return the best waiting URLs of the host whose URL :meth:`take` would give, best first."""
@@ -356,6 +410,16 @@ class SavedStore(Protocol):
     def causes_of(self, target: int) -> list[str]:
         """Return what saved URLs in favour of the one with key *target*."""
 
+    def causes(self) -> list[str]:
+        """Return all that saved URLs."""
+
+    def bereft(self, most: int) -> list[int]:
+        """Return at most *most* keys of URLs in whose favour others were saved and that bring no page.
+
+        They are not known, were dropped without anything in their place, or their fetch failed. It reads all that is
+        saved.
+        """
+
     def begin_work(self, work: str) -> None:
         """Write down that *work* is to be done in slices; it stays through the end of the process."""
 
@@ -368,6 +432,20 @@ class SavedStore(Protocol):
 
 class CrawlDB(Protocol):
     """What one crawl knows."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes may have the crawl."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process decides what concerns all that share the crawl; true where it is the only one."""
+
+    def listen(self) -> News | None:
+        """Take over what other processes committed since the last call, and return what is new; never within a span.
+
+        ``None`` where one process has the whole crawl.
+        """
 
     @property
     def urls(self) -> UrlStore: ...

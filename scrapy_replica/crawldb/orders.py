@@ -55,5 +55,8 @@ class OrderStore(Protocol):
     def answer(self, order_id: int, at: float, answer: str | None) -> None:
         """Write that an order was looked at, and what there is to say."""
 
+    def row(self, order_id: int) -> Order:
+        """Return the order of that id."""
+
     def done(self, kind: str) -> Iterator[Order]:
         """Yield the orders of that *kind* that were carried out, first given first."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -32,6 +34,29 @@ class HostPage(NamedTuple):
     fetched_at: float
     status: int | None
     is_news: bool | None
+    mark: bytes | None
+    neighbours: str | None
+    content: int | None
+    cluster: int | None
+    aliases: str | None
+    leads: bytes | None
+
+
+class HeardPage(NamedTuple):
+    """A fetch as a process hears of it that did not make it."""
+
+    url_id: int
+    url: str
+    key: int | None
+    host: str
+    depth: int
+    fetched_at: float
+    status: int | None
+    title: str | None
+    words: int | None
+    simhash: int | None
+    relevance: float | None
+    novelty: str | None
     mark: bytes | None
     neighbours: str | None
     content: int | None
@@ -125,6 +150,9 @@ class Pages(Protocol):
 
     def of_host(self, host: str) -> list[HostPage]:
         """Return every fetch on *host*, in their order."""
+
+    def heard(self, url_ids: Sequence[int]) -> list[HeardPage]:
+        """Return the fetches of the URLs of those ids, in that order; what was never fetched is left out."""
 
     def found_on(self, host: str, most: int) -> list[str]:
         """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""

@@ -93,6 +93,28 @@ class HostLink(NamedTuple):
     urls: int
 
 
+class TraceRow(NamedTuple):
+    """A URL, and of its page, if it was fetched, what pages are compared by."""
+
+    id: int
+    """Number of the URL."""
+    url: str
+    host: str
+    ip: str | None
+    signature: bytes | None
+    simhash: int | None
+    """64 bits as two's complement."""
+    words: int | None
+    title: str | None
+    mark: bytes | None
+    neighbours: str | None
+    status: int | None
+    at: float | None
+    """Seconds since the epoch."""
+    cluster: int | None
+    fetched: bool
+
+
 class Tables(Protocol):
     """The tables. Rows come in batches, so that none is read for longer than a crawl beside it would like."""
 
@@ -103,6 +125,9 @@ class Tables(Protocol):
         """Return at most so many rows whose number is greater than *after*."""
 
     def decisions(self, after: int, most: int) -> list[DecisionRow]:
+        """Return at most so many rows whose number is greater than *after*."""
+
+    def traces(self, after: int, most: int) -> list[TraceRow]:
         """Return at most so many rows whose number is greater than *after*."""
 
     def hosts(self) -> list[HostRow]:

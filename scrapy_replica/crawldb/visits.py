@@ -60,13 +60,22 @@ class Visits(Protocol):
 
     @property
     def newest(self) -> int:
-        """Number of the last visit, 0 if there is none."""
+        """Number of the last visit, 0 if there is none; not every number is one of a visit."""
+
+    def count_after(self, number: int) -> int:
+        """Return how many visits there are after that *number*."""
 
     def after(self, number: int, most: int) -> list[tuple[int, Visit]]:
         """Return at most so many visits after that *number*, and their numbers.
 
         Those up to :attr:`saved_until` may be gone.
         """
+
+    def of(self, numbers: Sequence[int]) -> list[tuple[int, Visit]]:
+        """Return the visits of those *numbers* that are kept, in that order, and their numbers."""
+
+    def heard(self, n: int) -> None:
+        """Take note that other processes added *n* visits."""
 
     def pages(self) -> list[tuple[int, str]]:
         """Return number and URL of the visits that are pages; called before there is a checkpoint."""

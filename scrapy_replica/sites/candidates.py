@@ -195,6 +195,15 @@ class Candidates:
         if mark.simhash is not None and mark.words >= MIN_WORDS:
             self._add_text(host, normal, mark.simhash)
 
+    def add_aside(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> None:
+        """Take note of a *page* fetched *at* some time where the evidence of its host is held; it goes in no list."""
+        evidence, path = self._held(page.host), path_of(page.url)
+        if evidence is not None:
+            neighbours.tell(evidence)
+            evidence.add_fetch(at)
+            evidence.add_path(normal_path(path), path)
+            evidence.add_page(normal_path(path), mark)
+
     def add_to_copy(self, host: str, normal: str, mark: PageMark) -> None:
         """Take note of the page at the path *normal* of a forgotten *host*: it is evidence, and in no list."""
         evidence = self._held(host)

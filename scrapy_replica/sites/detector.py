@@ -35,7 +35,7 @@ _MAX_MEMBERS = 10
 """Copies of a group that a new member is held against."""
 _GROWTH = 32
 """A pair is looked at again when one of its hosts has grown by this part of its pages."""
-_PROMISE = 0.1
+PROMISE = 0.1
 """Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
 _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
@@ -135,6 +135,22 @@ class Detector:
                 break
         return findings
 
+    def note(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> None:
+        """Take note of a fetched *page* without judging anything: it is evidence of hosts that are held."""
+        for url in page.redirected_from:
+            self.candidates.add_missing(host_of(url), path_of(url))
+        self.candidates.add_aside(page, mark, neighbours, at)
+
+    def decide(self, pair: Pair) -> Findings:
+        """Judge *pair* by what is known, as when a crawl is over: nothing is asked for any more."""
+        findings = Findings()
+        if self._may_judge(pair):
+            comparison = self.compare(pair)
+            pair.judged_at = comparison.n_common
+            if len(comparison.aligned) >= MIN_ALIGNED:
+                self._decide(pair, comparison, self.judge.threshold, findings)
+        return findings
+
     def _due(self, host: str) -> list[Pair]:
         """Return the pairs of *host* to look at now: those with most evidence, few that must be read for it."""
         due = [pair for pair in self.candidates.pairs_of(host) if self._is_due(pair)]
@@ -164,7 +180,7 @@ class Detector:
         if pair.n_near:
             return True
         listed = (met.n_listed for host in (pair.first, pair.second) if (met := self.candidates.met.get(host)))
-        return pair.n_suffixes >= _PROMISE * min(listed, default=0)
+        return pair.n_suffixes >= PROMISE * min(listed, default=0)
 
     def _n_pages(self, host: str) -> int:
         met = self.candidates.met.get(host)
@@ -256,14 +272,14 @@ class Detector:
             self._idle[verdict.copy] = n_pages, found
         return found
 
-    def recalibrate(self, max_fpr: float) -> Iterator[None]:
+    def recalibrate(self, max_fpr: float, pairs: Iterable[Pair] | None = None) -> Iterator[None]:
         """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
 
-        Starts from the judge the crawl began with, so that no pair is counted twice. At most 1,000 pairs, a few at each
-        step of the iterator; the judge is another one when it ends.
+        Starts from the judge the crawl began with, so that no pair is counted twice. By default at most 1,000 pairs, a
+        few at each step of the iterator; the judge is another one when it ends.
         """
         raw, n_aligned, is_candidate = [], [], []
-        for number, pair in enumerate(self.candidates.sample(_MAX_LEARNT)):
+        for number, pair in enumerate(self.candidates.sample(_MAX_LEARNT) if pairs is None else pairs):
             if number % _LEARNT_AT_ONCE == _LEARNT_AT_ONCE - 1:
                 yield
             comparison = self.compare(pair)
@@ -288,7 +304,8 @@ class Detector:
         pair.next_look = self._next_look(pair)
         if self._has_grown(pair, comparison):
             pair.judged_at = comparison.n_common
-            if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, findings):
+            wanted = self.judge.threshold_for(comparison.coverage)
+            if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, wanted, findings):
                 return
         if pair.n_probes < self._max_probes_of_pair and not self._is_hopeless(pair):
             self._probe(pair, comparison, findings)
@@ -314,13 +331,13 @@ class Detector:
     def _is_hopeless(self, pair: Pair) -> bool:
         return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
 
-    def _decide(self, pair: Pair, comparison: Comparison, findings: Findings) -> bool:
+    def _decide(self, pair: Pair, comparison: Comparison, wanted: float, findings: Findings) -> bool:
         pair.score = self.judge.score(comparison)
         if self._is_hopeless(pair):
             findings.certain.append((pair.first, pair.second))
             return False
         kept = self._kept(comparison)
-        verdict, wanted = _verdict(comparison, kept, pair.score), self.judge.threshold_for(comparison.coverage)
+        verdict = _verdict(comparison, kept, pair.score)
         doubt = Doubt.SCORE if pair.score < wanted else self._doubt(comparison, kept, findings)
         if doubt is not None:
             if doubt in {Doubt.UNSHARED, Doubt.UNTRIED}:

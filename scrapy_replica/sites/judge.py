@@ -164,6 +164,22 @@ class Judge:
         return cls.from_dict(json.loads(path.read_text(encoding="ascii")))
 
 
+def judge_at(path: Path | None) -> Judge:
+    """Return the judge that a file holds, as mining writes it; the shipped one without a file.
+
+    :raises ValueError: it cannot be read, or is of another version: one line for whoever set ``REPLICA_MODEL``.
+    """
+    if path is None:
+        return Judge.load()
+    try:
+        return Judge.load(path)
+    except OSError as error:
+        raise ValueError(f"REPLICA_MODEL: cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        told = str(error) if "train it again" in str(error) else "it is no judge that scrapy replica mine wrote"
+        raise ValueError(f"REPLICA_MODEL: {path}: {told}") from None
+
+
 def likeness_of(pair: Comparison) -> float:
     """Return the mean of paths, simhash, shingles and titles times consent, 0..1; unknown counts as 0."""
     return _columns_of_one(features_of(pair, RAW))[COLUMNS.index("likeness")]

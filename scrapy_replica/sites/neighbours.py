@@ -1,4 +1,4 @@
-"""The hosts that a page speaks of."""
+"""The hosts that a page speaks of, and how it was come by."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class Neighbours(NamedTuple):
     canonical: str | None = None
     alternates: tuple[str, ...] = ()
     is_https: bool = False
+    way: tuple[str, ...] = ()
+    """URLs that led to the page, first requested first, and its own; empty where it is the one that was asked for."""
 
     @classmethod
     def of(cls, page: Page) -> Neighbours:
@@ -27,6 +29,7 @@ class Neighbours(NamedTuple):
             host_of(page.canonical) if page.canonical else None,
             tuple(sorted({host_of(url) for _, url in page.alternates})),
             page.url.startswith("https:"),
+            (*page.redirected_from, page.url) if page.redirected_from else (),
         )
 
     def tell(self, host: HostEvidence) -> None:
@@ -42,9 +45,9 @@ class Neighbours(NamedTuple):
 
     def to_json(self) -> str:
         """Return the neighbours as stored."""
-        return json.dumps(self)
+        return json.dumps(self if self.way else self[:3])
 
     @classmethod
     def from_json(cls, text: str) -> Neighbours:
-        canonical, alternates, is_https = json.loads(text)
-        return cls(canonical, tuple(alternates), is_https)
+        canonical, alternates, is_https, *way = json.loads(text)
+        return cls(canonical, tuple(alternates), is_https, tuple(*way))

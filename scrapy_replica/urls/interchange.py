@@ -1,17 +1,20 @@
-"""Rules of other tools: duplicate-url-discarder JSON in and out, ``Clean-param`` lines, the shipped priors."""
+"""Rules in files: our own and duplicate-url-discarder's JSON, ``Clean-param`` lines, the shipped priors."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.rule import WILDCARD, Rule, Step
-from scrapy_replica.words import cleaned
+from scrapy_replica.words import cleaned, unreadable
 
 IMPORTED = "duplicate-url-discarder"
+GIVEN = "given"
+"""What a rule was learnt from that a crawl began with."""
 
 
 class Exported(NamedTuple):
@@ -65,7 +68,7 @@ def _pattern(rule: Rule) -> str | None:
 
 
 def loads(text: str) -> list[Rule]:
-    """Read duplicate-url-discarder JSON, in the order of its ``order``; ValueError names what is not understood.
+    """Read rules, ours or duplicate-url-discarder's, these in the order of ``order``; ValueError names what is wrong.
 
     Of ``normalizer`` only the slash at the end is taken: another host name is a matter of host aliases.
     """
@@ -77,8 +80,21 @@ def loads(text: str) -> list[Rule]:
         raise ValueError("it holds no list of rules, as duplicate-url-discarder writes them")
     rules: list[Rule] = []
     for entry in sorted(entries, key=lambda entry: int(entry.get("order", 0))):
-        rules += _rules(entry)
+        rules += [Rule.from_dict(entry)] if "transformation" in entry else _rules(entry)
     return rules
+
+
+def rules_at(path: Path) -> list[Rule]:
+    """Return the rules of a file; see :func:`loads`.
+
+    :raises ValueError: it cannot be read, or holds something else: one line that names the file.
+    """
+    try:
+        return loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"cannot read {path}: {unreadable(error)}") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _rules(entry: Mapping[str, Any]) -> list[Rule]:

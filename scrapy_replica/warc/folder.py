@@ -6,15 +6,19 @@ import gzip
 import logging
 import os
 import re
+import sys
 import time
 import zlib
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from scrapy_replica.warc import records
 
+if sys.platform != "win32":
+    import fcntl
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from io import FileIO
     from pathlib import Path
 
@@ -37,26 +41,36 @@ class WarcFolder:
     Invariant: a file ends with a whole record, but for what a kill cut off, which the next run of the job takes away.
     One thread at a time may use it.
 
-    :param prefix: what file names begin with; *job* tells one job's files from another's, below the same name.
+    :param prefix: what file names begin with; *job* tells one job's files from another's, below the same name, and
+        *process* those of the processes that share a job.
     :param size: bytes after which the next file begins.
     :param about: what the first record of each file says.
     :raises OSError: the folder cannot be made or written to.
     """
 
-    def __init__(self, folder: Path, prefix: str, job: str, size: int, about: Mapping[str, object]) -> None:
+    def __init__(
+        self, folder: Path, prefix: str, job: str, size: int, about: Mapping[str, object], process: str = ""
+    ) -> None:
         self._folder, self._size, self._about = folder, size, about
-        self._stem = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', prefix)[:40]}-{job}"
+        job = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', prefix)[:40]}-{job}"
+        self._stem = f"{job}-{process}" if process else job
         self._file: FileIO | None = None
         self._end = self._serial = 0
         self._path = folder
         folder.mkdir(parents=True, exist_ok=True)
-        for left in sorted(folder.glob(f"{self._stem}-*{OPEN}")):
-            logger.warning(
-                "%s was being written when the crawl was killed: half a record at its end is taken away", left
-            )
-            finish(left, end_of_last_record(left))
+        for left in sorted(folder.glob(f"{job}-*{OPEN}")):
+            self._finish(left, is_shared=bool(process))
         if not os.access(folder, os.W_OK):
             raise PermissionError(13, "Permission denied", str(folder))
+
+    @staticmethod
+    def _finish(left: Path, *, is_shared: bool) -> None:
+        with _left_over(left, is_shared=is_shared) as is_left:
+            if is_left:
+                logger.warning(
+                    "%s was being written when the crawl was killed: half a record at its end is taken away", left
+                )
+                finish(left, end_of_last_record(left))
 
     def has(self, name: str) -> bool:
         """Tell whether the file of that name is there, written or being written."""
@@ -85,6 +99,8 @@ class WarcFolder:
         name = self._next_name()
         self._path, self._end = self._folder / (name + OPEN), 0
         self._file = self._path.open("xb", buffering=0)
+        if sys.platform != "win32":
+            fcntl.flock(self._file, fcntl.LOCK_EX)  # so that other processes of the job see that it is not left over
         _sync_folder(self._folder)
         self._append(gzip.compress(records.info(name, self._about), LEVEL, mtime=0))
 
@@ -107,6 +123,24 @@ class WarcFolder:
                 self._file.truncate(self._end)
             raise
         self._end += len(data)
+
+
+@contextmanager
+def _left_over(path: Path, *, is_shared: bool) -> Iterator[bool]:
+    """Tell whether nobody writes the file at *path* any more, and let nobody else finish it meanwhile.
+
+    Windows does not tell of files that processes share.
+    """
+    if not is_shared or sys.platform == "win32":
+        yield not is_shared
+        return
+    with ExitStack() as stack:
+        try:
+            fcntl.flock(stack.enter_context(path.open("rb")), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_left = path.exists()
+        except (BlockingIOError, FileNotFoundError):  # it may be finished by now
+            is_left = False
+        yield is_left
 
 
 def finish(path: Path, end: int | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Page, Verdict
 from scrapy_replica.sites.alignment import joined, normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
-from scrapy_replica.sites.evidence import mark_of, path_of
-from scrapy_replica.sites.judge import Judge
+from scrapy_replica.sites.evidence import PageMark, mark_of, path_of
+from scrapy_replica.sites.judge import judge_at
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved
 from scrapy_replica.words import evidence_of, score
@@ -87,7 +87,8 @@ class Replicas:
 
     def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], index: NearDuplicates) -> None:
         self._config, self._db, self._now = config, db, now
-        self._detector = Detector(Judge.load(), StoredEvidence(db, index), max_probes_of_host=config.probes)
+        judge = judge_at(config.model)
+        self._detector = Detector(judge, StoredEvidence(db, index), max_probes_of_host=config.probes)
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
         self._lesson: Iterator[None] | None = None
@@ -101,12 +102,16 @@ class Replicas:
         """Copy -> relative path -> URL of each page that was fetched before the verdict."""
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
-        for copy, keeper in db.verdicts.withdrawn():
+        self.lead()
+
+    def lead(self) -> None:
+        """Read what is not to be judged any more."""
+        for copy, keeper in self._db.verdicts.withdrawn():
             self._detector.keep_apart(copy, keeper)
-        for order in db.orders.done(ALLOW):
+        for order in self._db.orders.done(ALLOW):
             # What the order ended holds no more, and later verdicts stand.
             self._detector.never_judge(order.what["host"])
-        for order in db.orders.done(DIFFERENT):
+        for order in self._db.orders.done(DIFFERENT):
             self._detector.keep_apart(order.what["host"], order.what["other"])
 
     def forget(self, host: str) -> None:
@@ -118,6 +123,37 @@ class Replicas:
             self._detector.take_back(copy)
         for copy in held.keys() - self._detector.verdicts.keys():
             self._enact(held[copy][0], is_manual=held[copy][1])
+
+    def read_again(self, host: str) -> None:
+        """Read the evidence of *host* anew when it is needed: others added to it."""
+        self._detector.candidates.evidence.forget(host)
+        self._fetched.pop(host, None)
+
+    def heed(self, copies: Iterable[str]) -> list[Verdict]:
+        """Take over what became of the verdicts on *copies* in other processes; return those that began there."""
+        began = []
+        for copy in copies:
+            before, found = self._detector.verdicts.get(copy), self._db.verdicts.of(copy)
+            if found is not None and found[0] == before:
+                continue
+            if before is not None:
+                self._ended(before)
+            if found is not None:
+                self._enact(found[0], is_manual=found[1])
+                began.append(found[0])
+        return began
+
+    def _ended(self, verdict: Verdict) -> None:
+        """Take note that another process ended a verdict."""
+        copy, keeper = verdict.copy, verdict.keeper
+        if not self._db.leads:
+            self._detector.take_back(copy)
+        elif (copy, keeper) in self._db.verdicts.withdrawn():
+            self._detector.withdraw(copy)
+        else:
+            self._detector.expire(copy)
+        self._detector.by_hand.discard(copy)
+        self._forget_copy(copy)
 
     def work(self) -> bool:
         """Do a little of what is too long for one turn; tell whether there is more."""
@@ -222,32 +258,47 @@ class Replicas:
         if self._config.hosts:
             if callback is not None and callback not in self._callbacks.get(host, NO_CALLBACKS):
                 self._callbacks[host] = self._callbacks.get(host, NO_CALLBACKS) | {callback}
-            self._detector.known(host, path_of(url))
             evidence = self._detector.candidates.evidence.peek(host)
+            if self._db.leads:
+                self._detector.known(host, path_of(url))
+            elif evidence is not None:
+                evidence.add_path(normal_path(path_of(url)), path_of(url))
             if evidence is not None and evidence.origin is None:
                 evidence.origin = origin_of(url)
 
     def linked(self, host: str, source: str) -> None:
         """Take note of a link to *host* from the host *source*."""
-        if self._config.hosts:
+        if self._config.hosts and self._db.leads:
             self._detector.linked(host, source)
 
     def missing(self, url: str) -> None:
         """Take note that there is no page at *url*."""
-        if self._config.hosts:
+        if self._config.hosts and self._db.leads:
             self._detector.missing(host_of(url), path_of(url))
+        elif self._config.hosts:
+            self._detector.candidates.add_missing(host_of(url), path_of(url))
 
     def observe(self, page: Page, url_id: int) -> tuple[Findings, list[ProbeUrl]]:
-        """Take note of a fetched page; return what it brought to light and the pages to ask for."""
+        """Take note of a page that was just fetched; return what :meth:`heard` does."""
         if not self._config.hosts:
             return Findings(), []
         mark, neighbours = mark_of(page), Neighbours.of(page)
         # Before the detector is told: it reads from there.
         self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
+        return self.heard(page, mark, neighbours, self._now())
+
+    def heard(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> tuple[Findings, list[ProbeUrl]]:
+        """Take note of a page fetched *at* some time; return what it brought to light and the pages to ask for.
+
+        Nothing where another process leads, which judges it.
+        """
         evidence = self._detector.candidates.evidence.peek(page.host)
         if evidence is not None and not evidence.n_pages:
             evidence.origin = origin_of(page.url)
-        findings = self._detector.observe(page, mark, neighbours, self._now())
+        if not self._db.leads:
+            self._detector.note(page, mark, neighbours, at)
+            return Findings(), []
+        findings = self._detector.observe(page, mark, neighbours, at)
         for verdict in findings.verdicts:
             self._keep(verdict, is_manual=False)
         self._uncertain.observe(page, findings)

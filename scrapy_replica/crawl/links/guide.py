@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.recipe import MODEL, RECIPE, Recipe, show
-from scrapy_replica.crawl.links.relevance import Relevance
-from scrapy_replica.crawl.links.successor import NewScores, Successor
+from scrapy_replica.crawl.links.relevance import KEY, Relevance
+from scrapy_replica.crawl.links.successor import SHOWN_AT_ONCE, NewScores, Successor
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
@@ -59,6 +60,8 @@ class Guide:
         self._moved: dict[str, float] = {}
         self._successor: Successor | None = None
         self._new_scores = NewScores()
+        self._others: deque[int] = deque()
+        """Numbers of the visits of other processes that the strategy is to be shown."""
         self.shown = 0
         """Pages that the strategy was shown; while it stands still, so do the present scores."""
         past = db.meta(STAGE)
@@ -141,6 +144,38 @@ class Guide:
             self._best.add(visit.links, scores, self._moved)
         return scores
 
+    # Other processes
+
+    def heed(self, visits: Iterable[int]) -> None:
+        """Take note of the numbers of *visits* of other processes; the strategy is shown them before the next page.
+
+        A strategy that sees half of the pages knows half of the links to a URL, and none to one that others found.
+        """
+        if self._strategy.remembers:
+            self._others.extend(visits)
+
+    def _show_others(self) -> None:
+        some = [self._others.popleft() for _ in range(min(len(self._others), SHOWN_AT_ONCE))]
+        for _, visit in self._visits.of(some):
+            if self.is_warming_up:
+                self._early_order.scores(visit.links)
+            self._show(visit)
+
+    def follow(self, meta: Set[str]) -> None:
+        """Take over what the process that leads has learnt, where that is among the keys *meta* that it wrote."""
+        if KEY in meta:
+            self.relevance.read_again()
+            self._successor = self._new_successor(None)
+        if STAGE in meta:
+            self._follow_stage(self._best.scores)
+
+    def _follow_stage(self, best: Mapping[str, float]) -> None:
+        """End the stage that the process that leads has ended, unless the strategy still has pages to see for it."""
+        past = int(self._db.meta(STAGE) or 0)
+        if self._successor is None and self._stage is not None and past >= self._stage:
+            self._stage = past
+            self._end_stage(best)
+
     def distances_told(self) -> Mapping[str, int]:
         """Return how good the estimated distances were, as the strategy says."""
         return self._strategy.distances_told()
@@ -165,11 +200,12 @@ class Guide:
 
     def _keep_and_show(self, visit: Visit) -> list[float]:
         if self._keeps_visits:
-            is_due = self._stage is None and self._successor is None and self._visits.is_due
+            is_due = self._stage is None and self._successor is None and self._visits.is_due and self._db.leads
             if is_due and visit.relevance is not None:
                 self._visits.begin(self._strategy.name, self._strategy.save())
             self._visits.add(visit)
-            self._visits.work()
+            if self._db.leads:
+                self._visits.work()
         return self._show(visit)
 
     def scores_now(self, urls: Sequence[str]) -> list[float] | None:
@@ -190,13 +226,15 @@ class Guide:
 
         Return new scores of URLs found earlier: when a fresh strategy has taken over, the best score of each link so
         far, but for those of the warm-up that score 0 and did before. Where it cannot be learnt anew, because an
-        example has lost its text, the crawl goes on with what it knows.
+        example has lost its text, the crawl goes on with what it knows. Where another process leads, that one learns.
         """
-        is_due = self._stage is not None and pages >= self._stage
+        is_due = self._stage is not None and pages >= self._stage and self._db.leads
         try:
+            if self._others:
+                self._show_others()
             if self._successor is None and is_due:
                 self._begin_anew(self._stage or 0)
-            elif self._successor is None and self.relevance.marks.are_new and not self._visits.is_saving:
+            elif self._is_marked and self._successor is None and not self._visits.is_saving:
                 self._take_up_marks()
             if self._successor is not None and self._successor.catch_up():
                 self._succeed(self._successor)
@@ -210,6 +248,10 @@ class Guide:
                 self._end_stage(self._best.scores)
         return self._new_scores.take()
 
+    @property
+    def _is_marked(self) -> bool:
+        return self.relevance.marks.are_new and self._db.leads
+
     def _begin_anew(self, stage: int) -> None:
         if self.relevance.relearn(self._unlabelled(stage)):
             self._successor = self._new_successor(stage)
@@ -220,7 +262,8 @@ class Guide:
         strategy, words = self._recipe.make(self.relevance.of_terms, self._model)
         if (pieces := self._visits.checkpoint(strategy.name)) is not None:
             strategy.load(pieces)
-        return Successor(strategy, words, self._visits, self.relevance.of_visit, stage)
+        judge, keeps = self.relevance.of_visit, self._db.leads
+        return Successor(strategy, words, self._visits, judge, stage, keeps=keeps)
 
     def _take_up_marks(self) -> None:
         """Learn from what a person said of pages, and let the strategy see the pages so far in its light.
@@ -245,6 +288,11 @@ class Guide:
         self._strategy, self._words, self._last = successor.strategy, successor.words, successor.last
         self._successor = None
         self.shown += 1
+        self._others = deque(number for number in self._others if number > successor.seen)
+        if not self._db.leads:
+            self._best = successor.best
+            self._follow_stage(successor.best.scores)
+            return
         if successor.stage is not None:
             self._end_stage(successor.best.scores)
         else:
@@ -254,9 +302,13 @@ class Guide:
     def _end_stage(self, best: Mapping[str, float]) -> None:
         was_early, self.is_warming_up = self.is_warming_up, False
         self._best = BestScores()
-        self._db.set_meta(STAGE, str(self._stage).encode())
-        self._stage = self._stage_after(self._stage or 0)
+        moved = self._early_order.end() if was_early else set()
+        stage, self._stage = self._stage, self._stage_after(self._stage or 0)
+        if not self._db.leads:
+            # The process that leads moves all but what the early order of this one moved.
+            self._new_scores.put({url: best[url] for url in moved & best.keys()})
+            return
+        self._db.set_meta(STAGE, str(stage).encode())
         if not self._keeps_visits:
             self._visits.clear()
-        moved = self._early_order.end() if was_early else set()
         self._new_scores.put({url: score for url, score in best.items() if score or not was_early or url in moved})

@@ -19,8 +19,12 @@ class Marks:
 
     def __init__(self, db: CrawlDB) -> None:
         self._db = db
-        self._said = {mark.url: mark.is_relevant for mark in db.texts.marks()}
-        self._given, self._begun = int(db.meta(GIVEN) or 0), int(db.meta(LEARNT) or 0)
+        self.read_again()
+
+    def read_again(self) -> None:
+        """Read what was said, here or in another process."""
+        self._said = {mark.url: mark.is_relevant for mark in self._db.texts.marks()}
+        self._given, self._begun = int(self._db.meta(GIVEN) or 0), int(self._db.meta(LEARNT) or 0)
 
     def give(self, url_id: int, url: str, *, is_relevant: bool) -> None:
         """Take a mark.

@@ -114,9 +114,14 @@ def _begun(setting: str, value: object) -> ConfigError:
 
 
 def show(strategy: Strategy, visit: Visit, last: Page | None) -> tuple[Page | None, list[float]]:
-    """Show *strategy* a visit; return its page, *last* where it is none or more of that page, and its links' scores."""
+    """Show *strategy* a visit; return its page, *last* where it is none or more of that page, and its links' scores.
+
+    More links of a page are left out where another process's page came between: the strategy would take them for its.
+    """
     if visit.is_wasted:
         strategy.wasted(visit.url)
+        return last, []
+    if visit.relevance is None and last is not None and last.url != visit.url:
         return last, []
     if visit.relevance is not None or last is None:
         last = Page(visit.url, host_of(visit.url), terms=visit.terms)

@@ -83,7 +83,14 @@ class Relevance:
     def _learn(self, fit: Fit, unlabelled: Sequence[Terms]) -> None:
         self._model = fit(unlabelled, *self.marks.terms())
         self.version += 1
-        self._db.set_meta(KEY, self._model.save())
+        if self._db.leads:
+            self._db.set_meta(KEY, self._model.save())
+
+    def read_again(self) -> None:
+        """Take the model that another process learnt."""
+        if (state := self._db.meta(KEY)) is not None:
+            self._load(state)
+            self.version += 1
 
     def of(self, page: Page) -> float:
         """Return the probability that *page* is on topic, 0..1; what a person said of it where it is marked."""

@@ -21,7 +21,7 @@ class Successor:
     """A *strategy* as it was saved last, or a fresh one, and its *words*, shown the *visits* since as they are by now.
 
     *judge* tells the relevance of the pages that were shown before it was made; later ones have it already. *stage* is
-    the one that ends with it, ``None`` where it is for marks.
+    the one that ends with it, ``None`` where it is for marks. *keeps*: that relevance is written down.
     """
 
     def __init__(
@@ -31,22 +31,25 @@ class Successor:
         visits: Visits,
         judge: Callable[[Visit], float],
         stage: int | None,
+        *,
+        keeps: bool = True,
     ) -> None:
         self.strategy, self.words = strategy, words
         self.last: Page | None = None
         self.best = BestScores()
         self.stage = stage
-        self._visits, self._judge = visits, judge
+        self._visits, self._judge, self._keeps = visits, judge, keeps
         self._judged_until = self._newest = visits.newest
-        self._seen = visits.saved_until
+        self.seen = visits.saved_until
+        """Number of the visit shown last."""
 
     def catch_up(self) -> bool:
         """Show it some more visits, and more than came meanwhile; return whether it has seen all."""
-        newest, before = self._visits.newest, self._newest
-        self._newest, most = newest, max(SHOWN_AT_ONCE, 2 * (newest - before))
-        rows, judged = self._visits.after(self._seen, most), []
+        most = max(SHOWN_AT_ONCE, 2 * self._visits.count_after(self._newest))
+        self._newest = self._visits.newest
+        rows, judged = self._visits.after(self.seen, most), []
         for number, visit in rows:
-            self._seen = number
+            self.seen = number
             if visit.relevance is not None and number <= self._judged_until:
                 relevance = self._judge(visit)
                 judged.append((number, relevance))
@@ -54,7 +57,8 @@ class Successor:
             self.last, scores = show(self.strategy, visit, self.last)
             if not visit.is_wasted:
                 self.best.add(visit.links, scores, self.strategy.rescored())
-        self._visits.judge(judged)
+        if self._keeps:
+            self._visits.judge(judged)
         return len(rows) < most
 
 

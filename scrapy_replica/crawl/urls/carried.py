@@ -1,11 +1,11 @@
-"""Rules that are tried on any host: the shipped guesses, and those that held on several."""
+"""Rules that are tried on a host before its own pages teach any: guesses, what held on others, and what is given."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from scrapy_replica.urls.interchange import priors
+from scrapy_replica.urls.interchange import GIVEN, priors
 from scrapy_replica.urls.judge import traits_of
 from scrapy_replica.urls.pattern import argument_name, parse
 from scrapy_replica.urls.rule import Change, Rule, Step, compiled, triggers
@@ -26,7 +26,25 @@ class Carried:
         """What a certain rule does -> hosts on which one does it, at most :data:`GENERAL`."""
         self._right: dict[Step, set[str]] = {}
         self._wrong: dict[Step, set[str]] = {}
+        self._given: dict[str, list[Rule]] = {}
+        """Host, or .domain, -> rules of another crawl's pages."""
         self._carry(priors())
+
+    def give(self, rules: Iterable[Rule]) -> None:
+        """Propose *rules* that were learnt elsewhere on the hosts that they are for."""
+        for rule in rules:
+            given = replace(rule, learnt_from=GIVEN)
+            if rule.host:
+                self._given.setdefault(rule.host, []).append(given)
+            else:
+                self._carry([given])
+
+    def _given_for(self, name: str) -> list[Rule]:
+        if not self._given:
+            return []
+        labels = name.partition(":")[0].split(".")
+        scopes = [name, *(f".{'.'.join(labels[place:])}" for place in range(len(labels)))]
+        return [replace(rule, host=name) for scope in scopes for rule in self._given.get(scope, ())]
 
     def proved(self, rule: Rule) -> None:
         """Take note that *rule* is certain on its host."""
@@ -78,4 +96,5 @@ class Carried:
             is_plain = all(not rule.context for rule in rules)
             is_joint = is_plain and len(rules) > 1
             found += [replace(rules[0], transformation=tuple(sorted(steps)))] if is_joint else rules
-        return [replace(rule, host=name, traits=traits_of(rule)) for rule in found]
+        given = self._given_for(name)
+        return given + [replace(rule, host=name, traits=traits_of(rule)) for rule in found]

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from operator import attrgetter
 
 from scrapy_replica.address import host_of
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.urls.carried import Carried
 from scrapy_replica.crawl.urls.host_pages import (
     BOILERPLATE_NAMES,
@@ -29,12 +29,12 @@ from scrapy_replica.crawl.urls.in_force import Hit, HostRules
 from scrapy_replica.crawl.urls.taught import Taught
 from scrapy_replica.crawl.urls.watched import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.pages import GONE, PageRow
+from scrapy_replica.crawldb.pages import GONE, HeardPage, PageRow
 from scrapy_replica.crawldb.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
-from scrapy_replica.urls.interchange import clean_param
+from scrapy_replica.urls.interchange import clean_param, rules_at
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
@@ -99,16 +99,24 @@ class Dust:
         """Hosts (and ports) on which a rule of their own acts or acted."""
         self._carried = Carried()
         self._taught = Taught()
+        if config.rules is not None:
+            try:
+                self._carried.give(rules_at(config.rules))
+            except ValueError as error:
+                raise ConfigError(f"REPLICA_RULES: {error}") from None
         self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
         """Host (and port) -> the lesson that is being learnt from its pages."""
         if config.dust:
             self._wide = [WatchedRule(row) for row in db.rules.wide()]
-            for row in db.rules.acting():
-                self._take_effect(WatchedRule(row))
-            for row in db.rules.withdrawn():
-                watched = WatchedRule(row)
-                self._carried.refuted(watched.rule)
-                self._taught.tried(watched)
+            for row in (*db.rules.acting(), *db.rules.withdrawn()):
+                self._told(WatchedRule(row), row.state)
+
+    def _told(self, watched: WatchedRule, state: str) -> None:
+        """Take over what became of a rule."""
+        if state == WITHDRAWN:
+            self._carried.refuted(watched.rule)
+            self._taught.tried(watched)
+        self._take_effect(watched)
 
     def _read(self, name: str, without: int | None = None) -> HostRules:
         """Return what is known of the host (and port) *name*, as it was before the page at the URL *without*."""
@@ -147,6 +155,61 @@ class Dust:
         form = form_of(url)
         rules: HostRules = self._hosts.of(parse(form).host)
         return rules.hit(form, callback_number(callback))
+
+    # Other processes
+
+    def heed(self, names: Iterable[str]) -> None:
+        """Take over what became elsewhere of the rules for hosts (and ports); empty or ``.domain``: for many."""
+        if not self._config.dust:
+            return
+        for name in names:
+            if name and not name.startswith("."):
+                self._heed_host(name)
+            else:
+                self._heed_wide()
+
+    def _heed_host(self, name: str) -> None:
+        host, is_other = self._hosts.peek(name), False
+        for row in self._db.rules.of_host(name):
+            watched = host.own.get(Rule.from_dict(row.rule).key) if host is not None else None
+            if watched is not None:
+                is_other |= _heed(watched, row)
+            elif host is not None:
+                watched = host.take(row, {})
+                is_other |= watched.is_acting
+            if row.state in {ACTING, WITHDRAWN}:
+                self._told(watched or WatchedRule(row), row.state)
+        if host is not None and is_other:
+            host.put_in_force()
+
+    def _heed_wide(self) -> None:
+        known, is_other = {watched.id: watched for watched in self._wide}, False
+        for row in self._db.rules.wide():
+            watched = known.get(row.id)
+            if watched is None:
+                self._wide.append(watched := WatchedRule(row))
+                is_other = True
+            else:
+                is_other |= _heed(watched, row)
+            self._told(watched, row.state)
+        if is_other:
+            self._hosts.clear()
+
+    def heard(self, page: HeardPage) -> None:
+        """Take note of a fetch that another process made, whose callback is through, where its host is held."""
+        form = form_of(page.url)
+        host = self._hosts.peek(parse(form).host)
+        if host is None:
+            return
+        if page.status in GONE:
+            host.gone(form)
+        if page.status != HTTPStatus.OK or page.leads is None or form in host.pages.clusters:
+            return
+        host.pages.add(form, page.content, page.cluster, json.loads(page.aliases or "[]"), unpack_leads(page.leads))
+        for watched in host.watched():
+            watched.see(form, page.cluster, page.url_id, host.pages.clusters, host.pages)
+        if page.cluster is not None:
+            host.fetched(form)
 
     # Evidence
 
@@ -445,6 +508,13 @@ class Dust:
                 wide.watch.is_withdrawn = True
                 self._hosts.clear()
         return watched
+
+
+def _heed(watched: WatchedRule, row: RuleRow) -> bool:
+    """Let a rule take over its record; tell whether it may do another thing than before."""
+    before = watched.level
+    watched.heed(row)
+    return watched.level != before
 
 
 def _host_of(name: str) -> str:

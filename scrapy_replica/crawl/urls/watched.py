@@ -189,9 +189,21 @@ class WatchedRule:
         known: dict[str, int | None] = {}
         for form, cluster in host.clusters.items():
             known[form] = cluster
-            pair = self._pair(form, cluster, url_ids.get(form, 0), known) if cluster is not None else None
-            if pair is not None and not (host.is_boilerplate(pair.other) or host.is_boilerplate(pair.cluster)):
-                self.places.record(self._place(pair.changed.form, pair.image, pair.callback), is_same=pair.is_same)
+            self.see(form, cluster, url_ids.get(form, 0), known, host)
+
+    def see(
+        self, form: str, cluster: int | None, url_id: int, known: Mapping[str, int | None], host: HostPages
+    ) -> None:
+        """Take note of the page at *form*, among those *known* on its *host*, as :meth:`learn` does."""
+        pair = self._pair(form, cluster, url_id, known) if cluster is not None else None
+        if pair is not None and not (host.is_boilerplate(pair.other) or host.is_boilerplate(pair.cluster)):
+            self.places.record(self._place(pair.changed.form, pair.image, pair.callback), is_same=pair.is_same)
+
+    def heed(self, row: RuleRow) -> None:
+        """Take over the record that another process wrote."""
+        self.watch.right, self.watch.wrong, self.images = row.right, row.wrong, row.images
+        self.watch.is_withdrawn, self._was_acting = row.state in {WITHDRAWN, DISABLED}, row.state == ACTING
+        self.proofs = list(row.proofs)
 
     def _pair(self, form: str, cluster: int, url_id: int, known: Mapping[str, int | None]) -> _Found | None:
         """Return what the page at *form* makes a pair with, according to the rule; take note of the page."""

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.schema import APPLICATION_ID, KEYS, SCHEMA, VERSION
@@ -53,6 +53,17 @@ def is_of_file(error: sqlite3.DatabaseError) -> bool:
     )
 
 
+class NewId(Protocol):
+    """Gives the number of a new row of a table; ``None``: the next one, which SQLite gives."""
+
+    def __call__(self, table: str, *names: str) -> int | None:
+        """Return the number; rows of the same *names* have the same, where there are any."""
+
+
+def next_id(table: str, *names: str) -> int | None:
+    """Leave it to SQLite: nobody else writes these tables."""
+
+
 class _Sqlite(sqlite3.Connection):
     failed: Callable[[sqlite3.Error], StoreError]
 
@@ -95,6 +106,7 @@ class Connection:
 
     def __init__(self, path: Path | None, *, is_reader: bool = False) -> None:
         self.path = path
+        self.new_id: NewId = next_id
         self._error: StoreError | None = None
         name = f"{path.absolute().as_uri()}?mode=ro" if is_reader and path else path or ":memory:"
         try:

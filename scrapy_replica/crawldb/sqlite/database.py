@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.contract import News, StoreError
 from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 from scrapy_replica.crawldb.sqlite.captures import CaptureTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -44,6 +44,8 @@ class SqliteCrawlDB:
     :raises StoreError: the job belongs to another spider, is open in another crawl, or cannot be read.
     """
 
+    leads, is_shared = True, False
+
     def __init__(self, folder: Path | None, spider: str = "") -> None:
         self._lock = JobLock(folder) if folder is not None else None
         try:
@@ -53,13 +55,19 @@ class SqliteCrawlDB:
             raise
 
     def _open(self, folder: Path | None, spider: str) -> None:
-        connection = self._connection = Connection(folder / FILE_NAME if folder is not None else None)
+        connection = self._connection = self._make_connection(folder)
         try:
             self._claim(spider)
             self._make_tables(connection)
         except BaseException:
             connection.abandon()
             raise
+
+    def _make_connection(self, folder: Path | None) -> Connection:
+        return Connection(folder / FILE_NAME if folder is not None else None)
+
+    def _make_urls(self, connection: Connection) -> UrlTable:
+        return UrlTable(connection)
 
     def _make_tables(self, connection: Connection) -> None:
         self.pages = PageTable(connection)
@@ -76,7 +84,7 @@ class SqliteCrawlDB:
         self.seeds = SeedTable(connection)
         self.captures = CaptureTable(connection)
         self.texts: Texts = TextTable(connection)
-        self.urls = UrlTable(connection)
+        self.urls = self._make_urls(connection)
         self.saved = SavedTable(connection, self.urls)
         self.commit()
 
@@ -101,6 +109,9 @@ class SqliteCrawlDB:
         except BaseException:
             self.urls.undo(mark)
             raise
+
+    def listen(self) -> News | None:
+        return None
 
     def commit(self) -> None:
         self.urls.store_count()

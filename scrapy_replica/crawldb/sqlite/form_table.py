@@ -13,13 +13,21 @@ class FormTable:
     """The forms of each host, and the terms of its domain query."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self._write = connection.read, connection.write
 
     def enter(self, host: str, form: Form) -> None:
         """Keep a *form* that is sent to *host*."""
         self._write(
-            "INSERT INTO forms (host, action, method, fields, is_login) VALUES (?, ?, ?, ?, ?)",
-            (host, form.action, form.method, json.dumps(form.fields, ensure_ascii=False), form.is_login),
+            "INSERT INTO forms VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                self._connection.new_id("forms"),
+                host,
+                form.action,
+                form.method,
+                json.dumps(form.fields, ensure_ascii=False),
+                form.is_login,
+            ),
         )
 
     def of_host(self, host: str) -> list[Form]:

@@ -12,15 +12,17 @@ class LedgerTable:
     """One row for each decision, with its evidence."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self._write = connection.read, connection.write
 
     def record(self, url_id: int, decision: Decision, at: float) -> None:
         """Write *decision* about a URL, made at *at* (seconds since the epoch)."""
         assert decision.reason is not None
         self._write(
-            "INSERT INTO decisions (at, url, action, wanted, reason, probability, evidence, is_sampled)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO decisions (id, at, url, action, wanted, reason, probability, evidence, is_sampled)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
+                self._connection.new_id("decisions"),
                 at,
                 url_id,
                 decision.action.value,

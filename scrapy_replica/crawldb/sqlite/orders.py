@@ -14,6 +14,7 @@ class OrderTable:
     """Orders, those that wait for the crawl and those that it answered; none is ever deleted."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self._write = connection.read, connection.write
 
     def give(self, kind: str, what: Mapping[str, Any], at: float) -> int:
@@ -21,11 +22,8 @@ class OrderTable:
 
         :raises ValueError: it is no text that can be stored.
         """
-        if not _is_text(what):
-            raise ValueError("an order holds half a character, or a byte that is no UTF-8: nothing was written")
-        row = self._write(
-            "INSERT INTO orders (at, kind, what) VALUES (?, ?, ?) RETURNING id", (at, kind, json.dumps(what))
-        ).fetchone()
+        values = row_of(self._connection.new_id("orders"), at, kind, what)
+        row = self._write("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?) RETURNING id", values).fetchone()
         found: int = row[0]
         return found
 
@@ -36,6 +34,10 @@ class OrderTable:
     def answer(self, order_id: int, at: float, answer: str | None) -> None:
         """Write that an order was looked at, and what there is to say."""
         self._write("UPDATE orders SET done_at = ?, answer = ? WHERE id = ?", (at, answer, order_id))
+
+    def row(self, order_id: int) -> Order:
+        """Return the order of that id."""
+        return next(self._rows("id = ?", (order_id,)))
 
     def done(self, kind: str) -> Iterator[Order]:
         """Yield the orders of that *kind* that were carried out, first given first."""
@@ -49,6 +51,16 @@ class OrderTable:
         sql = f"SELECT id, at, kind, what, done_at, answer FROM orders WHERE {condition}"
         for order_id, at, kind, what, done_at, answer in self._read(sql, values).fetchall():
             yield Order(order_id, at, kind, _object(what), done_at, answer)
+
+
+def row_of(order_id: int | None, at: float, kind: str, what: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the row of a new order, columns in their order.
+
+    :raises ValueError: it is no text that can be stored.
+    """
+    if not _is_text(what):
+        raise ValueError("an order holds half a character, or a byte that is no UTF-8: nothing was written")
+    return order_id, at, kind, json.dumps(what), None, None
 
 
 def _object(text: str) -> dict[str, Any]:

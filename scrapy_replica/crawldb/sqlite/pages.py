@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.crawldb.pages import Fetched, HostPage, Judgement, PageRow, TextPlace, Trace
+from scrapy_replica.crawldb.pages import Fetched, HeardPage, HostPage, Judgement, PageRow, TextPlace, Trace
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 # The fields of the record are columns; the host is that of the URL.
@@ -43,7 +44,8 @@ class PageTable:
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""
         self._write(
-            "UPDATE pages SET mark = NULL, neighbours = NULL WHERE host = (SELECT id FROM hosts WHERE name = ?)",
+            "UPDATE pages SET mark = NULL, neighbours = NULL"
+            " WHERE host = (SELECT id FROM hosts WHERE name = ?) AND mark IS NOT NULL",
             (host,),
         )
 
@@ -70,6 +72,16 @@ class PageTable:
             (host,),
         )
         return [HostPage(*row) for row in rows]
+
+    def heard(self, url_ids: Sequence[int]) -> list[HeardPage]:
+        """Return the fetches of the URLs of those ids, in that order; what was never fetched is left out."""
+        sql = (
+            "SELECT urls.id, urls.url, urls.key, hosts.name, urls.depth, fetched_at, status, title, words, simhash,"
+            " relevance, novelty, mark, neighbours, content, cluster, aliases, leads FROM pages"
+            " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = pages.host WHERE pages.url = ?"
+        )
+        rows = [HeardPage(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
+        return [row if row.simhash is None else row._replace(simhash=row.simhash % (1 << 64)) for row in rows]
 
     def found_on(self, host: str, most: int) -> list[str]:
         """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""

@@ -14,13 +14,21 @@ class RuleTable:
     """Rules of a crawl, from the moment they are proposed; none is ever deleted."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self._write = connection.read, connection.write
 
     def enter(self, rule: dict[str, Any], at: float, *, is_manual: bool = False) -> int:
         """Write *rule* (its JSON form), proposed at *at*; return its id."""
         row = self._write(
-            "INSERT INTO rules (rule, host, state, is_manual, at) VALUES (?, ?, ?, ?, ?) RETURNING id",
-            (json.dumps(rule), rule["host"], ACTING if is_manual else CANDIDATE, is_manual, at),
+            "INSERT INTO rules (id, rule, host, state, is_manual, at) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+            (
+                self._connection.new_id("rules"),
+                json.dumps(rule),
+                rule["host"],
+                ACTING if is_manual else CANDIDATE,
+                is_manual,
+                at,
+            ),
         ).fetchone()
         found: int = row[0]
         return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scrapy_replica.crawldb.contract import Saved
+from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.schema import DROPPED
+from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 
 MAX_LOOKED_AT = 1_000
@@ -18,7 +19,7 @@ class SavedTable:
 
     def __init__(self, connection: Connection, urls: UrlTable) -> None:
         self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
-        self._urls = urls
+        self._connection, self._urls = connection, urls
 
     def save(self, saved: Iterable[Saved]) -> None:
         self._write_many("INSERT OR REPLACE INTO saved VALUES (?, ?, ?)", [tuple(row) for row in saved])
@@ -55,8 +56,26 @@ class SavedTable:
             causes.append(row[0])
         return causes
 
+    def causes(self) -> list[str]:
+        sql = "SELECT cause FROM saved WHERE cause > ? ORDER BY cause LIMIT 1"
+        causes: list[str] = []
+        # Cause by cause through the index: one may have saved millions of URLs.
+        while (row := self._read(sql, (causes[-1] if causes else "",)).fetchone()) is not None:
+            causes.append(row[0])
+        return causes
+
+    def bereft(self, most: int) -> list[int]:
+        sql = (
+            "SELECT DISTINCT target FROM saved WHERE target IS NOT NULL AND NOT EXISTS ("
+            " SELECT 1 FROM urls LEFT JOIN pages ON pages.url = urls.id WHERE urls.key = target AND CASE urls.state"
+            f" WHEN {DROPPED} THEN EXISTS (SELECT 1 FROM saved AS again WHERE again.url = urls.id)"
+            f" WHEN {DONE} THEN pages.url IS NULL OR pages.status < {MISSING} ELSE 1 END) LIMIT ?"
+        )
+        return [target for (target,) in self._read(sql, (most,))]
+
     def begin_work(self, work: str) -> None:
-        self._write("INSERT OR IGNORE INTO work (work) VALUES (?)", (work,))
+        if self._read("SELECT 1 FROM work WHERE work = ?", (work,)).fetchone() is None:
+            self._write("INSERT INTO work VALUES (?, ?)", (self._connection.new_id("work"), work))
 
     def end_work(self, work: str) -> None:
         self._write("DELETE FROM work WHERE work = ?", (work,))

@@ -69,7 +69,7 @@ CREATE TABLE pages (
     title TEXT,
     relevance REAL,
     mark BLOB,                        -- traces by which pages of two hosts are compared
-    neighbours TEXT,                  -- JSON: hosts that the page redirects from, links to, and so on
+    neighbours TEXT,                  -- JSON: hosts that the page speaks of, and URLs that led to it
     novelty TEXT,                     -- novel, exact-duplicate, near-duplicate or unknown
     twin INTEGER,                     -- urls.id of the page that it repeats
     is_news INTEGER,                  -- worth a fetch for the budgets; NULL: its text is too short to tell

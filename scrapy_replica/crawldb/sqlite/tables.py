@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import STATES
 from scrapy_replica.crawldb.status import HostStatus
-from scrapy_replica.crawldb.tables import DecisionRow, HostLink, HostRow, LinkRow, RelevanceRow
+from scrapy_replica.crawldb.tables import DecisionRow, HostLink, HostRow, LinkRow, RelevanceRow, TraceRow
 
 
 class TableReader:
@@ -51,6 +51,15 @@ class TableReader:
             DecisionRow._make((number, _time(at), *row, bool(is_sampled), outcome))
             for number, at, *row, is_sampled, outcome in rows
         ]
+
+    def traces(self, after: int, most: int) -> list[TraceRow]:
+        rows = self._read(
+            "SELECT urls.id, urls.url, hosts.name, hosts.ip, signature, simhash, words, title, mark, neighbours,"
+            " status, fetched_at, cluster, pages.url IS NOT NULL FROM urls JOIN hosts ON hosts.id = urls.host"
+            " LEFT JOIN pages ON pages.url = urls.id WHERE urls.id > ? ORDER BY urls.id LIMIT ?",
+            (after, most),
+        )
+        return [TraceRow._make((*row, bool(is_fetched))) for *row, is_fetched in rows]
 
     def hosts(self) -> list[HostRow]:
         ips = dict(self._read("SELECT name, MAX(ip) FROM hosts GROUP BY name"))

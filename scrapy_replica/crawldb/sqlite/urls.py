@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from scrapy_replica.address import name_of
-from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.contract import URGENT, Found, FoundUrl, Known, Leeway, NewUrl, Waiting
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
@@ -35,7 +35,7 @@ class UrlTable:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._read, self._write = connection.read, connection.write
-        self._frontier = Frontier(self._head_of)
+        self._frontier = self._make_frontier()
         self._hosts: dict[tuple[str, str], int] = {}
         """(Name, slot) -> id: 250 bytes a host."""
         self._rows: dict[int, tuple[str, str]] = {}
@@ -46,6 +46,9 @@ class UrlTable:
         self.waiting = int(connection.meta(WAITING_META) or 0)
         self._waiting_stored = self.waiting
         self._open()
+
+    def _make_frontier(self) -> Frontier:
+        return Frontier(self._head_of)
 
     def _open(self) -> None:
         leased = self._write(f"UPDATE urls SET state = {WAITING} WHERE state = {LEASED}").rowcount
@@ -91,7 +94,7 @@ class UrlTable:
         slot = name_of(name) if slot is None else slot
         host = self._hosts.get((name, slot))
         if host is None:
-            host = len(self._rows) + 1
+            host = self._connection.new_id("hosts", name, slot) or len(self._rows) + 1
             self._write("INSERT INTO hosts (id, name, slot) VALUES (?, ?, ?)", (host, name, slot))
             self._add_host(host, name, slot)
         return host
@@ -119,23 +122,23 @@ class UrlTable:
         keys = {url.key for url in urls if url.key is not None}
         columns = "id, key, state, is_demoted, priority, score"
         known = {row[1]: row for row in self._rows_of(keys, columns)} if keys else {}
+        self._ask(urls, known)
         rows: list[tuple[Any, ...]] = []
         found = []
         for url in urls:
             row = known.get(url.key) if url.key is not None else None
             if row is None:
                 found.append((self._new(url, rows, known), Found.NEW))
-            elif row[0] > self._last_id - len(rows):
-                # The URL stands twice among *urls*: enter the first before the second is held against it.
-                self._insert(rows)
-                found.append((row[0], self._again(url, row, known)))
             else:
+                if rows and row[0] >= rows[0][0]:
+                    # The URL stands twice among *urls*: enter the first before the second is held against it.
+                    self._insert(rows)
                 found.append((row[0], self._again(url, row, known)))
         self._insert(rows)
         return found
 
     def _new(self, url: NewUrl, rows: list[tuple[Any, ...]], known: dict[int, Any]) -> int:
-        self._last_id = url_id = self._last_id + 1
+        url_id = self._new_id()
         host = self.host_id(url.host, url.slot)
         state = DROPPED if url.is_dropped else WAITING
         rows.append(
@@ -160,6 +163,13 @@ class UrlTable:
             self.waiting += 1
             self._offer(host, url.is_demoted, url.priority, url.score, url_id)
         return url_id
+
+    def _ask(self, urls: Sequence[NewUrl], known: dict[int, Any]) -> None:
+        """Ask others that share the job for those of *urls* that are not *known* here; there are none."""
+
+    def _new_id(self) -> int:
+        self._last_id += 1
+        return self._last_id
 
     def _insert(self, rows: list[tuple[Any, ...]]) -> None:
         if rows:
@@ -253,6 +263,9 @@ class UrlTable:
             payload,
             Leeway(leeway),
         )
+
+    def claimed(self) -> Sequence[str]:
+        return ()
 
     def heads(self, most: int) -> list[Waiting]:
         host = self._frontier.first()
@@ -377,6 +390,14 @@ class UrlTable:
 
     def row(self, url_id: int) -> Waiting:
         return self._waiting(self._read(f"SELECT id, host, {COLUMNS} FROM urls WHERE id = ?", (url_id,)).fetchone())
+
+    def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
+        sql = (
+            "SELECT urls.url, host.name, urls.payload, urls.parent, finder.name FROM urls"
+            " JOIN hosts AS host ON host.id = urls.host LEFT JOIN urls AS page ON page.id = urls.parent"
+            f" LEFT JOIN hosts AS finder ON finder.id = page.host WHERE urls.id = ? AND urls.state <> {DROPPED}"
+        )
+        return [FoundUrl(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
 
     def key_of(self, url_id: int) -> int | None:
         key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]

@@ -13,14 +13,16 @@ class VerdictTable:
     """Verdicts, those that hold and those that ended; none is ever deleted."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self._write = connection.read, connection.write
 
     def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
         """Write *verdict*, reached at *at* (seconds since the epoch)."""
         self._write(
-            "INSERT INTO verdicts (copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at,"
-            " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO verdicts (id, copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at,"
+            " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
+                self._connection.new_id("verdicts"),
                 verdict.copy,
                 verdict.keeper,
                 verdict.copy_prefix,
@@ -39,9 +41,17 @@ class VerdictTable:
 
     def holding(self) -> Iterator[tuple[Verdict, bool]]:
         """Yield the verdicts that hold, and whether a person gave them."""
+        return self._held("ended IS NULL ORDER BY id")
+
+    def of(self, copy: str) -> tuple[Verdict, bool] | None:
+        """Return the verdict that holds on *copy*, and whether a person gave it; ``None`` if there is none."""
+        return next(self._held("copy = ? AND ended IS NULL ORDER BY id DESC", copy), None)
+
+    def _held(self, condition: str, *values: str) -> Iterator[tuple[Verdict, bool]]:
         rows = self._read(
             "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL"
-            " FROM verdicts WHERE ended IS NULL ORDER BY id"
+            f" FROM verdicts WHERE {condition}",
+            values,
         )
         for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, is_manual in rows:
             verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))

@@ -31,6 +31,7 @@ class VisitTable:
     """
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._read, self._write = connection.read, connection.write
         self._write_many = connection.write_many
         self._meta, self._set_meta = connection.meta, connection.set_meta
@@ -40,7 +41,7 @@ class VisitTable:
         self._first = self._next = 0
         self._is_tidy = False
         """No checkpoint is being written, and nothing is left that the last one made needless."""
-        self._since = self.newest - self._record()[3]
+        self._since = self.count_after(self._record()[3])
 
     def _record(self) -> tuple[str, int, int, int]:
         """Return strategy, first and last piece of the checkpoint, and the visit up to which it goes."""
@@ -68,13 +69,17 @@ class VisitTable:
         links = [field for link in visit.links for field in (link.url, link.text)]
         body = json.dumps([list(visit.terms), list(visit.terms.values()), links], ensure_ascii=False)
         packed = b"" if visit.is_wasted else zlib.compress(body.encode("utf-8", "surrogatepass"), LEVEL)
-        self._write("INSERT INTO visits (url, relevance, body) VALUES (?, ?, ?)", (visit.url, visit.relevance, packed))
+        number = self._connection.new_id("visits")
+        self._write("INSERT INTO visits VALUES (?, ?, ?, ?)", (number, visit.url, visit.relevance, packed))
         self._since += 1
 
     def begin(self, strategy: str, pieces: Iterator[bytes]) -> None:
         """Make a checkpoint of all visits so far, whose *pieces* :meth:`work` writes."""
         self._pieces, self._strategy, self._until = pieces, strategy, self.newest
-        self._first = self._next = self._read("SELECT COALESCE(MAX(id), 0) + 1 FROM checkpoints").fetchone()[0]
+        # One process at a time makes checkpoints; one that it did not end may not have come here yet.
+        new = self._connection.new_id("checkpoints")
+        newest: int = self._read("SELECT COALESCE(MAX(id), 0) FROM checkpoints").fetchone()[0]
+        self._first = self._next = max(newest + 1, new or 0)
         self._since, self._is_tidy = 0, False
 
     def work(self) -> None:
@@ -125,10 +130,25 @@ class VisitTable:
         newest: int = self._read("SELECT COALESCE(MAX(id), 0) FROM visits").fetchone()[0]
         return newest
 
+    def count_after(self, number: int) -> int:
+        """Return how many visits there are after that *number*."""
+        count: int = self._read("SELECT COUNT(*) FROM visits WHERE id > ?", (number,)).fetchone()[0]
+        return count
+
     def after(self, number: int, most: int) -> list[tuple[int, Visit]]:
         """Return at most so many visits after that *number*, and their numbers."""
         sql = "SELECT id, url, relevance, body FROM visits WHERE id > ? ORDER BY id LIMIT ?"
         return [(found, _visit(*row)) for found, *row in self._read(sql, (number, most)).fetchall()]
+
+    def of(self, numbers: Sequence[int]) -> list[tuple[int, Visit]]:
+        """Return the visits of those *numbers* that are kept, in that order, and their numbers."""
+        sql = "SELECT id, url, relevance, body FROM visits WHERE id = ?"
+        rows = (self._read(sql, (number,)).fetchone() for number in numbers)
+        return [(row[0], _visit(*row[1:])) for row in rows if row is not None]
+
+    def heard(self, n: int) -> None:
+        """Take note that other processes added *n* visits."""
+        self._since += n
 
     def pages(self) -> list[tuple[int, str]]:
         """Return number and URL of the visits that are pages."""

@@ -1,0 +1,63 @@
+"""``scrapy replica mine``: the crawl's judgement over a collection that is there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_replica.commands.command import Command, as_object, needing
+from scrapy_replica.commands.figures import as_text
+from scrapy_replica.commands.job import reading
+from scrapy_replica.components.archived import ArchivedPages
+from scrapy_replica.config import Config
+from scrapy_replica.sites.judge import judge_at
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import Settings
+
+
+class MineCommand(Command):
+    """Mines hosts that are one, URLs that are one page, and a judge that knows the collection."""
+
+    name = "mine"
+    help = "find mirrors and duplicate URLs in finished crawls, Parquet, CDX or WARC files"
+    group = "keep"
+    examples = (
+        "scrapy replica mine job --out mined",
+        "scrapy replica mine warc/ index.cdxj pages.parquet --out mined",
+        "scrapy replica mine pages.parquet --out mined --engine spark://host:7077",
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "inputs",
+            nargs="+",
+            metavar="INPUT",
+            help="job folders; Parquet, CDX and WARC files, or folders of them",
+        )
+        parser.add_argument("--out", required=True, metavar="DIR", help="new folder for what is found")
+        parser.add_argument(
+            "--engine", default="duckdb", metavar="ENGINE", help="duckdb, or Spark: spark://HOST:PORT or local[2]"
+        )
+        parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        config, out = Config.from_settings(settings), Path(opts.out)
+        if (out / "mine.json").is_file():
+            raise ValueError(f"{out} holds what a run has found: name another folder with --out, or delete it")
+        with needing("mine", "mining needs"):
+            from scrapy_replica.commands import mined  # noqa: PLC0415 - an extra
+            from scrapy_replica.mining import inputs, run  # noqa: PLC0415
+        openers = inputs.Openers(reading, partial(ArchivedPages, settings.copy()))
+        judge = judge_at(config.model)
+        found = run.mine(inputs.sources_of(opts.inputs), out, opts.engine, openers, judge, config.max_fpr)
+        told = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
+        mined.write_all(found, out, told)
+        run.end(out)
+        sys.stdout.write(json.dumps(told) + "\n" if opts.json else f"{as_text(found.figures)}{mined.contents(out)}")
+        return int(not (found.judged.verdicts or found.rules or found.clusters))

@@ -1,0 +1,39 @@
+"""The counts of the crawl as Scrapy's statistics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
+
+    from scrapy_replica.crawl import Crawl
+    from scrapy_replica.crawl.trials import Trials
+
+SCRAPY_STATS = ("scheduler/", "dupefilter/")
+"""Counts that keep the names that Scrapy's own components use."""
+
+
+def flush(crawl: Crawl, stats: StatsCollector) -> None:
+    """Hand the counts of *crawl* to *stats*."""
+    for key, count in crawl.counts.items():
+        stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
+    stats.set_value("replica/frontier/waiting", crawl.store.urls.waiting)
+    for name, count in crawl.guide.distances_told().items():
+        stats.set_value(f"replica/distance/{name}", count)
+    crawl.scope.store()
+    _flush_false_drops(crawl.trials, stats)
+
+
+def _flush_false_drops(trials: Trials, stats: StatsCollector) -> None:
+    for reason in trials.reasons:
+        if (found := trials.rate(reason)) is not None:
+            stats.set_value(f"replica/sample/false_drop_rate/{reason.value}", round(found[0], 5))
+    found = trials.rate()
+    if found is not None:
+        rate, low, high = found
+        stats.set_value("replica/sample/settled", trials.n_settled)
+        stats.set_value("replica/sample/false_drops", trials.n_false)
+        stats.set_value("replica/sample/false_drop_rate", round(rate, 5))
+        stats.set_value("replica/sample/false_drop_rate_low", round(low, 5))
+        stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))

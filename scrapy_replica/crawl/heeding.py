@@ -1,0 +1,170 @@
+"""What other processes of the crawl wrote, taken up by each part that holds some of it in memory."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from scrapy_replica.address import host_of
+from scrapy_replica.crawl.consequences import Consequences
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.intake import Payloads
+from scrapy_replica.crawl.links.guide import Guide
+from scrapy_replica.crawl.obeying import Obeying
+from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.scope import OUT_OF_SCOPE, CrawlScope
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawldb.contract import CrawlDB, News, StoreError
+from scrapy_replica.crawldb.pages import HeardPage, is_absent
+from scrapy_replica.records import Novelty, Page
+from scrapy_replica.sites.evidence import PageMark
+from scrapy_replica.sites.neighbours import Neighbours
+
+logger = logging.getLogger(__name__)
+
+MOST_HEARD = 100_000
+"""Pages remembered as heard of: they come up again within seconds, when their callback is through."""
+
+ADOPT_S = 60.0
+"""Seconds after which work that another process began and did not end is taken for left behind."""
+
+
+class Heeding:
+    """Tells each part what is news to it. Whatever is told lies in the store of this process by then.
+
+    What others wrote was decided by them; here caches follow. Where this process leads, pages of others are judged as
+    its own are: see :class:`Consequences`. News that cannot be taken up is left out, and the crawl goes on.
+    """
+
+    def __init__(
+        self,
+        store: CrawlDB,
+        replicas: Replicas,
+        dust: Dust,
+        duplicates: Duplicates,
+        guide: Guide,
+        scope: CrawlScope,
+        obeying: Obeying,
+        consequences: Consequences,
+        payloads: Payloads,
+        now: Callable[[], float],
+    ) -> None:
+        self._store, self._replicas, self._dust, self._duplicates = store, replicas, dust, duplicates
+        self._guide, self._scope, self._obeying, self._consequences = guide, scope, obeying, consequences
+        self._payloads, self._now = payloads, now
+        self._heard: set[int] = set()
+        self._heard_before: set[int] = set()
+        self._left: dict[str, float] = {}
+        """Work of others -> when it was met first."""
+
+    def heed(self, news: News) -> int:
+        """Take up *news*; return the number of pages that others fetched."""
+        with self._alone("what the others decided"):
+            self._of_decisions(news)
+        with self._alone("URLs that others found"):
+            self._of_urls(news.urls)
+        n_pages = sum(map(self._of_page, self._store.pages.heard(news.pages)))
+        with self._alone("samples of others"):
+            self._consequences.of_heard_samples(news.causes)
+        if self._store.leads:
+            self._store.visits.heard(len(news.visits))
+            self._adopt()
+        self._guide.heed(news.visits)
+        return n_pages
+
+    @contextmanager
+    def _alone(self, what: str) -> Iterator[None]:
+        """Open a span in which nothing that goes wrong stops the crawl."""
+        try:
+            with self._store.page():
+                yield
+        except StoreError:
+            raise
+        except Exception:
+            logger.exception("Not taken up: %s", what)
+
+    def _of_decisions(self, news: News) -> None:
+        if news.leads:
+            self._replicas.lead()
+            self._consequences.adopt()
+        if self._scope.heed(news.seeds):
+            self._consequences.of_heard_end(OUT_OF_SCOPE)
+        self._obeying.heed(news.orders)
+        self._guide.follow(news.meta)
+        began = self._replicas.heed(news.verdicts)
+        self._dust.heed(news.rules)
+        for cause in news.ended:
+            self._consequences.of_heard_end(cause)
+        left_out = self._scope.follow(news.meta)
+        self._consequences.of_heard_scope(left_out.union(verdict.keeper for verdict in began))
+
+    def _of_urls(self, url_ids: Sequence[int]) -> None:
+        for found in self._store.urls.found(url_ids):
+            callback = self._payloads.callback(found.payload) if found.parent is not None else None
+            self._replicas.known(found.url, found.host, callback)
+            if found.found_on is not None and found.found_on != found.host:
+                self._replicas.linked(found.host, found.found_on)
+
+    # Pages
+
+    def _of_page(self, page: HeardPage) -> bool:
+        """Take note of a fetch; tell whether it brought a page that was not heard of before."""
+        is_first = False
+        with self._alone(f"the page {page.url}"):
+            if page.novelty is None:
+                self._of_failure(page)
+            elif is_first := self._is_first(page.url_id):
+                self._of_first(page)
+            self._dust.heard(page)
+        return is_first
+
+    def _is_first(self, url_id: int) -> bool:
+        if url_id in self._heard or url_id in self._heard_before:
+            return False
+        if len(self._heard) >= MOST_HEARD:
+            self._heard_before, self._heard = self._heard, set()
+        self._heard.add(url_id)
+        return True
+
+    def _of_failure(self, heard: HeardPage) -> None:
+        if is_absent(heard.status):
+            self._replicas.missing(heard.url)
+        self._consequences.of_heard_failure(heard.url_id, heard.url, heard.key, heard.status)
+
+    def _of_first(self, heard: HeardPage) -> None:
+        if heard.simhash is not None:
+            self._duplicates.index.add(heard.simhash)
+        # None where hosts are not compared, or the marks of this one were forgotten meanwhile.
+        neighbours = Neighbours.from_json(heard.neighbours) if heard.neighbours is not None else Neighbours()
+        observation = self._observation(heard, neighbours.way or (heard.url,))
+        if heard.mark is not None:
+            mark = PageMark.unpack(heard.mark)
+            self._consequences.of_heard_host(observation, mark, neighbours, heard.fetched_at)
+        self._consequences.of_heard_page(observation)
+
+    def _observation(self, heard: HeardPage, way: Sequence[str]) -> Observation:
+        """Return what the store knows of a page as if it had been observed here."""
+        *via, url = way
+        words, text, simhash = heard.words or 0, self._text_of(heard.url_id), heard.simhash
+        page = Page(url, host_of(url), heard.title, None, text, words=words, simhash=simhash, redirected_from=(*via,))
+        known = self._store.pages.judgement(heard.url_id)
+        twin = known[2] if known is not None else None
+        return Observation(page, heard.url_id, heard.depth, heard.relevance or 0.0, Novelty(heard.novelty), twin)
+
+    def _text_of(self, url_id: int) -> str:
+        """Return the beginning of the text of a page where it is kept, for pairs of hosts that a person decides."""
+        if not (self._store.leads and self._guide.relevance.is_learnt):
+            return ""
+        return next((text.excerpt for text in self._store.texts.after(url_id - 1, 1) if text.url_id == url_id), "")
+
+    # What is left behind
+
+    def _adopt(self) -> None:
+        """Go on with work that nobody has ended for long: the process that began it is gone."""
+        now, unfinished = self._now(), self._store.saved.unfinished_work()
+        self._left = {work: self._left.get(work, now) for work in unfinished}
+        if any(now - since > ADOPT_S for since in self._left.values()):
+            self._left.clear()
+            self._consequences.adopt()

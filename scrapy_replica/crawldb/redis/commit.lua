@@ -1,0 +1,131 @@
+-- Ships what a process changed. ARGV[3] packs: slots (pairs of act and slot or host), hosts (host, slot), rows (table,
+-- key, row or false), urls (id, state before or false, record or false), saved (id, cause, key and row as in rows, target
+-- id or false, state of it that is expected), ended (causes), seen (the last change that the process knows of) and log (all of
+-- it, packed for the others).
+-- Returns: last change, URLs that wait, records that are otherwise than the process thought (id, record), keys
+-- of rows of saved that are not kept.
+-- COMMON
+local gone = check_in()
+if gone then
+    return gone
+end
+local what = cmsgpack.unpack(ARGV[3])
+local touched, fixes, states = {}, {}, {}
+
+for _, host in ipairs(what.hosts) do
+    call('HSET', P .. 'slot', host[1], host[2])
+    call('SADD', P .. 's:' .. host[2], host[1])
+end
+
+for _, act in ipairs(what.slots) do
+    local kind, name = act[1], act[2]
+    if kind == 'hold' then
+        local owner = call('HGET', P .. 'own', name)
+        if not owner or owner:sub(1, 1) == '-' then
+            claim(name)
+        end
+        local from = zset_of(name)
+        call('SADD', P .. 'held:' .. ME, name)
+        move(name, from, zset_of(name))
+    elseif kind == 'release' then
+        local from = zset_of(name)
+        call('SREM', P .. 'held:' .. ME, name)
+        move(name, from, zset_of(name))
+    elseif kind == 'pause' then
+        call('SADD', P .. 'paused', name)
+        touched[packed(name)] = true
+    elseif kind == 'resume' then
+        call('SREM', P .. 'paused', name)
+        touched[packed(name)] = true
+    end
+end
+
+local function forget(id)
+    local record = record_of(id)
+    if record then
+        put(id, with_state(record, DROPPED), touched)
+        local key, field = bucket(id)
+        call('HDEL', key, field)
+    end
+end
+
+-- Which record stands, where another process changed it since this one saw it.
+local function merged(id, expected, mine, theirs)
+    local state, wanted = theirs:sub(1, 1), mine:sub(1, 1)
+    if state == expected or (state == LEASED and call('HGET', P .. 'lease', id) == ME) then
+        return mine
+    elseif wanted == WAITING and state == DROPPED then
+        return mine
+    elseif wanted == WAITING and state == WAITING then
+        local _, my_place = parsed(mine)
+        local _, their_place = parsed(theirs)
+        return is_before(my_place, their_place) and mine or theirs
+    end
+    return theirs
+end
+
+for _, url in ipairs(what.urls) do
+    local id, expected, record = url[1], url[2], url[3]
+    if not record then
+        forget(id)
+    else
+        local theirs = record_of(id)
+        local stands = theirs and merged(id, expected, record, theirs) or record
+        if stands ~= theirs then
+            put(id, stands, touched)
+        end
+        if stands ~= record then
+            fixes[#fixes + 1] = {id, stands}
+        end
+    end
+end
+
+-- Nothing is saved by what ended meanwhile, or for a page that came to its end meanwhile: it waits, to be decided about
+-- anew.
+local unsaved, is_unsaved = {}, {}
+for _, saved in ipairs(what.saved) do
+    local cause, target, expected = saved[2], saved[5], saved[6]
+    local ended = tonumber(call('HGET', P .. 'ended', cause) or 0)
+    local is_stale = ended > what.seen
+    if not is_stale and target then
+        local record = record_of(target)
+        local state = record and record:sub(1, 1)
+        is_stale = state ~= expected and (state == DONE or state == DROPPED)
+    end
+    is_unsaved[saved[1]] = is_unsaved[saved[1]] or is_stale
+end
+for _, saved in ipairs(what.saved) do
+    local id, key = saved[1], saved[3]
+    if not is_unsaved[id] then
+        call('HSET', P .. 't:saved', key, saved[4])
+    else
+        unsaved[#unsaved + 1] = key
+        call('HDEL', P .. 't:saved', key)
+        local record = record_of(id)
+        if record and record:sub(1, 1) == DROPPED then
+            record = with_state(record, WAITING)
+            put(id, record, touched)
+            fixes[#fixes + 1] = {id, record}
+        end
+    end
+end
+
+for _, row in ipairs(what.rows) do
+    if row[3] then
+        call('HSET', P .. 't:' .. row[1], row[2], row[3])
+    else
+        call('HDEL', P .. 't:' .. row[1], row[2])
+    end
+end
+
+refresh_all(touched)
+local seq
+if what.log ~= '' or #fixes > 0 then
+    seq = add_to_log('d', what.log, 'f', cmsgpack.pack(fixes), 'n', cmsgpack.pack(unsaved))
+else
+    seq = tonumber(call('GET', P .. 'seq') or 0)
+end
+for _, cause in ipairs(what.ended) do
+    call('HSET', P .. 'ended', cause, seq)
+end
+return cmsgpack.pack({seq, tonumber(call('GET', P .. 'waiting') or 0), fixes, unsaved})

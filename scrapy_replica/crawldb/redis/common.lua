@@ -1,0 +1,245 @@
+-- What the scripts of the frontier begin with. KEYS[1] is the beginning of all names; ARGV[1] the process that asks,
+-- ARGV[2] its lease in milliseconds.
+--
+-- NAME          type    what
+-- u:N           hash    the 128 URLs from id 128 N on: id % 128 (1 byte) -> record
+-- k:N           hash    key (8 bytes) -> id, also of one that is reserved and has no record yet
+-- w:HOST        zset    what waits of a host (its row in hosts), best first: place and id (5 bytes)
+-- s:SLOT        set     hosts of a download slot
+-- slot          hash    host -> download slot
+-- head          hash    host -> its entry in heads: place, id, host (5 bytes)
+-- heads         zset    best waiting URL of each host that does not pause
+-- free          zset    those of the slots that belong to no process
+-- ready:P       zset    those of the slots of process P that it does not hold
+-- own           hash    slot -> process that it belongs to; with "-" before it the last one that it belonged to
+-- held:P        set     slots that process P holds
+-- paused        set     hosts that pause
+-- lease         hash    id of a URL that is being fetched -> process
+-- leases:P      set     ids of the URLs that process P fetches
+-- ended         hash    cause -> number of the change that ended it
+-- t:TABLE       hash    packed primary key -> packed row
+-- alive         zset    process -> milliseconds since the epoch until which it is alive, by the clock of Redis
+-- idle          set     processes that have nothing to do
+-- lead          string  the process that leads
+-- done:P        hash    the last call of process P that changed something, and what was answered
+-- log, seq      stream, string   all changes, each with its number; the last number
+-- id, waiting   string  last id of a URL; number of URLs that wait
+--
+-- A record is: state (1 character), length of the place (1 byte), place, host (5 bytes), the rest as the client packs it.
+-- A place is a string of bytes that sorts as the URL does.
+local P = KEYS[1]
+local ME, LEASE = ARGV[1], tonumber(ARGV[2])
+local WAITING, LEASED, DONE, DROPPED = '0', '1', '2', '3'
+local call = redis.call
+
+local function packed(number)
+    return struct.pack('>I5', number)
+end
+
+local function unpacked(bytes)
+    return (struct.unpack('>I5', bytes))
+end
+
+local function now()
+    local time = call('TIME')
+    return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- Strings of bytes: < goes by the locale of the server.
+local function is_before(a, b)
+    for n = 1, math.min(#a, #b) do
+        local x, y = a:byte(n), b:byte(n)
+        if x ~= y then
+            return x < y
+        end
+    end
+    return #a < #b
+end
+
+local function first(zset)
+    return call('ZRANGE', P .. zset, 0, 0)[1]
+end
+
+local function is_demoted(entry)
+    return entry:byte(1) >= 128
+end
+
+local function bucket(id)
+    return P .. 'u:' .. string.format('%.0f', math.floor(id / 128)), string.char(id % 128)
+end
+
+local function record_of(id)
+    return call('HGET', bucket(id))
+end
+
+local function parsed(record)
+    local length = record:byte(2)
+    return record:sub(1, 1), record:sub(3, 2 + length), record:sub(3 + length, 7 + length)
+end
+
+local function set_record(id, record)
+    local key, field = bucket(id)
+    call('HSET', key, field, record)
+end
+
+local function with_state(record, state)
+    return state .. record:sub(2)
+end
+
+-- Where the best URL of a host stands
+
+local function zset_of(slot)
+    local owner = call('HGET', P .. 'own', slot)
+    if not owner or owner:sub(1, 1) == '-' then
+        return 'free'
+    elseif call('SISMEMBER', P .. 'held:' .. owner, slot) == 1 then
+        return nil
+    end
+    return 'ready:' .. owner
+end
+
+local function refresh(host)
+    local number = unpacked(host)
+    local best = call('ZRANGE', P .. 'w:' .. number, 0, 0)[1]
+    if best and call('SISMEMBER', P .. 'paused', number) == 1 then
+        best = nil
+    end
+    local entry, known = best and best .. host, call('HGET', P .. 'head', number)
+    if known == (entry or false) then
+        return
+    end
+    local zset = zset_of(call('HGET', P .. 'slot', number))
+    if known then
+        call('ZREM', P .. 'heads', known)
+        if zset then
+            call('ZREM', P .. zset, known)
+        end
+    end
+    if entry then
+        call('HSET', P .. 'head', number, entry)
+        call('ZADD', P .. 'heads', 0, entry)
+        if zset then
+            call('ZADD', P .. zset, 0, entry)
+        end
+    else
+        call('HDEL', P .. 'head', number)
+    end
+end
+
+-- Moves the best URLs of all hosts of a slot from one zset to another; either may be nil.
+local function move(slot, from, to)
+    if from == to then
+        return
+    end
+    for _, host in ipairs(call('SMEMBERS', P .. 's:' .. slot)) do
+        local entry = call('HGET', P .. 'head', host)
+        if entry then
+            if from then
+                call('ZREM', P .. from, entry)
+            end
+            if to then
+                call('ZADD', P .. to, 0, entry)
+            end
+        end
+    end
+end
+
+local function give_up(slot, process)
+    local before = zset_of(slot)
+    call('HSET', P .. 'own', slot, '-' .. process)
+    call('SREM', P .. 'slots:' .. process, slot)
+    move(slot, before, 'free')
+end
+
+-- Whether the slot belonged to another process meanwhile.
+local function claim(slot)
+    local before, last = zset_of(slot), call('HGET', P .. 'own', slot)
+    call('HSET', P .. 'own', slot, ME)
+    call('SADD', P .. 'slots:' .. ME, slot)
+    move(slot, before, zset_of(slot))
+    return last and last ~= '-' .. ME
+end
+
+-- Changes
+
+local function add_to_log(...)
+    local seq = call('INCR', P .. 'seq')
+    call('XADD', P .. 'log', 'MAXLEN', '~', 20000, string.format('%.0f-1', seq), 'p', ME, ...)
+    return seq
+end
+
+-- Enters a record in place of the one that is there; touched collects the hosts that must be refreshed.
+local function put(id, record, touched)
+    local old = record_of(id)
+    if old then
+        local state, place, host = parsed(old)
+        if state == WAITING then
+            call('ZREM', P .. 'w:' .. unpacked(host), place .. packed(id))
+            call('DECR', P .. 'waiting')
+            touched[host] = true
+        elseif state == LEASED and record:sub(1, 1) ~= LEASED then
+            local owner = call('HGET', P .. 'lease', id)
+            if owner then
+                call('HDEL', P .. 'lease', id)
+                call('SREM', P .. 'leases:' .. owner, id)
+            end
+        end
+    end
+    local state, place, host = parsed(record)
+    if state == WAITING then
+        call('ZADD', P .. 'w:' .. unpacked(host), 0, place .. packed(id))
+        call('INCR', P .. 'waiting')
+        touched[host] = true
+    end
+    set_record(id, record)
+end
+
+local function refresh_all(touched)
+    for host in pairs(touched) do
+        refresh(host)
+    end
+end
+
+-- Lets everything of a process that is gone go on with the others.
+local function bury(process)
+    local touched, fixes = {}, {}
+    for _, id in ipairs(call('SMEMBERS', P .. 'leases:' .. process)) do
+        id = tonumber(id)
+        local record = record_of(id)
+        if record and record:sub(1, 1) == LEASED then
+            record = with_state(record, WAITING)
+            put(id, record, touched)
+            fixes[#fixes + 1] = {id, record}
+        end
+        call('HDEL', P .. 'lease', id)
+    end
+    call('DEL', P .. 'leases:' .. process, P .. 'held:' .. process)
+    refresh_all(touched)
+    for _, slot in ipairs(call('SMEMBERS', P .. 'slots:' .. process)) do
+        give_up(slot, process)
+    end
+    call('DEL', P .. 'slots:' .. process, P .. 'ready:' .. process)
+    call('ZREM', P .. 'alive', process)
+    call('SREM', P .. 'idle', process)
+    if call('GET', P .. 'lead') == process then
+        call('DEL', P .. 'lead')
+    end
+    if #fixes > 0 then
+        add_to_log('f', cmsgpack.pack(fixes))
+    end
+end
+
+local function bury_the_dead()
+    for _, process in ipairs(call('ZRANGEBYSCORE', P .. 'alive', '-inf', now())) do
+        bury(process)
+    end
+end
+
+-- Tells that the process is alive; one that was taken for dead may not go on.
+local function check_in()
+    if not call('ZSCORE', P .. 'alive', ME) then
+        return redis.error_reply('GONE this process gave no sign of life for too long')
+    end
+    call('ZADD', P .. 'alive', now() + LEASE, ME)
+    return nil
+end

@@ -1,0 +1,248 @@
+"""The crawl database of a job that several processes share: Redis has it all, each process works on a mirror."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from scrapy_replica.crawldb.contract import News, StoreError
+from scrapy_replica.crawldb.redis.address import Address
+from scrapy_replica.crawldb.redis.hearing import Hearing, ended_by
+from scrapy_replica.crawldb.redis.ids import Ids
+from scrapy_replica.crawldb.redis.layout import LAYOUT
+from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
+from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed
+from scrapy_replica.crawldb.redis.mirror import pack as packed
+from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
+from scrapy_replica.crawldb.redis.processes import processes, sums
+from scrapy_replica.crawldb.redis.server import Server
+from scrapy_replica.crawldb.redis.urls import RedisUrlTable, Row, Taken, pack, unpack
+from scrapy_replica.crawldb.shared import Process
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.schema import LEASED
+
+OFFER_S = 0.5
+"""Seconds between two offers of slots that have nothing in flight."""
+
+
+class RedisCrawlDB(SqliteCrawlDB):
+    """What a crawl of several processes knows.
+
+    Reads and writes go to a mirror, a SQLite file of this process. At each commit what changed is shipped to Redis, in
+    one script that holds it against what others changed; :meth:`listen` takes over what they wrote. So everything of
+    others is a moment late, and what must not be is asked of Redis: which URL has which id, and which is taken. Nothing
+    is lost by it: what is saved by a cause that ended meanwhile, or for a page that came to its end meanwhile, waits.
+
+    Keeps :class:`~scrapy_replica.crawldb.contract.CrawlDB`.
+
+    :param address: as ``REPLICA_CRAWLDB`` says it.
+    :param spider: name of the spider that the job belongs to.
+    :raises StoreError: Redis does not answer or refuses, or the job belongs to another spider or release.
+    """
+
+    urls: RedisUrlTable
+    is_shared = True
+
+    def __init__(self, address: str, spider: str = "") -> None:
+        self._server = Server(Address.parse(address))
+        self._folder = TemporaryDirectory(prefix="scrapy-replica-")
+        self._heard = Hearing()
+        self._offered_at = 0.0
+        self.leads = self.is_over = self.are_all_idle = False
+        self._is_idle = self._was_leading = False
+        try:
+            self._enter()
+            super().__init__(Path(self._folder.name), spider)
+        except BaseException:
+            self._leave()
+            raise
+
+    def _call(self, script: str, *args: bytes | str | float, is_change: bool = False) -> Any:
+        server = self._server
+        lease_ms = int(1000 * server.address.lease_s)
+        return server.call(script, [""], [server.name, lease_ms, *args], is_change=is_change)
+
+    def _enter(self) -> None:
+        who = f"{socket.gethostname()} {os.getpid()}"
+        self._number, self._seen, self._is_begun, self.leads, self._waiting = self._call("enter", who, LAYOUT)
+
+    def _make_connection(self, folder: Path | None) -> Connection:
+        connection = super()._make_connection(folder)
+        connection.new_id = self._ids = Ids(self._server, self._number)
+        self._mirror = Mirror(connection)
+        if self._is_begun:
+            self._mirror.copy(self._server, all_urls(self._server))
+        self._log = Log(self._server, self._mirror, self._seen)
+        return connection
+
+    def _make_urls(self, connection: Connection) -> RedisUrlTable:
+        urls = RedisUrlTable(connection, self, self._mirror)
+        urls.waiting = self._waiting
+        return urls
+
+    # To Redis
+
+    def commit(self) -> None:
+        self.ship()
+
+    def ship(self) -> None:
+        """Make what was changed known to all, and keep it.
+
+        :raises StoreError: Redis refuses it, or took this process for dead.
+        """
+        frontier = self.urls.frontier
+        changes = self._mirror.changed()
+        if changes.rows or changes.urls or frontier.acts or frontier.hosts:
+            fixes, unsaved = self._ship(changes)
+            frontier.shipped()
+            self._mirror.shipped()
+            self._correct(fixes, unsaved)
+        self._connection.commit()
+
+    def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[bytes]]:
+        """Ship *changes*; return the URLs that became otherwise, with their records, and keys of rows of
+        ``saved`` that are not kept.
+        """
+        urls = [(url_id, before, None if row is None else pack(Row(*row))) for url_id, before, row in changes.urls]
+        self.urls.landed(url_id for url_id, _, row in changes.urls if row is None or row[4] != LEASED)
+        saved = [(key, row) for table, key, row in changes.rows if table == "saved" and row is not None]
+        new = [url_id for url_id, before, _ in urls if before is None]
+        what = {
+            "slots": self.urls.frontier.acts,
+            "hosts": list(self.urls.frontier.hosts.items()),
+            "rows": [
+                (table, key, row if row is not None else False)
+                for table, key, row in changes.rows
+                if table != "saved" or row is None
+            ],
+            "urls": [
+                (url_id, str(before) if before is not None else False, record if record is not None else False)
+                for url_id, before, record in urls
+            ],
+            "saved": self._guarded(saved),
+            "ended": [cause for cause in map(_ended, changes.rows) if cause is not None],
+            "seen": self._log.seen,
+            "log": packed([changes.rows, [(url_id, record) for url_id, _, record in urls], new]),
+        }
+        _, self.urls.waiting, fixes, unsaved = read(self._call("commit", told(what), is_change=True))
+        return fixes, unsaved
+
+    def _guarded(self, saved: Sequence[tuple[bytes, bytes]]) -> list[tuple[Any, ...]]:
+        """Return rows of ``saved`` with what this process thinks of their targets."""
+        rows = [(*unpacked(row), key, row) for key, row in saved]
+        states = self.urls.states({target for _, _, target, _, _ in rows if target is not None})
+        return [
+            (url_id, cause, key, row, *states.get(target, (False, False))) for url_id, cause, target, key, row in rows
+        ]
+
+    def _correct(self, fixes: Sequence[tuple[int, bytes]], unsaved: Sequence[bytes]) -> None:
+        """Take over what became otherwise than this process thought."""
+        if fixes or unsaved:
+            self._mirror.apply(("saved", key, None) for key in unsaved)
+            self._mirror.apply_urls((url_id, unpack(url_id, record)) for url_id, record in fixes)
+
+    # From Redis
+
+    def known(self, keys: Sequence[bytes]) -> list[tuple[int, Row | None]]:
+        found = read(self._call("look", told(keys)))
+        return [(url_id, unpack(url_id, record) if record else None) for url_id, record in found]
+
+    def take(self) -> Taken | None:
+        found = read(self._call("take", is_change=True))
+        if not found[0]:
+            return None
+        url_id, _, record, is_other, self.urls.waiting, _ = found
+        return Taken(unpack(url_id, record), is_other)
+
+    def first(self) -> int | None:
+        host: int = read(self._call("take", "look"))[0]
+        return host or None
+
+    def listen(self) -> News | None:
+        """Tell that this process is alive, and take over what others wrote.
+
+        :return: what that is; ``None`` if nothing.
+        """
+        self.ship()
+        seq, leads, waiting, self.are_all_idle, is_other_idle, self.is_over = read(
+            self._call("beat", str(int(self._is_idle)))
+        )
+        self.urls.waiting = waiting
+        has_come, self.leads = leads and not self.leads, leads
+        if seq > self._log.seen:
+            self.catch_up()
+        self._offer(is_other_idle=is_other_idle)
+        news = self._heard.told(leads=has_come)
+        return news if news != News() else None
+
+    def catch_up(self) -> None:
+        """Take over what others wrote; the crawl hears of it when it listens next."""
+        self.ship()
+        for entry in self._log.catch_up():
+            self._hear(entry)
+
+    def _hear(self, entry: Entry) -> None:
+        self._heard.found(entry.new)
+        for table, key, row in entry.rows:
+            values = None if row is None else unpacked(row)
+            self._heard.heard(table, unpacked(key), values)
+            if table == "hosts" and values is not None:
+                self.urls.meet(*values[:3])
+
+    # Together with others
+
+    def _offer(self, *, is_other_idle: bool) -> None:
+        """Give up slots of which nothing waits, and where another process has nothing to do some others, too."""
+        if time.monotonic() - self._offered_at < OFFER_S:
+            return
+        self._offered_at = time.monotonic()
+        if slots := self.urls.idle_slots():
+            given = self._call("give", str(int(is_other_idle)), *slots)
+            self.urls.gave(slot.decode("utf-8", "surrogatepass") for slot in given)
+
+    def idle(self, is_idle: bool) -> None:
+        """Take note whether this process has nothing to do; the others hear of it when it listens next."""
+        self._is_idle = is_idle
+
+    def end(self) -> None:
+        """Tell all that the crawl is through."""
+        self._server.run("SET", self._server.key("over"), 1)
+        self.is_over = True
+
+    def tell(self, stats: Mapping[str, float]) -> None:
+        """Keep the statistics of this process."""
+        self._server.run("HSET", self._server.key("stats"), self._server.name, json.dumps(stats))
+
+    def stats(self) -> Mapping[str, float]:
+        """Return the sums of what all processes told, those that are gone included."""
+        return sums(self._server)
+
+    def processes(self) -> Sequence[Process]:
+        """Return the processes that take part."""
+        return processes(self._server)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with suppress(StoreError):  # whoever sees that this process is gone does the same for it
+            self._call("leave")
+        self._server.close()
+        self._folder.cleanup()
+
+
+def _ended(change: Packed) -> str | None:
+    """Return the cause that ended by a *change*, if one did."""
+    table, _, row = change
+    return ended_by(unpacked(row)[1]) if table == "work" and row is not None else None

@@ -1,0 +1,46 @@
+"""Numbers of new rows, each given once over all processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scrapy_replica.crawldb.redis.mirror import pack
+from scrapy_replica.crawldb.redis.server import Server
+
+TIMED = frozenset({"decisions", "visits", "checkpoints"})
+"""Tables with rows for most pages. They are numbered without asking the server, by its clock; the numbers of the
+others, which people read, are small."""
+
+PROCESS_BITS = 10
+"""Of a number by the clock; above are microseconds since the epoch, good until the year 2255."""
+
+
+class Ids:
+    """Keeps :class:`~scrapy_replica.crawldb.sqlite.connection.NewId`.
+
+    :param process: number of this process among those of the job; one of 1,024 has the same by the clock.
+    """
+
+    def __init__(self, server: Server, process: int) -> None:
+        self._server = server
+        self._process = process % (1 << PROCESS_BITS)
+        self._last_us = 0
+        self._hosts: dict[tuple[str, ...], int] = {}
+        """Hosts that were asked for and are not entered yet."""
+
+    def __call__(self, table: str, *names: str) -> int:
+        """Return the number of a new row of *table*, that of the host of that name and slot for ``hosts``."""
+        if table == "hosts":
+            if names not in self._hosts:
+                self.meet([(names[0], names[1])])
+            return self._hosts.pop(names)
+        if table in TIMED:
+            self._last_us = max(self._last_us + 1, int(self._server.now() * 1e6))
+            return self._last_us << PROCESS_BITS | self._process
+        return int(self._server.run("INCR", self._server.key(f"id:{table}")))
+
+    def meet(self, hosts: Sequence[tuple[str, str]]) -> None:
+        """Ask at once for the numbers of *hosts*, names and slots, which are to be entered."""
+        packed = [pack(host) for host in hosts]
+        found = self._server.call("host", ["hosts", "id:hosts"], packed, is_change=False)
+        self._hosts = dict(zip(hosts, found, strict=True))

@@ -1,0 +1,124 @@
+"""The log of changes of a job, and what follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgpack
+
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed, unpack
+from scrapy_replica.crawldb.redis.server import Server
+from scrapy_replica.crawldb.redis.urls import Row
+from scrapy_replica.crawldb.redis.urls import unpack as url_row
+
+MOST_CHANGES = 1_000
+"""Changes that are read in one turn."""
+
+IN_BUCKET, BUCKETS = 128, 16
+"""URLs of a hash, as the scripts have it, and hashes that are read at once."""
+
+NONE, NOTHING = msgpack.packb([]), msgpack.packb([[], [], []])
+
+Key = tuple[str, bytes | int]
+"""Table and packed key of a row, or ``urls`` and an id."""
+
+
+def told(what: object) -> bytes:
+    """Return *what* as a script can read it: Lua has one kind of strings."""
+    packed: bytes = msgpack.packb(what, use_bin_type=False, unicode_errors="surrogatepass")
+    return packed
+
+
+def read(reply: bytes) -> Any:
+    """Return what a script packed: Lua has one kind of strings, which come as bytes."""
+    return msgpack.unpackb(reply, raw=True)
+
+
+class BehindError(StoreError):
+    """What is missing is not in the log any more."""
+
+
+class Entry(NamedTuple):
+    """A change that another process made."""
+
+    rows: Sequence[Packed]
+    new: Sequence[int]
+    """Ids of the URLs that it found."""
+
+
+class Log:
+    """Takes over what others wrote into a mirror.
+
+    :param seen: number of the last change that the mirror has.
+    """
+
+    def __init__(self, server: Server, mirror: Mirror, seen: int) -> None:
+        self._server, self._mirror, self.seen = server, mirror, seen
+
+    def catch_up(self) -> Iterator[Entry]:
+        """Take over all changes that are not known here, and yield those of others.
+
+        :raises BehindError: some of them are not kept any more.
+        """
+        theirs: set[Key] = set()
+        while entries := self._read():
+            for fields in entries:
+                if (entry := self._follow(fields, theirs)) is not None:
+                    yield entry
+            self._mirror.commit()
+            if len(entries) < MOST_CHANGES:
+                break
+
+    def _read(self) -> list[dict[bytes, bytes]]:
+        server = self._server
+        begin = f"{self.seen + 1}-0"
+        entries = server.run("XRANGE", server.key("log"), begin, "+", "COUNT", MOST_CHANGES)
+        if not entries:
+            return []
+        if _number(entries[0]) != self.seen + 1:
+            raise BehindError(
+                f"{server.address}: this process fell behind the others by more changes than are kept: start it again"
+            )
+        self.seen = server.seen = _number(entries[-1])
+        return [dict(zip(fields[::2], fields[1::2], strict=True)) for _, fields in entries]
+
+    def _follow(self, fields: Mapping[bytes, bytes], theirs: set[Key]) -> Entry | None:
+        """Take over one change.
+
+        Of a change of this process, what others wrote before it and was taken over a moment ago (*theirs*): it came
+        later than theirs.
+        """
+        rows, urls, new = unpack(fields.get(b"d", NOTHING))
+        changed: dict[Key, bytes | None] = {(table, key): row for table, key, row in rows}
+        changed |= {("saved", key): None for key in read(fields.get(b"n", NONE))}
+        changed |= {(URLS, url_id): record for url_id, record in (*urls, *read(fields.get(b"f", NONE)))}
+        is_own = fields[b"p"] == self._server.name.encode()
+        if is_own:
+            changed = {what: row for what, row in changed.items() if what in theirs}
+        else:
+            theirs.update(changed)
+        self._mirror.apply((table, key, row) for (table, key), row in changed.items() if isinstance(key, bytes))
+        self._mirror.apply_urls(
+            (key, url_row(key, row) if row else None) for (_, key), row in changed.items() if isinstance(key, int)
+        )
+        return None if is_own else Entry(rows, new)
+
+
+def _number(entry: tuple[bytes, Any]) -> int:
+    return int(entry[0].partition(b"-")[0])
+
+
+def all_urls(server: Server) -> Iterator[list[tuple[int, Row]]]:
+    """Yield the URLs of the job on *server* and their rows, batch by batch."""
+    last = int(server.run("GET", server.key("id")) or 0)
+    for begin in range(0, last // IN_BUCKET + 1, BUCKETS):
+        numbers = range(begin, min(begin + BUCKETS, last // IN_BUCKET + 1))
+        found = server.run_many([["HGETALL", server.key(f"u:{number}")] for number in numbers])
+        records = [
+            (IN_BUCKET * number + place[0], record)
+            for number, fields in zip(numbers, found, strict=True)
+            for place, record in zip(fields[::2], fields[1::2], strict=True)
+        ]
+        yield [(url_id, url_row(url_id, record)) for url_id, record in records]

@@ -1,0 +1,121 @@
+"""The job that several processes share, as commands read it and write orders into it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.redis.address import Address
+from scrapy_replica.crawldb.redis.layout import LAYOUT, other_layout
+from scrapy_replica.crawldb.redis.log import BehindError, Log, all_urls
+from scrapy_replica.crawldb.redis.mirror import Mirror, pack
+from scrapy_replica.crawldb.redis.processes import processes
+from scrapy_replica.crawldb.redis.server import Server
+from scrapy_replica.crawldb.shared import Process
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME
+from scrapy_replica.crawldb.sqlite.orders import row_of
+from scrapy_replica.crawldb.sqlite.reader import SqliteReader, open_reader
+
+
+class Follower:
+    """Reads the job at an address: copies it into a temporary file when it is first asked, and follows it from there.
+
+    Takes no part in the crawl. Threads may share it.
+
+    :raises StoreError: Redis does not answer or refuses, or the job is of another release.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._server = Server(address)
+        self._folder = TemporaryDirectory(prefix="scrapy-replica-")
+        self._path = Path(self._folder.name) / FILE_NAME
+        self._seen = -1
+        """Number of the last change in the file; -1 before it is there."""
+        self._lock = threading.Lock()
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether a crawl has begun there."""
+        with self._lock:
+            return bool(self._server.run("EXISTS", self._server.key("layout")))
+
+    @contextmanager
+    def reading(self) -> Iterator[SqliteReader]:
+        """Open the job as it is by now.
+
+        :raises StoreError: there is none, or it cannot be read.
+        """
+        with self._lock:
+            self._check()
+            try:
+                self._refresh()
+            except BehindError:  # nobody looked for long
+                self._path.unlink()
+                self._seen = -1
+                self._refresh()
+        with open_reader(self._path) as reader:
+            yield reader
+
+    @contextmanager
+    def ordering(self) -> Iterator[RedisOrders]:
+        """Open the job to give orders.
+
+        :raises StoreError: there is none, or it cannot be written.
+        """
+        with self._lock:
+            self._check()
+            yield RedisOrders(self._server)
+
+    def processes(self) -> list[Process]:
+        """Return the processes that take part."""
+        with self._lock:
+            return processes(self._server)
+
+    def trace(self) -> object:
+        """Return something that is another thing when the job has changed."""
+        with self._lock:
+            return self._server.run("GET", self._server.key("seq")), bool(processes(self._server))
+
+    def _check(self) -> None:
+        server = self._server
+        layout = server.run("GET", server.key("layout"))
+        if layout is None:
+            raise StoreError(f"there is no crawl at {server.address}: look at the prefix and the number of the database")
+        if layout.decode() != LAYOUT:
+            raise other_layout(server.address)
+
+    def _refresh(self) -> None:
+        with closing(Connection(self._path)) as connection:
+            mirror = Mirror(connection)
+            if self._seen < 0:
+                self._copy(mirror)
+            log = Log(self._server, mirror, self._seen)
+            for _ in log.catch_up():
+                pass
+            self._seen = log.seen
+
+    def _copy(self, mirror: Mirror) -> None:
+        seen = int(self._server.run("GET", self._server.key("seq")) or 0)
+        mirror.copy(self._server, all_urls(self._server))
+        self._seen = seen
+
+
+class RedisOrders:
+    """Keeps :class:`~scrapy_replica.crawldb.reader.Orders`."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def give(self, kind: str, what: Mapping[str, Any]) -> int:
+        server = self._server
+        order_id = int(server.run("INCR", server.key("id:orders")))
+        key, row = pack([order_id]), pack(row_of(order_id, server.now(), kind, what))
+        change = pack([[("orders", key, row)], [], []])
+        server.call("order", [""], [server.name, 0, key, row, change])
+        return order_id

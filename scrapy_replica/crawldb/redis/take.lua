@@ -1,0 +1,34 @@
+-- Leases the best URL of the slots that belong to the process or to none, and that it does not hold; ARGV[3] is "look"
+-- to tell only which host it is of.
+-- Returns nothing, or: id, host, record, whether the slot belonged to another process before, URLs that wait, the last
+-- change.
+-- COMMON
+local gone = check_in()
+if gone then
+    return gone
+end
+local mine, free = first('ready:' .. ME), first('free')
+local is_free = free and (not mine or is_before(free, mine))
+local entry = is_free and free or mine
+-- What is demoted waits behind everything else, also behind what is not ready.
+if entry and is_demoted(entry) and not is_demoted(first('heads')) then
+    entry = nil
+end
+if not entry then
+    return cmsgpack.pack({false})
+end
+local host = entry:sub(-5)
+if ARGV[3] == 'look' then
+    return cmsgpack.pack({unpacked(host)})
+end
+local slot = call('HGET', P .. 'slot', unpacked(host))
+local is_other = is_free and claim(slot) or false
+local id = unpacked(entry:sub(-10, -6))
+local touched, record = {}, with_state(record_of(id), LEASED)
+put(id, record, touched)
+refresh_all(touched)
+call('HSET', P .. 'lease', id, ME)
+call('SADD', P .. 'leases:' .. ME, id)
+call('SREM', P .. 'idle', ME)
+local seq = add_to_log('f', cmsgpack.pack({{id, record}}))
+return cmsgpack.pack({id, unpacked(host), record, is_other, tonumber(call('GET', P .. 'waiting')), seq})

@@ -1,0 +1,273 @@
+"""The table of URLs where several processes share a job: a mirror of it, and the order of what waits in Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import msgpack
+
+from scrapy_replica.crawldb.contract import Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.redis.mirror import Mirror
+from scrapy_replica.crawldb.redis.place import Place
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.frontier import Head
+from scrapy_replica.crawldb.sqlite.urls import UrlTable
+
+
+class Row(NamedTuple):
+    """A row of the table, its columns in their order."""
+
+    id: int
+    host: int
+    url: str
+    key: int | None
+    state: int
+    is_demoted: int
+    priority: int
+    score: float
+    depth: int
+    parent: int | None
+    payload: bytes | None
+    leeway: int
+
+
+HOST_BYTES = 5
+
+GIVEN_AT_ONCE = 200
+"""Slots that are offered to others in one turn."""
+
+
+class Taken(NamedTuple):
+    """A URL that was leased."""
+
+    row: Row
+    is_other: bool
+    """Its slot belonged to another process before."""
+
+
+class Link(Protocol):
+    """What ties the mirror to Redis."""
+
+    def ship(self) -> None:
+        """Make what was changed known to all."""
+
+    def known(self, keys: Sequence[bytes]) -> list[tuple[int, Row | None]]:
+        """Return for each key (8 bytes; none for a URL without) its id, and its row if it was entered."""
+
+    def take(self) -> Taken | None:
+        """Lease the best URL of the slots that are this process's or nobody's."""
+
+    def first(self) -> int | None:
+        """Return the host of the URL that :meth:`take` would give."""
+
+    def catch_up(self) -> None:
+        """Take over what others wrote."""
+
+
+def packed_key(key: int | None) -> bytes:
+    """Return the 8 bytes of a signed *key*, none where there is none."""
+    return b"" if key is None else key.to_bytes(8, "big", signed=True)
+
+
+def pack(row: Row) -> bytes:
+    """Return the record of a URL, as the scripts know it."""
+    place = Place(bool(row.is_demoted), row.priority, row.score).pack()
+    rest = [row.url, packed_key(row.key), row.depth, row.parent, row.payload, row.leeway]
+    packed = msgpack.packb(rest, unicode_errors="surrogatepass")
+    return b"%d%c%b%b%b" % (row.state, len(place), place, row.host.to_bytes(HOST_BYTES, "big"), packed)
+
+
+def unpack(url_id: int, record: bytes) -> Row:
+    """Return the row that :meth:`pack` made a record of."""
+    end = 2 + record[1]
+    place = Place.unpack(record[2:end])
+    host = int.from_bytes(record[end : end + HOST_BYTES], "big")
+    url, key, *rest = msgpack.unpackb(record[end + HOST_BYTES :], unicode_errors="surrogatepass")
+    signed = int.from_bytes(key, "big", signed=True) if key else None
+    return Row(url_id, host, url, signed, record[0] - ord("0"), *place, *rest)
+
+
+class RemoteFrontier:
+    """The order of what waits lies in Redis, which keeps it by itself; what is held here are messages to it.
+
+    Has the methods of :class:`~scrapy_replica.crawldb.sqlite.frontier.Frontier`.
+    """
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self.acts: list[tuple[str, str | int]] = []
+        """What is to be held, released, paused and resumed, in this order."""
+        self.hosts: dict[int, str] = {}
+        """New hosts and their slots."""
+        self.held: set[str] = set()
+
+    def add_host(self, host: int, slot: str) -> None:
+        self.hosts[host] = slot
+
+    def forget_host(self, host: int) -> None:
+        self.hosts.pop(host, None)
+
+    def offer(self, host: int, head: Head) -> None:
+        pass
+
+    def refresh(self, host: int) -> None:
+        pass
+
+    def fill(self, hosts: Iterable[int]) -> None:
+        pass
+
+    def hold(self, slot: str) -> None:
+        self.held.add(slot)
+        self.acts.append(("hold", slot))
+
+    def release(self, slot: str) -> None:
+        if slot in self.held:
+            self.held.remove(slot)
+            self.acts.append(("release", slot))
+
+    def pause(self, host: int) -> None:
+        self.acts.append(("pause", host))
+
+    def resume(self, host: int) -> None:
+        self.acts.append(("resume", host))
+
+    def first(self) -> int | None:
+        self._link.ship()
+        return self._link.first()
+
+    def shipped(self) -> None:
+        """Take note that Redis knows of it all."""
+        self.acts.clear()
+        self.hosts.clear()
+
+
+class RedisUrlTable(UrlTable):
+    """The URLs of a job that several processes share.
+
+    A slot belongs to one process from when it takes the first URL of it until it gives it up, so that politeness, and
+    what is counted for each host, are that process's business. Unlike those of one process, its URLs are not taken
+    inside of a page's span, and taking one commits.
+    """
+
+    frontier: RemoteFrontier
+
+    def __init__(self, connection: Connection, link: Link, mirror: Mirror) -> None:
+        self._link, self._silent, self._take_over = link, mirror.silent, mirror.apply_urls
+        self._ids: list[int] = []
+        """Ids of the URLs to be entered next that have none yet, the first of them last."""
+        self.in_flight: dict[int, str] = {}
+        """Id of each URL that this process fetches -> its slot."""
+        self._owned: dict[str, None] = {}
+        """Slots that this process took URLs of, the one looked at last at the end."""
+        self._claimed: list[str] = []
+        self._names: dict[str, set[str]] = {}
+        """Slot -> its hosts."""
+        super().__init__(connection)
+
+    def _make_frontier(self) -> Any:
+        self.frontier = RemoteFrontier(self._link)
+        return self.frontier
+
+    def _open(self) -> None:
+        self._last_id = 0
+        for host, name, slot in self._read("SELECT id, name, slot FROM hosts").fetchall():
+            self.meet(host, name, slot)
+
+    def store_count(self) -> None:
+        """Redis counts what waits."""
+
+    def meet(self, host: int, name: str, slot: str) -> None:
+        """Take note of a host that others know as well."""
+        if host not in self._rows:
+            self._add_host(host, name, slot)
+            del self.frontier.hosts[host]
+
+    def _add_host(self, host: int, name: str, slot: str) -> None:
+        super()._add_host(host, name, slot)
+        self._names.setdefault(slot, set()).add(name)
+
+    # Entering
+
+    def _ask(self, urls: Sequence[NewUrl], known: dict[int, Any]) -> None:
+        """Take over the rows of *urls* that others entered, and ids for those that nobody did."""
+        asked = [url for url in urls if url.key not in known]
+        if not asked:
+            return
+        keys = list(dict.fromkeys((url.key, place if url.key is None else 0) for place, url in enumerate(asked)))
+        found = self._link.known([packed_key(key) for key, _ in keys])
+        self._ids = [url_id for url_id, row in reversed(found) if row is None]
+        rows = [row for _, row in found if row is not None]
+        if rows:
+            self._take_over([(row.id, row) for row in rows])
+            known.update({row.key: (row.id, *row[3:8]) for row in rows if row.key is not None})
+
+    def _new_id(self) -> int:
+        return self._ids.pop()
+
+    # What becomes of a URL
+
+    def take(self) -> Waiting | None:
+        self._link.ship()
+        taken = self._link.take()
+        if taken is None:
+            return None
+        row = taken.row
+        if row.host not in self._rows or taken.is_other:
+            self._link.catch_up()
+        change = "state = ?, is_demoted = ?, priority = ?, score = ?, payload = ?, leeway = ?"
+        with self._silent():
+            if not self._write(f"UPDATE urls SET {change} WHERE id = ?", (*row[4:8], *row[10:], row.id)).rowcount:
+                self._take_over([(row.id, row)])
+        slot = self._rows[row.host][1]
+        self.in_flight[row.id] = slot
+        self._owned[slot] = None
+        if taken.is_other:
+            self._claimed += self._names[slot]
+        name = self._rows[row.host][0]
+        return Waiting(
+            row.id,
+            name,
+            slot,
+            row.url,
+            row.key,
+            row.score,
+            row.priority,
+            bool(row.is_demoted),
+            row.depth,
+            row.parent,
+            row.payload,
+            Leeway(row.leeway),
+        )
+
+    def states(self, keys: Collection[int]) -> dict[int, tuple[int, str]]:
+        """Return id and state, as Redis has it, of the URLs of those *keys*."""
+        return {key: (url_id, str(state)) for url_id, key, state in self._rows_of(keys, "id, key, state")}
+
+    def landed(self, url_ids: Iterable[int]) -> None:
+        """Take note that these URLs are not being fetched any more."""
+        for url_id in url_ids:
+            self.in_flight.pop(url_id, None)
+
+    def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
+        forgotten = super().forget_waiting(prefix)
+        self._link.ship()
+        return forgotten
+
+    def claimed(self) -> Sequence[str]:
+        claimed, self._claimed = self._claimed, []
+        return claimed
+
+    def idle_slots(self) -> list[str]:
+        """Return some of the slots that this process may give up: nothing of them is in flight or held."""
+        busy = {*self.in_flight.values(), *self.frontier.held}
+        some = list(self._owned)[:GIVEN_AT_ONCE]
+        for slot in some:  # others have their turn next time
+            del self._owned[slot]
+            self._owned[slot] = None
+        return [slot for slot in some if slot not in busy]
+
+    def gave(self, slots: Iterable[str]) -> None:
+        """Take note that *slots* were given up."""
+        for slot in slots:
+            self._owned.pop(slot, None)

@@ -1,0 +1,143 @@
+"""A collection as the expressions see it: every column there, every path as the crawl aligns it, hosts sampled alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import ibis
+
+from scrapy_replica.mining.paths import NUMBERS, host_of, normal_path, number_of, path_of
+from scrapy_replica.mining.schema import LINKS, PAGES
+from scrapy_replica.sites.evidence import MAX_PATHS, MIN_WORDS
+
+if TYPE_CHECKING:
+    from ibis.expr.types import IntegerValue, Table, Value
+
+    from scrapy_replica.mining.engine import Engine
+
+_TWO_63 = 1 << 63
+
+
+class Collection:
+    """Pages and links in Parquet files, and what all expressions need of them, computed once.
+
+    Hosts are known by the engine's hash of their names: 64 bits, so that of ten million no two meet.
+
+    Args:
+        pages: Files with columns of :data:`PAGES`, ``url`` at least.
+        links: Files with the columns of :data:`LINKS`.
+
+    Raises:
+        ValueError: A file lacks ``url``, or a column holds what it cannot.
+    """
+
+    def __init__(self, engine: Engine, pages: Sequence[Path], links: Sequence[Path] = ()) -> None:
+        self.engine = engine
+        self.pages = _filled(engine.read(pages), pages)
+        self.links = engine.read(links).select(*LINKS) if links else None
+
+    @cached_property
+    def places(self) -> Table:
+        """One row for each page and each known URL: ``host``, ``normal`` path, ``number``, ``simhash`` and ``text``.
+
+        Of URLs with one normalised path a fetched one counts, then the one fetched last. ``text`` is equal where main
+        texts are, and null where there is none to compare.
+        """
+        known = self.engine.keep("known", self._known())
+        counted = known.group_by("place").agg(n=known.count())
+        twice = self.engine.keep("twice", counted.filter(counted.n > 1).select("place"))
+        latest = _latest(known.semi_join(twice, "place"), ["host", "normal"])
+        places = known.anti_join(twice, "place").union(latest)
+        return self.engine.keep("places", places.drop("place", "fetched", "at"))
+
+    def _known(self) -> Table:
+        pages, key = self.pages, self.engine.key
+        has_text = pages.fetched & (pages.status.fill_null(HTTPStatus.OK) == HTTPStatus.OK)
+        has_text &= pages.words.fill_null(MIN_WORDS) >= MIN_WORDS
+        normal = normal_path(pages.path)
+        text = pages.simhash if "simhash" in pages.columns else None
+        signed = ibis.ifelse(pages.signature.isnull(), None, key(pages.signature))
+        return pages.select(
+            host=key(pages.host),
+            normal=normal,
+            number=number_of(normal),
+            place=key(pages.host + "/" + normal),
+            simhash=ibis.ifelse(has_text, pages.simhash, None),
+            text=ibis.ifelse(has_text, ibis.coalesce(text, signed), None),
+            fetched=pages.fetched,
+            at=pages.at,
+        )
+
+    @cached_property
+    def hosts(self) -> Table:
+        """``host``, its ``name``, ``n_urls``, and the number ``below`` which the paths of its sample lie."""
+        names = self.pages.select("host").distinct()
+        named = names.select(name=names.host, host=self.engine.key(names.host))
+        sizes = self.places.group_by("host").agg(n_urls=self.places.count())
+        joined = named.join(sizes, "host").select("host", "name", "n_urls")
+        return self.engine.keep("hosts", joined.mutate(below=sample_below(joined.n_urls)))
+
+    @cached_property
+    def sample(self) -> Table:
+        """The places of each host's sample: all up to 1,000, of more about as many, which mirrors draw alike."""
+        large = self.hosts.filter(self.hosts.below < NUMBERS).select("host", "below")
+        joined = self.places.left_join(large, "host")
+        return joined.filter(joined.number < joined.below.fill_null(NUMBERS)).select(*self.places.columns)
+
+
+def sample_below(n_urls: IntegerValue) -> IntegerValue:
+    """Return the number below which the paths of a host's sample lie: halved until 1,000 of *n_urls* are expected."""
+    steps = [(n_urls <= MAX_PATHS << halvings, NUMBERS >> halvings) for halvings in range(16)]
+    below: IntegerValue = ibis.cases(*steps, else_=1)
+    return below
+
+
+def _latest(rows: Table, keys: Sequence[str]) -> Table:
+    """Return one row of those with equal *keys*: a fetched one, then the latest."""
+    order = [rows.fetched.desc(), rows.at.fill_null(0).desc()]
+    order += [rows[name].asc(nulls_first=False) for name in ("simhash", "url") if name in rows.columns]
+    ranked = rows.mutate(rank=ibis.row_number().over(group_by=keys, order_by=order))
+    return ranked.filter(ranked.rank == 0).drop("rank")
+
+
+latest = _latest
+
+
+def _filled(table: Table, files: Sequence[Path]) -> Table:
+    """Return *table* with all columns of :data:`PAGES`, as their types."""
+    if "url" not in table.columns:
+        raise ValueError(f"{files[0]}: there is no column url; it has {', '.join(table.columns)}")
+    columns = {name: _cast(table, name, kind, files) for name, kind in PAGES.items()}
+    columns["fetched"] = columns["fetched"].fill_null(True)
+    columns["host"] = ibis.coalesce(columns["host"], host_of(table.url)) if "host" in table.columns else host_of(table.url)
+    columns["path"] = ibis.coalesce(columns["path"], path_of(table.url)) if "path" in table.columns else path_of(table.url)
+    filled = table.select(**columns)
+    return filled.filter(filled.url.notnull() & (filled.host != ""))
+
+
+def _cast(table: Table, name: str, kind: str, files: Sequence[Path]) -> Value:
+    """Return a column as its type.
+
+    :raises ValueError: it holds something else.
+    """
+    wanted = {"bool": "boolean", "double": "float64"}.get(kind, kind)
+    if name not in table.columns:
+        return ibis.null(wanted)
+    column = table[name]
+    found = column.type()
+    fits = {
+        "string": found.is_string(),
+        "binary": found.is_binary() or found.is_string(),
+        "boolean": found.is_boolean(),
+        "float64": found.is_numeric(),
+    }.get(wanted, found.is_integer() or found.is_decimal())
+    if not fits and not found.is_null():
+        raise ValueError(f"{files[0]}: column {name} is {str(found).lower()}, and must be {kind}")
+    if name == "simhash" and not found.is_signed_integer() and not found.is_null():
+        # unsigned 64 bits, which Spark reads as a decimal
+        return ibis.ifelse(column >= _TWO_63, (column - _TWO_63).cast("int64") + -_TWO_63, column.cast("int64"))
+    return column.cast(wanted)

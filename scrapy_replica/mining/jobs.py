@@ -1,0 +1,57 @@
+"""The crawl database of a job: what it knows of pages, and what became of its rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from scrapy_replica.crawldb.reader import Reader
+from scrapy_replica.crawldb.rules import ACTING, DISABLED, WITHDRAWN
+from scrapy_replica.mining.rows import PageRow, PageWriter
+from scrapy_replica.sites.evidence import path_of
+
+BATCH = 10_000
+"""Rows read at once; between two batches a crawl beside may clear its log."""
+
+Reading = Callable[[str], AbstractContextManager[Reader]]
+"""Opens a job to be read."""
+
+
+def convert(
+    job: Path, out: PageWriter, tell: Callable[[int], None], reading: Reading
+) -> tuple[Counter[str], list[Any]]:
+    """Write the URLs of a job; return how many pages there were, and its rules that acted: [rule, whether it does].
+
+    :param tell: told how many URLs were read since.
+    :raises ValueError: it cannot be read.
+    """
+    counts: Counter[str] = Counter()
+    after = 0
+    while True:
+        with reading(str(job)) as reader:
+            rows = reader.tables.traces(after, BATCH)
+        if not rows:
+            break
+        for row in rows:
+            values = row._asdict()
+            del values["id"]
+            page = PageRow(path=path_of(row.url), **values)
+            if page.fetched:
+                counts["pages" if page.status == HTTPStatus.OK else "not status 200"] += 1
+                out.page(page)
+            else:
+                out.url(page)
+        after = rows[-1].id
+        tell(len(rows))
+    with reading(str(job)) as reader:
+        for link in reader.tables.host_links():
+            out.link(link.target, link.source)
+        rules = [[view.row.rule, view.row.state == ACTING] for view in reader.rules() if view.row.state in KEPT]
+    return counts, rules
+
+
+KEPT = frozenset({ACTING, WITHDRAWN, DISABLED})

@@ -1,0 +1,161 @@
+"""The crawl's own judgement of hosts, over pairs and rows that were joined elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from scrapy_replica.mining.evidence import HostRows
+from scrapy_replica.records import UncertainPair, Verdict
+from scrapy_replica.sites.alignment import relative
+from scrapy_replica.sites.candidates import Pair
+from scrapy_replica.sites.detector import PROMISE, Detector
+from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
+from scrapy_replica.sites.features import Comparison
+from scrapy_replica.sites.judge import Judge
+
+MAX_LEARNT = 1_000
+"""Pairs that the judge learns from, half of them such that are no candidates: as many as in a crawl."""
+
+
+MIN_SAME = 10
+"""Pages that must have been the same on both names of a host."""
+
+
+class PairRow(NamedTuple):
+    """A row of :data:`~scrapy_replica.mining.schema.PAIRS`."""
+
+    first: str
+    second: str
+    n_suffixes: int
+    n_near: int
+    first_prefix: str
+    second_prefix: str
+    first_listed: int | None = None
+    second_listed: int | None = None
+
+    def pair(self) -> Pair:
+        """Return the pair as the detector has it."""
+        pair = Pair(self.first, self.second, n_suffixes=self.n_suffixes, n_near=self.n_near)
+        pair.election.add((self.first_prefix, self.second_prefix), 2)
+        return pair
+
+    @property
+    def is_promising(self) -> bool:
+        """Whether the two may be one site: a crawl looks at others seldom, and never finds enough in common."""
+        listed = [number for number in (self.first_listed, self.second_listed) if number is not None]
+        return self.n_near > 0 or self.n_suffixes >= PROMISE * min(listed, default=0)
+
+
+@dataclass
+class Judged:
+    """What came of the pairs."""
+
+    judge: Judge
+    """After it has learnt the obvious pairs of this collection."""
+    verdicts: list[Verdict] = field(default_factory=list)
+    uncertain: list[UncertainPair] = field(default_factory=list)
+    canonical: dict[str, str] = field(default_factory=dict)
+    """Copy -> the host that is fetched in its place, itself no copy."""
+    sure: set[str] = field(default_factory=set)
+    """Copies whose verdict a running crawl would have acted upon, so much is known of both."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """Copy -> kept host, where they are two names of one host for sure."""
+    n_judged: int = 0
+    n_unpromising: int = 0
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Kept host -> the hosts of its site, itself first."""
+        found: dict[str, list[str]] = {}
+        for copy, kept in sorted(self.canonical.items(), key=lambda item: (item[1], item[0])):
+            found.setdefault(kept, [kept]).append(copy)
+        return found
+
+
+def judged(
+    pairs: Sequence[PairRow],
+    weak: Sequence[PairRow],
+    rows: HostRows,
+    readers: Mapping[str, Iterable[str]],
+    *,
+    judge: Judge,
+    max_fpr: float,
+    progress: Callable[[Iterable[PairRow]], Iterable[PairRow]] = iter,
+) -> Judged:
+    """Return what the crawl's judge says of *pairs*, after it has learnt the obvious ones of them and of *weak*.
+
+    The pairs for which most speaks come first, as in a crawl; a copy that was found is in no further pair.
+
+    :param readers: host -> registered domains of hosts that link to it.
+    :param max_fpr: share of the obvious negatives that the threshold lets pass.
+    """
+    detector = Detector(judge, rows)
+    sample = [row.pair() for row in _sample(pairs, MAX_LEARNT // 2)]
+    sample += [row.pair() for row in weak[: MAX_LEARNT // 2]]
+    for _ in detector.recalibrate(max_fpr, sample):
+        pass
+    found = Judged(detector.judge)
+    for row in progress(_in_order(pairs)):
+        if not row.is_promising:
+            found.n_unpromising += 1
+            continue
+        for host in (row.first, row.second):
+            for domain in readers.get(host, ()):
+                detector.linked(host, domain)
+        findings = detector.decide(row.pair())
+        found.n_judged += 1
+        found.verdicts += findings.verdicts
+        found.uncertain += findings.uncertain
+    _conclude(found, detector)
+    return found
+
+
+def _sample(pairs: Sequence[PairRow], most: int) -> Sequence[PairRow]:
+    ordered = sorted(pairs)
+    return ordered[:: 1 + len(ordered) // most]
+
+
+def _in_order(pairs: Iterable[PairRow]) -> list[PairRow]:
+    return sorted(pairs, key=lambda row: (-row.n_near, -row.n_suffixes, row.first, row.second))
+
+
+def _conclude(found: Judged, detector: Detector) -> None:
+    """Say which hosts are one site in the end, and which of them are names of one host."""
+    copies = detector.verdicts.keys()
+    found.canonical = {copy: detector.canonical(copy) for copy in copies}
+    found.uncertain = [pair for pair in found.uncertain if not _is_settled(pair.verdict, detector)]
+    for verdict in found.verdicts:
+        copy, kept = (detector.candidates.host(name) for name in (verdict.copy, verdict.keeper))
+        coverage = Comparison(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix)).coverage
+        if verdict.score >= detector.judge.threshold_for(coverage):
+            found.sure.add(verdict.copy)
+            if is_alias(copy, kept, verdict):
+                found.aliases[verdict.copy] = verdict.keeper
+
+
+def _is_settled(verdict: Verdict, detector: Detector) -> bool:
+    return detector.canonical(verdict.copy) == detector.canonical(verdict.keeper)
+
+
+def is_alias(copy: HostEvidence, kept: HostEvidence, verdict: Verdict) -> bool:
+    """Tell whether *copy* is another name of *kept*, so surely that it need not be tested any more.
+
+    All that is known of it lies in the same place of the other, and of at least ten pages that were fetched on both none
+    differs or is missing there. A crawl that saw the two for one site asked one of them for most pages. An alias keeps
+    scheme and path, so these must be the same to the letter.
+    """
+    if verdict.copy_prefix != verdict.keeper_prefix or not copy.paths.items() <= kept.paths.items():
+        return False
+    if _scheme(copy) != _scheme(kept):
+        return False
+    if any(relative(path, verdict.copy_prefix) is None or path in kept.missing for path in copy.paths):
+        return False
+    twins = [(mark, kept.pages[path]) for path, mark in copy.pages.items() if path in kept.pages]
+    told = [is_same_page(mark, twin) for mark, twin in twins if mark.words >= MIN_WORDS]
+    return len(told) >= MIN_SAME and all(told)
+
+
+def _scheme(host: HostEvidence) -> str:
+    return (host.origin or "").partition(":")[0]

@@ -1,0 +1,32 @@
+"""The tables that the expressions make, by the crawl's own code: slow, and obviously what a crawl does."""
+
+from __future__ import annotations
+
+from scrapy_replica.mining.evidence import Row, mark_of_row
+from scrapy_replica.mining.judgement import PairRow
+from scrapy_replica.sites.candidates import Candidates
+
+
+def candidates_of(rows):
+    """Return the candidates of a crawl that met *rows* (of PAGES) in their order, fetched ones first."""
+    candidates = Candidates()
+    for row in sorted(rows, key=lambda row: not row.fetched):
+        if not row.fetched:
+            candidates.add_url(row.host, row.path)
+        elif row.status in {None, 200}:
+            told = {name: getattr(row, name) for name in Row._fields}
+            candidates.add_mark(row.host, row.path, mark_of_row(Row(**told)))
+        else:
+            candidates.add_url(row.host, row.path)
+    return candidates
+
+
+def pairs_of(candidates):
+    """Return the rows of PAIRS and of WEAK."""
+    pairs = [_row(pair) for pair in candidates.pairs.values() if pair.is_candidate]
+    weak = [_row(pair) for pair in candidates.sample(10**9) if not pair.is_candidate]
+    return pairs, weak
+
+
+def _row(pair):
+    return PairRow(pair.first, pair.second, pair.n_suffixes, pair.n_near, *pair.election.winner())

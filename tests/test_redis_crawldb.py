@@ -1,0 +1,515 @@
+"""The crawl database on Redis keeps the contract, for one process and for several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from crawldb_contract import (
+    NAMES,
+    SCORES,
+    StoredContract,
+    StoredMachine,
+    enter,
+    key_of,
+    name,
+    taken,
+    url,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis_server import RedisServer
+
+from scrapy_replica.crawldb.contract import Found, Leeway, Saved, State, StoreError
+from scrapy_replica.crawldb.redis.address import Address
+from scrapy_replica.crawldb.redis.database import RedisCrawlDB
+from scrapy_replica.crawldb.redis.layout import LAYOUT
+from scrapy_replica.crawldb.redis.place import Place
+from scrapy_replica.crawldb.redis.reader import Follower
+from scrapy_replica.crawldb.redis.urls import Row, pack, unpack
+
+SETTINGS = settings(max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def server():
+    with TemporaryDirectory() as folder, RedisServer(Path(folder)) as server:
+        OnRedis.server = server
+        yield server
+
+
+def age(db):
+    """Let the time go by after which a process that says nothing is taken for dead."""
+    db._server.run("ZADD", db._server.key("alive"), 1, db._server.name)
+
+
+def die(db):
+    """What the end of the process does to a store, and the time that it takes until that is seen."""
+    age(db)
+    db._connection.abandon()
+    db._server.close()
+    db._folder.cleanup()
+
+
+@pytest.fixture
+def opened(server):
+    stores = []
+
+    def opened(spider=""):
+        stores.append(RedisCrawlDB(server.address(), spider))
+        return stores[-1]
+
+    server.clear()
+    yield opened
+    for store in stores:
+        store._connection.abandon()
+        store._server.close()
+        store._folder.cleanup()
+
+
+class TestContract(StoredContract):
+    takes_in_pages = False
+
+    @pytest.fixture
+    def reopened(self, opened):
+        def reopened(db):
+            db.close()
+            return opened()
+
+        return reopened
+
+    @pytest.fixture
+    def died(self, opened):
+        def died(db):
+            die(db)
+            return opened()
+
+        return died
+
+
+class OnRedis(StoredMachine):
+    takes_in_pages = False
+    server: RedisServer
+
+    def open(self):
+        if not hasattr(self, "db"):
+            self.server.clear()
+        self.db = RedisCrawlDB(self.server.address())
+
+    def die(self):
+        die(self.db)
+
+
+@pytest.mark.usefixtures("server")
+class TestMachine(OnRedis.TestCase):
+    settings = SETTINGS
+
+
+PLACES = st.builds(
+    Place,
+    st.booleans(),
+    st.sampled_from([0, 1, -1]) | st.integers(-(1 << 63) + 1, (1 << 63) - 1),
+    st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0]),
+)
+
+
+@given(st.lists(PLACES))
+def test_packed_places_sort_as_urls_do(places):
+    assert [Place.unpack(one.pack()) for one in places] == places
+    in_order = sorted(places, key=lambda one: (one.is_demoted, -one.priority, -one.score))
+    assert [one.pack() for one in in_order] == sorted(one.pack() for one in places)
+
+
+@given(st.integers(0, (1 << 40) - 1), st.integers(-(1 << 63), (1 << 63) - 1) | st.none(), st.binary() | st.none())
+def test_records(host, key, payload):
+    row = Row(7, host, "http://a/\udc80", key, 2, True, -5, 0.25, 3, None, payload, 1)
+    assert unpack(7, pack(row)) == row
+
+
+class TestTwoProcesses:
+    @pytest.fixture
+    def both(self, opened):
+        return opened(), opened()
+
+    @staticmethod
+    def hear(*stores):
+        for store in stores:
+            store.commit()
+        for store in stores:
+            store.listen()
+
+    def test_a_url_has_one_id(self, both):
+        one, two = both
+        first, again = enter(one, "a/1", "b/1"), enter(two, "b/1", "c/1")
+        assert again[0] == first[1]
+        self.hear(one, two)
+        assert (one.urls.waiting, two.urls.waiting) == (3, 3)
+        assert one.urls.find([key_of("c/1")])[key_of("c/1")].id == again[1]
+        assert two.urls.discover([url("a/1")]) == [(first[0], Found.KNOWN)]
+
+    def test_a_host_has_one_id(self, both):
+        one, two = both
+        enter(one, "a/1"), enter(two, "a/2")
+        self.hear(one, two)
+        assert taken(two) == ["a/1", "a/2"]
+        assert [row for store in both for row in store._connection.read("SELECT id, name FROM hosts")] == [(1, "a")] * 2
+
+    def test_the_better_place_counts(self, both):
+        one, two = both
+        enter(one, "a/1", score=0.5), enter(two, "a/1", score=0.9), enter(two, "a/2", score=0.7)
+        one.commit()
+        self.hear(one, two)
+        row = one.urls.take()
+        assert (name(row), row.score) == ("a/1", 0.9)
+
+    def test_each_url_is_taken_once_and_a_slot_belongs_to_one(self, both):
+        one, two = both
+        enter(one, "a/1", "a/2", "b/1", "b/2")
+        assert name(one.urls.take()) == "a/1"
+        assert taken(two) == ["b/1", "b/2"]
+        assert taken(one) == ["a/2"]
+
+    def test_demoted_waits_for_what_is_another_processs(self, both):
+        one, two = both
+        enter(one, "a/1", "a/2")
+        enter(one, "b/1", is_demoted=True)
+        one.urls.take()
+        assert two.urls.take() is None
+        assert taken(one) == ["a/2", "b/1"]
+
+    def test_who_has_nothing_to_do_is_given_slots_that_rest(self, both):
+        one, two = both
+        enter(one, *(f"{host}/{n}" for n in range(2) for host in "abcd"))
+        done = [one.urls.take().id for _ in range(4)]
+        assert two.urls.take() is None
+        two.idle(True)
+        two.listen()
+        one.listen()
+        assert two.urls.take() is None  # all of them are in flight
+        one.urls.finish(done[:3])
+        one._offered_at = 0
+        one.listen()
+        row = two.urls.take()
+        assert row is not None
+        assert two.urls.claimed() == [row.host]
+        assert not set(taken(one)) & {name(row), *taken(two)}
+
+    def test_what_rests_and_has_nothing_to_do_is_nobodys(self, both):
+        one, two = both
+        enter(one, "a/1")
+        one.urls.finish([one.urls.take().id])
+        one.listen()
+        enter(one, "a/2")
+        one.commit()
+        assert name(two.urls.take()) == "a/2"
+        assert two.urls.claimed() == ["a"]
+
+    def test_a_slot_that_comes_back_to_its_last_process_is_no_news(self, both):
+        one, _ = both
+        enter(one, "a/1")
+        one.urls.finish([one.urls.take().id])
+        one.listen()
+        enter(one, "a/2")
+        assert name(one.urls.take()) == "a/2"
+        assert one.urls.claimed() == []
+
+    def test_what_was_written_before_a_slot_changes_hands_is_known(self, both):
+        one, two = both
+        enter(one, "b/1", "a/1", "b/2", "a/2")
+        one.urls.finish([one.urls.take().id, one.urls.take().id])
+        one.forms.add_terms("a", ["word"])
+        one.commit()
+        assert one._call("give", "1", "b", "a") == [b"a"]
+        assert name(two.urls.take()) == "a/2"
+        assert two.forms.terms("a") == ["word"]
+
+    def test_what_is_saved_by_a_cause_that_ended_elsewhere_waits(self, both):
+        one, two = both
+        ids = enter(one, "a/1", "b/1")
+        self.hear(one, two)
+        two.saved.begin_work("of host a of b")
+        two.commit()
+        one.urls.drop(ids[0])
+        one.saved.save([Saved(ids[0], "host a of b", key_of("b/1"))])
+        self.hear(one, two)
+        assert [store.urls.find([key_of("a/1")])[key_of("a/1")].state for store in both] == [State.WAITING] * 2
+        assert [store.saved.causes_of(key_of("b/1")) for store in both] == [[], []]
+        assert sorted(taken(one)) == ["a/1", "b/1"]
+
+    def test_what_is_saved_by_a_cause_that_was_known_to_end_is_saved(self, both):
+        one, two = both
+        (url_id,) = enter(one, "a/1")
+        two.saved.begin_work("of budget on a")
+        self.hear(one, two)
+        one.urls.drop(url_id)
+        one.saved.save([Saved(url_id, "budget on a", None)])
+        self.hear(one, two)
+        assert two.saved.restore_of("budget on a", 9) == [(url_id, "http://a/1")]
+
+    @pytest.mark.parametrize("end", ["finish", "drop"])
+    def test_what_is_saved_for_a_page_that_came_to_its_end_elsewhere_waits(self, both, end):
+        one, two = both
+        ids = enter(one, "a/1", "b/1")
+        self.hear(one, two)
+        taken(two)
+        self.hear(two, one)
+        two.urls.finish([ids[1]]) if end == "finish" else two.urls.drop(ids[1])
+        two.urls.retry(ids[0], 0, None)
+        two.commit()
+        one.saved.save([Saved(ids[0], "rule 1", key_of("b/1"))])
+        one.commit()
+        assert one.saved.causes_of(key_of("b/1")) == []
+
+    def test_what_is_saved_for_a_page_that_was_done_is_saved(self, both):
+        one, two = both
+        ids = enter(one, "b/1", "a/1")
+        one.commit()
+        two.urls.finish([two.urls.take().id])
+        self.hear(two, one)
+        one.urls.drop(ids[1])
+        one.saved.save([Saved(ids[1], "rule 1", key_of("b/1"))])
+        self.hear(one, two)
+        assert two.saved.restore_for(key_of("b/1"), 9) == [(ids[1], "http://a/1")]
+
+    def test_who_fetches_a_url_says_what_becomes_of_it(self, both):
+        one, two = both
+        (url_id,) = enter(one, "a/1")
+        self.hear(one, two)
+        row = two.urls.take()
+        one.urls.drop(url_id)
+        one.urls.set_scores({url_id: 9.0})
+        one.commit()
+        assert one.urls.find([key_of("a/1")])[key_of("a/1")].state is State.LEASED
+        two.urls.finish([row.id])
+        self.hear(two, one)
+        assert one.urls.find([key_of("a/1")])[key_of("a/1")].state is State.DONE
+        assert one.urls.take() is None
+
+    def test_what_the_dead_were_fetching_waits_for_the_others(self, both):
+        one, two = both
+        enter(one, "a/1", "b/1")
+        one.urls.hold("b")
+        assert name(one.urls.take()) == "a/1"
+        one.urls.hold("a")
+        one.commit()
+        age(one)
+        assert two.urls.take() is None
+        news = two.listen()
+        assert news.leads
+        assert two.leads
+        assert sorted(taken(two)) == ["a/1", "b/1"]
+
+    def test_who_was_taken_for_dead_is_refused(self, both):
+        one, two = both
+        (url_id,) = enter(one, "a/1")
+        one.urls.take()
+        age(one)
+        two.listen()
+        one.urls.finish([url_id])
+        for call in (one.commit, one.listen, one.urls.take):
+            with pytest.raises(StoreError, match=r"sign of life.*start it again"):
+                call()
+        assert name(two.urls.take()) == "a/1"
+
+    def test_one_leads_until_it_leaves(self, opened):
+        one, two = opened(), opened()
+        assert (one.leads, two.leads) == (True, False)
+        assert two.listen() is None or not two.leads
+        one.close()
+        assert two.listen().leads
+        assert two.leads
+        assert not opened().leads
+
+    def test_news(self, both):
+        one, two = both
+        ids = enter(one, "a/1", "b/1")
+        one.set_meta("part", b"one")
+        one.seeds.enter("a")
+        one.forms.add_terms("b", ["word"])
+        one.saved.begin_work("of rule 7")
+        one.commit()
+        news = two.listen()
+        assert (list(news.urls), news.seeds, news.forms, news.ended) == (ids, {"a"}, {"b"}, {"rule 7"})
+        assert "part" in news.meta
+        assert two.listen() is None
+        assert one.listen() is None
+        assert two.meta("part") == b"one"
+
+    def test_a_third_begins_with_all_that_the_others_wrote(self, both, opened):
+        one, two = both
+        enter(one, "a/1", "b/1", payload=b"\x00\xff")
+        two.set_meta("part", b"two")
+        two.urls.drop(enter(two, "c/1")[0])
+        self.hear(one, two)
+        three = opened()
+        tables = ("urls", "hosts", "meta", "saved", "seed_hosts")
+        for table in tables:
+            rows = [sorted(map(repr, db._connection.read(f"SELECT * FROM {table}"))) for db in (one, two, three)]
+            assert rows[0] == rows[1] == rows[2]
+        assert [name(row) for row in (three.urls.take(), three.urls.take(), three.urls.take()) if row] == ["a/1", "b/1"]
+
+    def test_all_have_nothing_to_do(self, both):
+        one, two = both
+        (url_id,) = enter(one, "a/1")
+        one.urls.take()
+        for store in both:
+            store.idle(True)
+        self.hear(one, two, one)
+        assert not one.are_all_idle
+        one.urls.finish([url_id])
+        one.idle(True)
+        self.hear(one, two, one)
+        assert one.are_all_idle
+        one.end()
+        two.listen()
+        assert two.is_over
+
+    def test_statistics_are_summed_also_those_of_the_dead(self, both):
+        one, two = both
+        one.tell({"pages": 3, "errors": 1})
+        two.tell({"pages": 4})
+        age(one)
+        two.listen()
+        assert two.stats() == {"pages": 7, "errors": 1}
+        assert [process.leads for process in two.processes()] == [True]
+
+    def test_a_pause_is_one_for_all_and_ends_with_the_run(self, both, opened):
+        one, two = both
+        enter(one, "a/1")
+        self.hear(one, two)
+        assert one.urls.pause("a") == 1
+        one.commit()
+        assert two.urls.take() is None
+        one.close()
+        two.close()
+        assert name(opened().urls.take()) == "a/1"
+
+    def test_another_spider_or_layout_is_refused(self, opened):
+        one = opened("mine")
+        with pytest.raises(StoreError, match=r"belongs to the spider 'mine', not to 'other'"):
+            opened("other")
+        one._server.run("SET", one._server.key("layout"), "0.0")
+        with pytest.raises(StoreError, match=r"another release.*another prefix"):
+            opened("mine")
+        one._server.run("SET", one._server.key("layout"), LAYOUT)
+
+
+class TestFollower:
+    @pytest.fixture
+    def follower(self, opened, server):
+        return Follower(Address.parse(server.address()))
+
+    def test_what_is_there_is_read_and_then_what_is_new(self, opened, follower):
+        assert not follower.is_begun
+        with pytest.raises(StoreError, match="there is no crawl at redis://"), follower.reading():
+            pass
+        one = opened()
+        enter(one, "a/1")
+        one.commit()
+        before = follower.trace()
+        with follower.reading() as reader:
+            assert reader.host_names() == ["a"]
+        enter(one, "b/1")
+        one.commit()
+        assert follower.trace() != before
+        with follower.reading() as reader:
+            assert sorted(reader.host_names()) == ["a", "b"]
+            assert reader.url("http://b/1").state is State.WAITING
+        assert [process.leads for process in follower.processes()] == [True]
+
+    def test_what_is_not_in_the_log_any_more_is_read_anew(self, opened, follower):
+        one = opened()
+        enter(one, "a/1")
+        one.commit()
+        with follower.reading():
+            pass
+        enter(one, "b/1"), one.commit()
+        enter(one, "c/1"), one.commit()
+        one._server.run("XTRIM", one._server.key("log"), "MAXLEN", 1)
+        with follower.reading() as reader:
+            assert sorted(reader.host_names()) == ["a", "b", "c"]
+
+    def test_orders(self, opened, follower):
+        one, two = opened(), opened()
+        with follower.ordering() as orders:
+            first, second = orders.give("block", {"host": "a"}), orders.give("allow", {"host": "b"})
+        one.listen()
+        assert [(order.id, order.kind, order.what) for order in one.orders.open()] == [
+            (first, "block", {"host": "a"}),
+            (second, "allow", {"host": "b"}),
+        ]
+        one.orders.answer(first, 1.0, "done")
+        one.commit()
+        assert two.listen().orders == (first,)
+        assert [order.id for order in two.orders.open()] == [second]
+
+
+OPERATIONS = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.sampled_from(["enter", "drop", "rescore", "take", "finish", "demote", "restore", "end", "listen", "commit"]),
+        st.sampled_from(NAMES),
+        SCORES,
+    ),
+    max_size=60,
+)
+
+
+class TestRaces:
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(operations=OPERATIONS)
+    def test_all_processes_come_to_know_the_same(self, server, operations):
+        """And what is not done and not saved is given out, once."""
+        server.clear()
+        stores = [RedisCrawlDB(server.address()), RedisCrawlDB(server.address())]
+        leased = [[], []]
+        done = []
+        for who, what, one, score in operations:
+            self.operate(stores[who], leased[who], done, what, one, score)
+        for store in stores * 2:
+            store.listen()
+        third = RedisCrawlDB(server.address())
+        for table, columns in {"urls": "*", "hosts": "*", "saved": "*", "work": "work"}.items():
+            sql = f"SELECT {columns} FROM {table}"
+            rows = [sorted(map(repr, db._connection.read(sql))) for db in (*stores, third)]
+            assert rows[0] == rows[1] == rows[2]
+        assert len(done) == len(set(done))
+        waiting = {row[0] for row in third._connection.read("SELECT url FROM urls WHERE state = 0")}
+        assert third.urls.waiting == len(waiting)
+        ids = list(third._connection.read("SELECT id FROM urls WHERE state = 3"))
+        saved = {row[0] for row in third._connection.read("SELECT url FROM saved")}
+        assert {one for (one,) in ids} <= saved
+        for store in stores:
+            die(store)
+        third.listen()
+        found = taken(third)
+        assert len(found) == len(set(found)) == third._connection.read(
+            "SELECT COUNT(*) FROM urls WHERE state = 1"
+        ).fetchone()[0]  # fmt: skip
+        die(third)
+
+    def operate(self, store, leased, done, what, one, score):
+        urls, known = store.urls, store.urls.find([key_of(one)]).get(key_of(one))
+        if what == "enter":
+            urls.discover([url(one, score, leeway=Leeway.MOVE)])
+        elif what == "take" and (row := urls.take()) is not None:
+            leased.append(row.id)
+        elif what == "finish" and leased:
+            done.append(leased.pop())
+            urls.finish([done[-1]])
+        elif what == "demote" and leased:
+            urls.demote(leased.pop())
+        elif what == "drop" and known is not None and known.state is State.WAITING:
+            urls.drop(known.id)
+            store.saved.save([Saved(known.id, "rule 1", key_of(NAMES[0]))])
+        elif what == "rescore":
+            urls.rescore({key_of(one): score})
+        elif what == "restore":
+            store.saved.restore_for(key_of(NAMES[0]), 2)
+        elif what == "end":
+            store.saved.begin_work("of rule 1")
+        elif what == "listen":
+            store.listen()
+        elif what == "commit":
+            store.commit()
