@@ -432,3 +432,13 @@ class TestLeftOut:
         assert scope.take_news() == set()
         assert db.meta(f"{LEFT_OUT_OF}a.example") is None
         db.close()
+
+    def test_what_another_process_left_out_is_known(self):
+        db = SqliteCrawlDB(None)
+        scope, other = self.scope(db), self.scope(db)
+        assert not other.left_out_of("a.example")
+        scope.leave_out(Outside.EXCLUDED, "http://a.example/x", "a.example")
+        scope.take_news()
+        assert other.follow({f"{LEFT_OUT_OF}a.example", "stage"}) == {"a.example"}
+        assert other.left_out_of("a.example") == ["http://a.example/x"]
+        db.close()
