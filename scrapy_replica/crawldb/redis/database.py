@@ -79,6 +79,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         connection.new_id = self._ids = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         self._records = Records(self._server, self._mirror, connection)
+        self._mirror.keep_private()
         if self._is_begun:
             self._mirror.copy(self._server, all_urls(self._server, self._records))
         self._log = Log(self._server, self._mirror, self._records, self._seen)
@@ -207,7 +208,7 @@ class RedisCrawlDB(SqliteCrawlDB):
             return
         self._offered_at = time.monotonic()
         if slots := self.urls.idle_slots():
-            given = self._call("give", str(int(is_other_idle)), *slots)
+            given = self._call("give", str(int(is_other_idle)), *slots, is_change=True)
             self.urls.gave(slot.decode("utf-8", "surrogatepass") for slot in given)
 
     def idle(self, is_idle: bool) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgpack
-
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed, unpack
 from scrapy_replica.crawldb.redis.records import Records, Row
 from scrapy_replica.crawldb.redis.server import Server
