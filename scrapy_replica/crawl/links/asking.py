@@ -59,6 +59,11 @@ class Asking:
         self._least = min(self._worths.values(), default=0.0)
         return is_less
 
+    @property
+    def has_work(self) -> bool:
+        """Whether texts are still to be judged by the model of the day."""
+        return bool(self._next) or self._version != self._relevance.version
+
     def work(self) -> None:
         """Judge some of the texts anew, where the model is another one since; called once a page."""
         if self._version != self._relevance.version:
