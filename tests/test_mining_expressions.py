@@ -410,7 +410,9 @@ class TestEngines:
 def test_spark_says_the_same(engine, tmp_path):
     pytest.importorskip("pyspark")
     rows = [
-        page(f"h{n}.example", f"/{'m' * (n % 2)}/{n // 2}/{i}", (n // 2 * 50 + i) * 0x9E3779B97F4A7 ^ (1 << i) * (n % 2))
+        page(
+            f"h{n}.example", f"/{'m' * (n % 2)}/{n // 2}/{i}", (n // 2 * 50 + i) * 0x9E3779B97F4A7 ^ (1 << i) * (n % 2)
+        )
         for n in range(8)
         for i in range(9)
     ]
