@@ -390,6 +390,8 @@ class Consequences:
         else:
             restored = saved.restore_of(what, SLICE, after=state.done)
         if not restored:
+            if self._store.is_shared:
+                self._store.commit()  # or others never hear of what was begun and ended between two commits
             saved.end_work(work)
             del self._work[work]
             return

@@ -12,15 +12,25 @@
 -- free          zset    those of the slots that belong to no process
 -- ready:P       zset    those of the slots of process P that it does not hold
 -- own           hash    slot -> process that it belongs to; with "-" before it the last one that it belonged to
+-- slots:P       set     slots that belong to process P
 -- held:P        set     slots that process P holds
 -- paused        set     hosts that pause
 -- lease         hash    id of a URL that is being fetched -> process
 -- leases:P      set     ids of the URLs that process P fetches
 -- ended         hash    cause -> number of the change that ended it
--- t:TABLE       hash    packed primary key -> packed row
+-- t:TABLE       hash    packed primary key -> packed row, of each table but urls
+-- hosts         hash    packed name and slot -> number in hosts
+-- id:TABLE      string  last number of a row that was given, of tables with few rows
 -- alive         zset    process -> milliseconds since the epoch until which it is alive, by the clock of Redis
+-- heard         string  when a process gave a sign of life last, as alive
 -- idle          set     processes that have nothing to do
 -- lead          string  the process that leads
+-- over          string  there is one: the crawl is through
+-- processes     hash    process -> its host and pid
+-- stats         hash    process -> its statistics, JSON
+-- number        string  processes that were let in so far
+-- lives         list    run id of Redis and number of changes, in turn, at each of its starts
+-- layout        string  version of all this
 -- done:P        hash    the last call of process P that changed something, and what was answered
 -- log, seq      stream, string   all changes, each with its number; the last number
 -- id, waiting   string  last id of a URL; number of URLs that wait
