@@ -59,9 +59,11 @@ class MineCommand(Command):
             from scrapy_replica.mining import inputs, run  # noqa: PLC0415
         openers = inputs.Openers(reading, partial(ArchivedPages, settings.copy()))
         judge = judge_at(config.model)
-        found = run.mine(inputs.sources_of(opts.inputs), out, opts.engine, openers, judge, config.max_fpr)
-        told = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
-        mined.write_all(found, out, told)
+        sources = inputs.sources_of(opts.inputs)
+        with run.going_on(out):
+            found = run.mine(sources, out, opts.engine, openers, judge, config.max_fpr)
+            told = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
+            mined.write_all(found, out, told)
         run.end(out)
         sys.stdout.write(json.dumps(told) + "\n" if opts.json else in_words(found.figures) + mined.contents(out))
         return int(not any(found.figures[name] for name in ("verdicts", "rules", "clusters")))

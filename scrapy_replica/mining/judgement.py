@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -19,6 +20,7 @@ MAX_LEARNT = 1_000
 """Pairs that the judge learns from, half of them such that are no candidates: as many as in a crawl."""
 
 
+_NAME = re.compile(r"[^\s/#*]+")  # what a file of aliases has words for
 MIN_SAME = 10
 """Pages that must have been the same on both names of a host."""
 
@@ -142,10 +144,12 @@ def _is_settled(verdict: Verdict, detector: Detector) -> bool:
 def is_alias(copy: HostEvidence, kept: HostEvidence, verdict: Verdict) -> bool:
     """Tell whether *copy* is another name of *kept*, so surely that it need not be tested any more.
 
-    All that is known of it lies in the same place of the other, and of at least ten pages that both gave none differs. A
-    crawl that saw the two for one site asked one of them for most pages, so others may be missing. An alias keeps scheme
-    and path: these must be the same to the letter.
+    All that is known of it lies in the same place of the other, and of at least ten pages that both gave none differs.
+    Others may be missing: a crawl that saw the two for one site asked one of them for most pages. An alias keeps scheme
+    and path, so these must be the same to the letter.
     """
+    if not (_NAME.fullmatch(copy.name) and _NAME.fullmatch(kept.name)):
+        return False
     if verdict.copy_prefix != verdict.keeper_prefix or not copy.paths.items() <= kept.paths.items():
         return False
     if _scheme(copy) != _scheme(kept):

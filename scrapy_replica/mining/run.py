@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import time
@@ -128,6 +129,21 @@ def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, ju
     result = Mined(found, rules, work.files("clusters"))
     result.figures = _figures(result, inputs) | {f"seconds.{name}": value for name, value in show.seconds.items()}
     return result
+
+
+@contextmanager
+def going_on(out: Path) -> Iterator[None]:
+    """Say in one line that the disk is full, whoever finds it out, and what to do.
+
+    :raises ValueError: it is.
+    """
+    try:
+        yield
+    except Exception as error:
+        is_full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error)
+        if not is_full:
+            raise
+        raise ValueError(f"{out}: the disk is full; make room, and the same command goes on where it was") from None
 
 
 def end(out: Path) -> None:
