@@ -34,71 +34,16 @@ from scrapy_replica.components.extension import page_of
 PAGES, HOSTS, LINKS, CLUSTER = 3_000, 150, 20, 20
 SECONDS = 0.05
 ROUNDS = 3
-TOPIC = [
-    "orchid",
-    "greenhouse",
-    "pollen",
-    "petals",
-    "bloom",
-    "botanical",
-    "gardener",
-    "cultivar",
-    "seedling",
-    "fertilizer",
-    "humidity",
-    "potting",
-    "rhizome",
-    "hybrid",
-    "species",
-    "epiphyte",
-    "nectar",
-    "bulbs",
-    "watering",
-    "sunlight",
-]
-OTHER = [
-    "football",
-    "stadium",
-    "election",
-    "parliament",
-    "engine",
-    "highway",
-    "mortgage",
-    "invoice",
-    "software",
-    "keyboard",
-    "concert",
-    "guitar",
-    "recipe",
-    "butter",
-    "airline",
-    "luggage",
-    "hospital",
-    "surgeon",
-    "theatre",
-    "novel",
-    "soldier",
-    "treaty",
-    "copper",
-    "furnace",
-    "lawyer",
-    "verdict",
-    "sailing",
-    "anchor",
-    "fashion",
-    "leather",
-    "painting",
-    "gallery",
-    "violin",
-    "tractor",
-    "harvest",
-    "insurance",
-    "budget",
-    "satellite",
-    "rocket",
-    "language",
-    "grammar",
-]
+TOPIC = """
+    orchid greenhouse pollen petals bloom botanical gardener cultivar seedling fertilizer humidity potting
+    rhizome hybrid species epiphyte nectar bulbs watering sunlight
+"""
+OTHER = """
+    football stadium election parliament engine highway mortgage invoice software keyboard concert guitar
+    recipe butter airline luggage hospital surgeon theatre novel soldier treaty copper furnace lawyer
+    verdict sailing anchor fashion leather painting gallery violin tractor harvest insurance budget
+    satellite rocket language grammar
+"""
 
 
 def is_on_topic(number: int) -> bool:
@@ -112,7 +57,7 @@ def url_of(number: int) -> str:
 def words(number: int, n: int) -> list[str]:
     lots = random.Random(f"words {number}")
     share = 0.4 if is_on_topic(number) else 0.02
-    return [lots.choice(TOPIC if lots.random() < share else OTHER) for _ in range(n)]
+    return [lots.choice((TOPIC if lots.random() < share else OTHER).split()) for _ in range(n)]
 
 
 def links_of(number: int) -> list[int]:
