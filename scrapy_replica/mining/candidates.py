@@ -179,21 +179,6 @@ class Candidates:
         counts = counts.filter(is_wanted).mutate(n_near=counts.n_near.fill_null(0)).drop("draw")
         return self._engine.keep(f"suffix_counts_{part}", counts)
 
-<<<<<<< HEAD
-    def _promising(self, counts: Table) -> Table:
-        """Return those that share a text, or a part of the listed suffixes of the smaller host, as the crawl looks."""
-        lists = self._suffixes
-        listed = lists.group_by("host").agg(n_listed=lists.count())
-        columns = counts.columns
-        counts = counts.left_join(listed.rename(lower="host", n_lower="n_listed"), "lower")
-        counts = counts.select(*columns, "n_lower").left_join(
-            listed.rename(higher="host", n_higher="n_listed"), "higher"
-        )
-        least = ibis.least(counts.n_lower.fill_null(0), counts.n_higher.fill_null(0))
-        return counts.filter((counts.n_near > 0) | (counts.n_suffixes >= PROMISE * least)).select(*columns)
-
-=======
->>>>>>> mine1
     def _named(self, counts: Table) -> Table:
         """Return *counts* with ``first`` and ``second`` by name, and whether ``first`` is the higher by hash."""
         hosts = self._listed()

@@ -118,53 +118,9 @@ def _latest(rows: Table, keys: Sequence[str]) -> Table:
     return ranked.filter(ranked.turn == 0).drop("turn")
 
 
-<<<<<<< HEAD
-latest = _latest
-
-
-def _filled(table: Table, files: Sequence[Path]) -> Table:
-    """Return *table* with all columns of :data:`PAGES`, as their types."""
-    if "url" not in table.columns:
-        raise ValueError(f"{files[0]}: there is no column url; it has {', '.join(table.columns)}")
-    columns = {name: _cast(table, name, kind, files) for name, kind in PAGES.items()}
-    columns["fetched"] = columns["fetched"].fill_null(True)
-    columns["host"] = (
-        ibis.coalesce(columns["host"], host_of(table.url)) if "host" in table.columns else host_of(table.url)
-    )
-    columns["path"] = (
-        ibis.coalesce(columns["path"], path_of(table.url)) if "path" in table.columns else path_of(table.url)
-    )
-    filled = table.select(**columns)
-    return filled.filter(filled.url.notnull() & (filled.host != ""))
-
-
-def _cast(table: Table, name: str, kind: str, files: Sequence[Path]) -> Value:
-    """Return a column as its type.
-
-    :raises ValueError: it holds something else.
-    """
-    wanted = {"bool": "boolean", "double": "float64"}.get(kind, kind)
-    if name not in table.columns:
-        return ibis.null(wanted)
-    column = table[name]
-    found = column.type()
-    fits = {
-        "string": found.is_string(),
-        "binary": found.is_binary() or found.is_string(),
-        "boolean": found.is_boolean(),
-        "float64": found.is_numeric(),
-    }.get(wanted, found.is_integer() or found.is_decimal())
-    if not fits and not found.is_null():
-        raise ValueError(f"{files[0]}: column {name} is {str(found).lower()}, and must be {kind}")
-    if name == "simhash" and not found.is_signed_integer() and not found.is_null():
-        # unsigned 64 bits, which Spark reads as a decimal
-        return ibis.ifelse(column >= _TWO_63, (column - _TWO_63).cast("int64") + -_TWO_63, column.cast("int64"))
-    return column.cast(wanted)
-=======
 def _filled(table: Table) -> Table:
     """Return *table* with all columns of :data:`PAGES`."""
     types = {"bool": "boolean", "double": "float64"}
     lacking = {name: ibis.null(types.get(kind, kind)) for name, kind in PAGES.items() if name not in table.columns}
     filled = table.mutate(**lacking).select(*PAGES)
     return filled.mutate(fetched=filled.fetched.fill_null(True))
->>>>>>> mine1
