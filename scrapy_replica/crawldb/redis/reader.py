@@ -91,13 +91,7 @@ class Follower:
         server = self._server
         layout = server.run("GET", server.key("layout"))
         if layout is None:
-<<<<<<< HEAD
             raise StoreError(f"there is no crawl at {server.address}: look at its prefix and database")
-=======
-            raise StoreError(
-                f"there is no crawl at {server.address}: look at the prefix and the number of the database"
-            )
->>>>>>> mine1
         if layout.decode() != LAYOUT:
             raise other_layout(server.address)
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, Waiting
-from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import Mirror
 from scrapy_replica.crawldb.redis.records import Records, Row, packed_key
 from scrapy_replica.crawldb.sqlite.connection import Connection
