@@ -35,6 +35,33 @@ PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 SETTINGS = settings(
     max_examples=20, stateful_step_count=25, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck)
 )
+
+
+@pytest.fixture(scope="module")
+def server():
+    with TemporaryDirectory() as folder, RedisServer(Path(folder)) as server:
+        OnRedis.server = server
+        yield server
+
+
+def age(db):
+    """Let the time go by after which a process that says nothing is taken for dead."""
+    db._server.run("ZADD", db._server.key("alive"), 1, db._server.name)
+
+
+def die(db):
+    """What the end of the process does to a store, and the time that it takes until that is seen."""
+    age(db)
+    db._connection.abandon()
+    db._server.close()
+
+
+@pytest.fixture
+def opened(server):
+    stores = []
+
+    def opened(spider=""):
+        stores.append(RedisCrawlDB(server.address(), spider))
         return stores[-1]
 
     server.clear()
