@@ -17,7 +17,7 @@ from crawldb_contract import (
     taken,
     url,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from redis_server import RedisServer
 
@@ -29,7 +29,12 @@ from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.records import Records, Row
 
-SETTINGS = settings(max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
+"""Making an example smaller takes minutes here."""
+
+SETTINGS = settings(
+    max_examples=20, stateful_step_count=25, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck)
+)
 
 
 @pytest.fixture(scope="module")

@@ -36,9 +36,9 @@ class Follower:
 
     def __init__(self, address: Address) -> None:
         self._server = Server(address)
-        folder = mkdtemp(prefix="scrapy-replica-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._path = Path(folder) / FILE_NAME
+        self._folder = Path(mkdtemp(prefix="scrapy-replica-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._path = self._folder / FILE_NAME
         self._seen = -1
         """Number of the last change in the file; -1 before it is there."""
         self._lock = threading.Lock()
@@ -60,7 +60,8 @@ class Follower:
             try:
                 self._refresh()
             except BehindError:  # nobody looked for long
-                self._path.unlink()
+                for file in self._folder.iterdir():
+                    file.unlink()
                 self._seen = -1
                 self._refresh()
         with open_reader(self._path) as reader:
