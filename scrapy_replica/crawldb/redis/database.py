@@ -76,7 +76,7 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def _make_connection(self, folder: Path | None) -> Connection:  # noqa: ARG002 - the mirror has none
         connection = _unnamed()
-        connection.new_id = self._ids = Ids(self._server, self._number)
+        connection.new_id = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         self._records = Records(self._server, self._mirror, connection)
         if self._is_begun:
