@@ -138,17 +138,14 @@ def _conclude(found: Judged, detector: Detector) -> None:
 
 
 def _find_aliases(hosts: Sequence[str], found: Judged, detector: Detector) -> None:
-    """Find the *hosts* of one site that are other names of hosts before them."""
-    names = hosts[:1]
-    for host in hosts[1:]:
-        copy = detector.candidates.host(host)
+    """Find the *hosts* of one site that are other names of others, the first of which is none."""
+    of = detector.candidates.host
+    for host in reversed(hosts[1:]):
+        names = (name for name in hosts[:MAX_NAMES] if name != host and name not in found.aliases)
         for name in names:
-            kept = detector.candidates.host(name)
-            if is_alias(copy, kept) and _is_sure(Comparison(copy, kept, ("", "")), detector.judge):
+            if is_alias(of(host), of(name)) and _is_sure(Comparison(of(host), of(name), ("", "")), detector.judge):
                 found.aliases[host] = name
                 break
-        else:
-            names = [*names, host][:MAX_NAMES]
 
 
 def _is_sure(pair: Comparison, judge: Judge) -> bool:
