@@ -159,19 +159,17 @@ def _is_settled(verdict: Verdict, detector: Detector) -> bool:
 def is_alias(copy: HostEvidence, kept: HostEvidence) -> bool:
     """Tell whether *copy* is another name of *kept*, so surely that it need not be tested any more.
 
-    All that is known of it lies in the same place of the other, and of at least ten pages that both gave none differs.
-    Others may be missing: a crawl that saw the two for one site asked one of them for most pages. An alias keeps scheme
-    and path, so these must be the same to the letter.
+    Each page that it has or may have was fetched from the other as well, ten of them with some text, and those of both
+    are the same. An alias keeps scheme and path, so these must be the same to the letter.
     """
-    if not (_NAME.fullmatch(copy.name) and _NAME.fullmatch(kept.name)):
+    if not (_NAME.fullmatch(copy.name) and _NAME.fullmatch(kept.name)) or _scheme(copy) != _scheme(kept):
         return False
-    if _scheme(copy) != _scheme(kept) or not copy.paths.items() <= kept.paths.items():
-        return False
-    if not kept.missing.isdisjoint(copy.paths):
+    known = copy.paths.keys() - copy.missing
+    if not known <= kept.pages.keys() or any(copy.paths[path] != kept.paths.get(path) for path in known):
         return False
     twins = [(mark, kept.pages[path]) for path, mark in copy.pages.items() if path in kept.pages]
-    told = [is_same_page(mark, twin) for mark, twin in twins if mark.words >= MIN_WORDS]
-    return len(told) >= MIN_SAME and all(told)
+    n_told = sum(mark.words >= MIN_WORDS for mark, _ in twins)
+    return n_told >= MIN_SAME and all(mark == twin or is_same_page(mark, twin) for mark, twin in twins)
 
 
 def _scheme(host: HostEvidence) -> str:
