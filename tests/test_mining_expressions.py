@@ -273,7 +273,9 @@ def test_paths_are_those_of_the_crawl(engine, paths):
 @pytest.mark.parametrize(("distance", "n_blocks"), [(3, 5), (6, 8)])
 def test_near_fingerprints_are_found_and_no_others(engine, distance, n_blocks, prints, data):
     flips = data.draw(st.lists(st.sets(st.integers(0, 62), max_size=8), min_size=len(prints), max_size=len(prints)))
-    others = [(within, value ^ sum(1 << bit for bit in bits)) for (within, value), bits in zip(prints, flips)]
+    others = [
+        (within, value ^ sum(1 << bit for bit in bits)) for (within, value), bits in zip(prints, flips, strict=True)
+    ]
     rows = sorted({*prints, *others})
     path = engine.folder / f"{next(_NUMBERS)}.parquet"
     schema = pa.schema([("within", pa.int64()), ("simhash", pa.int64())])
@@ -396,7 +398,7 @@ class TestEngines:
 
     def test_no_java(self, tmp_path, monkeypatch):
         monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-        with pytest.raises(ValueError, match="there is no .*java"):
+        with pytest.raises(ValueError, match=r"there is no .*java"):
             check_java()
 
     def test_nothing_is_left_behind(self, tmp_path):

@@ -14,6 +14,7 @@ from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE, CrawlScope
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawldb.contract import CrawlDB, News, StoreError
@@ -23,9 +24,6 @@ from scrapy_replica.sites.evidence import PageMark
 from scrapy_replica.sites.neighbours import Neighbours
 
 logger = logging.getLogger(__name__)
-
-MOST_HEARD = 100_000
-"""Pages remembered as heard of: they come up again within seconds, when their callback is through."""
 
 ADOPT_S = 60.0
 """Seconds after which work that another process began and did not end is taken for left behind."""
@@ -54,8 +52,8 @@ class Heeding:
         self._store, self._replicas, self._dust, self._duplicates = store, replicas, dust, duplicates
         self._guide, self._scope, self._obeying, self._consequences = guide, scope, obeying, consequences
         self._payloads, self._now = payloads, now
-        self._heard: set[int] = set()
-        self._heard_before: set[int] = set()
+        self._heard = Recent()
+        """Ids of pages: each comes up again when its callback is through."""
         self._left: dict[str, float] = {}
         """Work of others -> when it was met first."""
 
@@ -97,7 +95,8 @@ class Heeding:
         self._dust.heed(news.rules)
         for cause in news.ended:
             self._consequences.of_heard_end(cause)
-        self._consequences.of_heard_verdicts({verdict.keeper for verdict in began})
+        left_out = self._scope.follow(news.meta)
+        self._consequences.of_heard_scope(left_out.union(verdict.keeper for verdict in began))
 
     def _of_urls(self, url_ids: Sequence[int]) -> None:
         for found in self._store.urls.found(url_ids):
@@ -114,18 +113,10 @@ class Heeding:
         with self._alone(f"the page {page.url}"):
             if page.novelty is None:
                 self._of_failure(page)
-            elif is_first := self._is_first(page.url_id):
+            elif is_first := self._heard.add(page.url_id):
                 self._of_first(page)
             self._dust.heard(page)
         return is_first
-
-    def _is_first(self, url_id: int) -> bool:
-        if url_id in self._heard or url_id in self._heard_before:
-            return False
-        if len(self._heard) >= MOST_HEARD:
-            self._heard_before, self._heard = self._heard, set()
-        self._heard.add(url_id)
-        return True
 
     def _of_failure(self, heard: HeardPage) -> None:
         if is_absent(heard.status):

@@ -40,8 +40,8 @@ class Visits(Protocol):
     def saved_until(self) -> int:
         """Number of the last visit that the checkpoint has in it, 0 if there is none."""
 
-    def add(self, visit: Visit) -> None:
-        """Append a visit, in the transaction of the page."""
+    def add(self, visit: Visit) -> int:
+        """Append a visit, in the transaction of the page; return its number."""
 
     def begin(self, strategy: str, pieces: Iterator[bytes]) -> None:
         """Make a checkpoint of all visits so far: the state of the *strategy* of that name, as it is now.

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import ibis
     from ibis.expr.types import IntegerValue, Table, Value
 
 MEMORY_SHARE = 0.5
@@ -169,7 +168,7 @@ def _master(name: str) -> str:
 def _ibis() -> Any:
     try:
         import ibis  # noqa: PLC0415 - an extra
-        import ibis.backends.duckdb  # noqa: PLC0415, F401
+        import ibis.backends.duckdb  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(f"mining needs {error.name}: pip install 'scrapy-replica[mine]'") from error
     return ibis

@@ -4,12 +4,12 @@
 
 The collection has a host for each 51.5 URLs, as the published one of 30 million URLs on 583,000 hosts. It is made so:
 
-* Sites have a number of pages by a power law (exponent 2.2), 3 to 60,000. One site in ten is copied, to one host or, by a
-  power law as well, up to 30; half of the copies are below a prefix of one to three segments.
+* Sites have a number of pages by a power law (exponent 2.2), 3 to 60,000. One site in ten is copied, to one host or,
+  by a power law as well, up to 30; half of the copies are below a prefix of one to three segments.
 * Of a host a share of its site's pages is known, 30 to 100 %, drawn for each host by itself.
-* A site has up to twelve pages at paths that all sites draw from (40 of them, the first ones most often), three tenths of
-  the rest at numbered paths (``article/17.html``, ``?p=17``), which strangers share, two fifths at two words of 20,000
-  below one of 2,000 directories, the others at paths of their own.
+* A site has up to twelve pages at paths that all sites draw from (40 of them, the first ones most often), three tenths
+  of the rest at numbered paths (``article/17.html``, ``?p=17``), which strangers share, two fifths at two words of
+  20,000 below one of 2,000 directories, the others at paths of their own.
 * Of a copy's pages 85 % have the text of the original, 10 % one whose simhash differs in 1 to 6 bits, 5 % another.
   Two in a hundred of all pages have a text that stands on some 600 hosts.
 """
@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import shutil
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -42,8 +44,8 @@ MAX_COPIES = 30
 
 PATHS = """
 CASE
-    WHEN j < 12 AND j < size / 2 THEN '/' || (['', 'about', 'contact', 'news', 'index.php?lang=en', 'blog/', 'login',
-        'sitemap', 'impressum', 'products.html', 'search', 'help', 'terms', 'privacy', 'feed', 'rss', 'archive', 'tags',
+    WHEN j < 12 AND j < size / 2 THEN '/' || (['', 'about', 'contact', 'news', 'index.php?lang=en', 'blog/',
+        'login', 'sitemap', 'impressum', 'products.html', 'search', 'help', 'terms', 'privacy', 'feed', 'rss', 'archive', 'tags',
         'team', 'jobs', 'faq', 'press', 'events', 'links', 'gallery', 'register', 'cart', 'shop/', 'support', 'download',
         'docs/', 'api', 'static/info', 'img/logo', 'wp-login.php', 'en/', 'de/', 'fr/', 'home/start', 'user/login'
         ])[1 + least(39, (40 * pow((hash(site, j, 1) % 1000) / 1000.0, 2))::INT)]
@@ -104,11 +106,13 @@ def generate(n_urls: int, folder: Path) -> None:
             SELECT host AS n, name, prefix, site, size, share, is_copy, unnest(range(size)) AS j FROM hosts
         ), pages AS (
             SELECT n, name, prefix || {PATHS} AS path, is_copy, hash(n, j, 7) % 100 AS draw,
-                CASE WHEN hash(site, j, 9) % 50 = 0 THEN hash(hash(site, j, 10) % {n_common}) ELSE hash(site, j) END AS text, j
+                CASE WHEN hash(site, j, 9) % 50 = 0 THEN hash(hash(site, j, 10) % {n_common}) ELSE hash(site, j) END
+                    AS text, j
             FROM known WHERE hash(n, j, 8) % 1000 < 1000 * share
         ), texts AS (
             SELECT *, CASE WHEN NOT is_copy OR draw < 85 THEN text
-                WHEN draw < 95 THEN xor(text, (1::UBIGINT << (hash(n, j, 11) % 64)) | (1::UBIGINT << (hash(n, j, 12) % 64))
+                WHEN draw < 95 THEN xor(text, (1::UBIGINT << (hash(n, j, 11) % 64))
+                    | (1::UBIGINT << (hash(n, j, 12) % 64))
                     | (1::UBIGINT << (hash(n, j, 13) % 64)) | CASE WHEN draw < 90 THEN 0::UBIGINT ELSE
                     (1::UBIGINT << (hash(n, j, 14) % 64)) | (1::UBIGINT << (hash(n, j, 15) % 64))
                     | (1::UBIGINT << (hash(n, j, 16) % 64)) END)
@@ -150,12 +154,12 @@ def told(keep):
 
 
 def bytes_in(folder: Path) -> int:
+    """Return what *folder* takes by now; files come and go."""
     found = 0
-    for path in folder.rglob("*"):
-        try:
-            found += path.stat().st_size
-        except OSError:
-            continue  # gone meanwhile
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found += os.stat(os.path.join(place, name)).st_size  # noqa: PTH116, PTH118
     return found
 
 

@@ -12,6 +12,7 @@ from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.recipe import MODEL, RECIPE, Recipe, show
 from scrapy_replica.crawl.links.relevance import KEY, Relevance
 from scrapy_replica.crawl.links.successor import SHOWN_AT_ONCE, NewScores, Successor
+from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
@@ -62,6 +63,8 @@ class Guide:
         self._new_scores = NewScores()
         self._others: deque[int] = deque()
         """Numbers of the visits of other processes that the strategy is to be shown."""
+        self._numbers = Recent()
+        """Numbers of visits that were met: each is heard of again when it is judged anew."""
         self.shown = 0
         """Pages that the strategy was shown; while it stands still, so do the present scores."""
         past = db.meta(STAGE)
@@ -152,7 +155,7 @@ class Guide:
         A strategy that sees half of the pages knows half of the links to a URL, and none to one that others found.
         """
         if self._strategy.remembers:
-            self._others.extend(visits)
+            self._others.extend(filter(self._numbers.add, visits))
 
     def _show_others(self) -> None:
         some = [self._others.popleft() for _ in range(min(len(self._others), SHOWN_AT_ONCE))]
@@ -203,7 +206,9 @@ class Guide:
             is_due = self._stage is None and self._successor is None and self._visits.is_due and self._db.leads
             if is_due and visit.relevance is not None:
                 self._visits.begin(self._strategy.name, self._strategy.save())
-            self._visits.add(visit)
+            number = self._visits.add(visit)
+            if self._db.is_shared:
+                self._numbers.add(number)
             if self._db.leads:
                 self._visits.work()
         return self._show(visit)
@@ -215,6 +220,14 @@ class Guide:
         scores = self._strategy.scores_now(urls)
         return None if scores is None else np.nan_to_num(scores).tolist()
 
+    def has_to_learn(self, pages: int) -> bool:
+        """Tell whether there is something to do for :meth:`learn_anew`."""
+        is_under_way = self._successor is not None or bool(self._others) or self._new_scores.are_left
+        return is_under_way or self._is_due(pages) or self._is_marked
+
+    def _is_due(self, pages: int) -> bool:
+        return self._stage is not None and pages >= self._stage and self._db.leads
+
     def learn_anew(self, pages: int) -> dict[str, float]:
         """Learn the topic anew, from new marks as well, or end the warm-up; called once a page, so many *pages* so far.
 
@@ -222,7 +235,7 @@ class Guide:
         far, but for those of the warm-up that score 0 and did before. Where it cannot be learnt anew, because an
         example has lost its text, the crawl goes on with what it knows. Where another process leads, that one learns.
         """
-        is_due = self._stage is not None and pages >= self._stage and self._db.leads
+        is_due = self._is_due(pages)
         try:
             if self._others:
                 self._show_others()

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgpack
-
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed, unpack
+from scrapy_replica.crawldb.redis.records import Records, Row
 from scrapy_replica.crawldb.redis.server import Server
-from scrapy_replica.crawldb.redis.urls import Row
-from scrapy_replica.crawldb.redis.urls import unpack as url_row
 
 MOST_CHANGES = 1_000
 """Changes that are read in one turn."""
@@ -54,8 +52,8 @@ class Log:
     :param seen: number of the last change that the mirror has.
     """
 
-    def __init__(self, server: Server, mirror: Mirror, seen: int) -> None:
-        self._server, self._mirror, self.seen = server, mirror, seen
+    def __init__(self, server: Server, mirror: Mirror, records: Records, seen: int) -> None:
+        self._server, self._mirror, self._records, self.seen = server, mirror, records, seen
 
     def catch_up(self) -> Iterator[Entry]:
         """Take over all changes that are not known here, and yield those of others.
@@ -101,7 +99,9 @@ class Log:
             theirs.update(changed)
         self._mirror.apply((table, key, row) for (table, key), row in changed.items() if isinstance(key, bytes))
         self._mirror.apply_urls(
-            (key, url_row(key, row) if row else None) for (_, key), row in changed.items() if isinstance(key, int)
+            (key, self._records.unpack(key, row) if row else None)
+            for (_, key), row in changed.items()
+            if isinstance(key, int)
         )
         return None if is_own else Entry(rows, new)
 
@@ -110,15 +110,15 @@ def _number(entry: tuple[bytes, Any]) -> int:
     return int(entry[0].partition(b"-")[0])
 
 
-def all_urls(server: Server) -> Iterator[list[tuple[int, Row]]]:
+def all_urls(server: Server, records: Records) -> Iterator[list[tuple[int, Row]]]:
     """Yield the URLs of the job on *server* and their rows, batch by batch."""
     last = int(server.run("GET", server.key("id")) or 0)
     for begin in range(0, last // IN_BUCKET + 1, BUCKETS):
         numbers = range(begin, min(begin + BUCKETS, last // IN_BUCKET + 1))
         found = server.run_many([["HGETALL", server.key(f"u:{number}")] for number in numbers])
-        records = [
+        found_records = [
             (IN_BUCKET * number + place[0], record)
             for number, fields in zip(numbers, found, strict=True)
             for place, record in zip(fields[::2], fields[1::2], strict=True)
         ]
-        yield [(url_id, url_row(url_id, record)) for url_id, record in records]
+        yield [(url_id, records.unpack(url_id, record)) for url_id, record in found_records]

@@ -64,14 +64,16 @@ class VisitTable:
         """Number of the last visit that the checkpoint has in it, 0 if there is none."""
         return self._record()[3]
 
-    def add(self, visit: Visit) -> None:
-        """Append a row, in the transaction of the page."""
+    def add(self, visit: Visit) -> int:
+        """Append a row, in the transaction of the page; return its number."""
         links = [field for link in visit.links for field in (link.url, link.text)]
         body = json.dumps([list(visit.terms), list(visit.terms.values()), links], ensure_ascii=False)
         packed = b"" if visit.is_wasted else zlib.compress(body.encode("utf-8", "surrogatepass"), LEVEL)
-        number = self._connection.new_id("visits")
-        self._write("INSERT INTO visits VALUES (?, ?, ?, ?)", (number, visit.url, visit.relevance, packed))
+        row = self._connection.new_id("visits"), visit.url, visit.relevance, packed
+        number = self._write("INSERT INTO visits VALUES (?, ?, ?, ?)", row).lastrowid
+        assert number is not None
         self._since += 1
+        return number
 
     def begin(self, strategy: str, pieces: Iterator[bytes]) -> None:
         """Make a checkpoint of all visits so far, whose *pieces* :meth:`work` writes."""

@@ -1,0 +1,153 @@
+"""Several crawls on one job in Redis, all in this process: each takes its turn, and listens when it is told to."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import ExitStack
+
+from lxml.html import fromstring
+from scrapy.utils.request import RequestFingerprinter
+
+from scrapy_replica.address import host_of
+from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.components.payloads import RequestPayloads
+from scrapy_replica.config import Config
+from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawldb.contract import Leeway, NewUrl
+from scrapy_replica.crawldb.redis.database import RedisCrawlDB
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.decision import FETCH
+from scrapy_replica.pages.page import page_from_tree
+from scrapy_replica.sites.aliases import Aliases
+
+IN_FLIGHT = 2
+
+
+class OneOf:
+    """One of the processes of a crawl of *web*: URL -> HTML, or a status, or the URL that it redirects to.
+
+    :param model: makes pages of HTML where those of the web need none of this.
+    """
+
+    def __init__(self, web, store, config=None, page_of=None):
+        self.web, self.store = web, store
+        self.fetched = []
+        self.is_closed = False
+        counts = Counter()
+        self.crawl = Crawl(
+            config or Config(mode=Config.mode, explore=0.0),
+            store,
+            key=UrlFingerprints(RequestFingerprinter()).of_url,
+            now=time.time,
+            aliases=Aliases({}),
+            payloads=RequestPayloads(is_stored=True, url_of=store.urls.url_of, counts=counts),
+            counts=counts,
+        )
+        self.crawl.consequences.may_enter_probes = True
+        self._page_of = page_of or (lambda url, html: page_from_tree(fromstring(html), url))
+        self._in_flight = []
+
+    def seed(self, *urls):
+        crawl = self.crawl
+        new = [NewUrl(url, host_of(url), crawl.intake.key(url), leeway=Leeway.EXEMPT) for url in urls]
+        crawl.intake.enter([(one, FETCH) for one in new])
+        self.store.commit()
+
+    def listen(self):
+        """Take up what the others wrote."""
+        if (news := self.store.listen()) is not None:
+            self.crawl.heed(news)
+            self.store.commit()
+        return news
+
+    def take(self):
+        """Take a URL; ``None`` if there is none."""
+        taken = self.crawl.take()
+        if taken is not None:
+            self._in_flight.append(taken)
+        return taken
+
+    def answer(self, taken=None):
+        """Do what follows from the response to what was taken first, or to *taken*."""
+        taken = taken or self._in_flight[0]
+        self._in_flight.remove(taken)
+        self.fetched.append(taken.url)
+        crawl, found = self.crawl, self.web.get(taken.url, 404)
+        with self.store.page():
+            crawl.learn_anew()
+        if isinstance(found, int):
+            with self.store.page():
+                crawl.failed(taken.id, found, None)
+        else:
+            page = self._page_of(taken.url, found)
+            with self.store.page():
+                observation = crawl.observe(page, taken.id, taken.depth)
+                crawl.outlinks.follow(observation, page.links)
+            crawl.end(observation)
+        self.store.urls.finish([taken.id])
+        self.store.commit()
+
+    def turn(self):
+        """Fetch a page, if there is any; tell whether there was."""
+        while len(self._in_flight) < IN_FLIGHT and self.take() is not None:
+            pass
+        if self._in_flight:
+            self.answer()
+            return True
+        self.store.commit()
+        return self.crawl.has_work
+
+    def close(self):
+        if not self.is_closed:
+            self.is_closed = True
+            self.store.close()
+
+
+class Crawls:
+    """*n* processes on one job; of none (no *server*), a crawl of one process as ever."""
+
+    def __init__(self, web, n=2, server=None, config=None, page_of=None):
+        self._stack = ExitStack()
+        self.all = []
+        for _ in range(n):
+            store = RedisCrawlDB(server.address(), "shared") if server is not None else SqliteCrawlDB(None, "shared")
+            self.all.append(OneOf(web, store, config, page_of))
+            self._stack.callback(self.all[-1].close)
+            self.all[-1].listen()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._stack.close()
+
+    def leave(self, one):
+        """Let *one* end."""
+        one.close()
+        self.all.remove(one)
+
+    @property
+    def leader(self):
+        return next(one for one in self.all if one.store.leads)
+
+    @property
+    def fetched(self):
+        return [url for one in self.all for url in one.fetched]
+
+    def listen(self):
+        for one in self.all:
+            one.listen()
+
+    def run(self, *seeds, every=3, most=100_000):
+        """Crawl until nothing is left, one page of each at a time; all listen after so many pages of each."""
+        self.all[0].seed(*seeds)
+        for turn in range(most):
+            has_turned = [one.turn() for one in self.all]
+            if turn % every == 0 or not any(has_turned):
+                self.listen()
+            if any(has_turned) or any(one.crawl.has_work for one in self.all) or self.all[0].store.urls.waiting:
+                continue
+            if not self.leader.crawl.consequences.audit():
+                return self
+        raise AssertionError("the crawl does not end")

@@ -1,0 +1,387 @@
+"""Crawls of several processes on one job: they find what one process finds, and lose nothing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis_server import RedisServer
+from shared_crawls import Crawls
+from test_live_replicas import html, site, text_of
+
+from scrapy_replica.address import host_of
+from scrapy_replica.config import Config
+from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
+from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, PAUSE, RESUME, SEEDS
+from scrapy_replica.crawldb.rules import ACTING, WITHDRAWN
+from scrapy_replica.decision import Action, Decision, Mode, Outcome, Reason
+from scrapy_replica.records import Reach, Verdict
+from scrapy_replica.urls.interchange import clean_param
+
+UNSAMPLED = Config(explore=0.0)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with TemporaryDirectory() as folder, RedisServer(Path(folder)) as server:
+        yield server
+
+
+@pytest.fixture
+def crawls(server):
+    open_ones = []
+
+    def crawls(web, n=2, config=UNSAMPLED):
+        server.clear()
+        open_ones.append(Crawls(web, n, server if n > 1 else None, config))
+        return open_ones[-1]
+
+    yield crawls
+    for one in open_ones:
+        one.__exit__()
+
+
+def web_of(*sites):
+    return {url: html for pages in sites for url, html in pages.items()}
+
+
+def mirrors():
+    """Two copies of one work, and another work."""
+    return web_of(site("http://a.example", "one"), site("http://b.example", "one"), site("http://c.example", "two"))
+
+
+SEEDS_OF = {name: f"http://{name}.example/" for name in "abc"}
+
+
+def verdicts(one):
+    return {frozenset((verdict.copy, verdict.keeper)) for verdict, _ in one.store.verdicts.holding()}
+
+
+class TestOneJudgement:
+    def test_two_processes_reach_the_verdict_that_one_reaches(self, crawls):
+        alone = crawls(mirrors(), 1).run(*SEEDS_OF.values())
+        both = crawls(mirrors(), 2).run(*SEEDS_OF.values())
+        found = [verdicts(one) for one in (*alone.all, *both.all)]
+        assert found == [{frozenset({"a.example", "b.example"})}] * 3
+        assert all(one.fetched for one in both.all)
+        assert len(both.fetched) == len(set(both.fetched))
+        assert len(both.fetched) < len(alone.fetched) + 10
+
+    def test_only_the_process_that_leads_reaches_it(self, crawls):
+        both = crawls(mirrors()).run(*SEEDS_OF.values())
+        blocked = {one.store.leads: one.crawl.counts["host/blocked"] for one in both.all}
+        assert blocked == {True: 1, False: 0}
+
+    def test_the_lead_changes_and_the_verdict_comes_all_the_same(self, crawls):
+        both = crawls(
+            web_of(*(site(f"http://{name}.example", work, 80) for name, work in zip("abc", "xxy", strict=True)))
+        )
+        first, second = both.all
+        first.seed(*SEEDS_OF.values())
+        for _ in range(8):
+            for one in both.all:
+                one.turn()
+            both.listen()
+        assert verdicts(second) == set()
+        both.leave(first)
+        assert second.listen().leads
+        while second.turn():
+            second.listen()
+        assert verdicts(second) == {frozenset({"a.example", "b.example"})}
+
+    def test_what_a_person_ordered_is_asked_of_the_next_leader(self, crawls):
+        both = crawls(mirrors())
+        first, second = both.all
+        first.store.orders.give(ALLOW, {"host": "b.example"}, 1.0)
+        assert first.crawl.consequences.obey()
+        assert not second.crawl.consequences.obey()
+        both.leave(first)
+        second.listen()
+        both.run(*SEEDS_OF.values())
+        assert verdicts(second) == set()
+
+    def test_a_page_is_near_to_what_another_process_fetched(self, crawls):
+        text = text_of("the same")
+        both = crawls({"http://a.example/": html(text), "http://b.example/": html(text)})
+        first, second = both.all
+        first.seed("http://a.example/", "http://b.example/")
+        first.take()
+        second.listen()
+        assert second.take().host != first._in_flight[0].host
+        first.answer()
+        second.listen()
+        second.answer()
+        assert second.crawl.counts["page/exact-duplicate"] == 1
+
+
+# Races
+
+COPY = Verdict("b.example", "a.example", "", "", 0.99, 20)
+
+
+def enter_verdict(one, verdict=COPY):
+    now = time.time()
+    one.store.verdicts.enter(verdict, now, now + 1e6)
+    one.store.commit()
+    one.crawl.replicas.heed({verdict.copy})
+
+
+def follow(one, url):
+    """Let *one* decide about a link to *url*, and return the decision."""
+    crawl, host = one.crawl, host_of(url)
+    decision = crawl.policy.decide(url, host, Leeway.MOVE, "")
+    crawl.intake.enter([(NewUrl(url, host, crawl.intake.key(url)), decision)])
+    return decision
+
+
+def state(one, url):
+    key = one.crawl.intake.key(url)
+    return one.store.urls.find([key])[key].state
+
+
+class TestRaces:
+    ON_COPY, KEPT = "http://b.example/x", "http://a.example/x"
+
+    @pytest.fixture
+    def two(self, crawls):
+        """Two processes that know of a verdict; the first, which leads, fetches the kept host's page."""
+        both = crawls({self.KEPT: 404, self.ON_COPY: html(text_of("own"))})
+        leader, follower = both.all
+        leader.seed(self.KEPT)
+        enter_verdict(leader)
+        assert leader.take().url == self.KEPT
+        follower.listen()
+        assert leader.store.leads
+        assert not follower.store.leads
+        return both
+
+    def save(self, follower):
+        assert follow(follower, self.ON_COPY).action in {Action.DROP, Action.REWRITE}
+        assert state(follower, self.ON_COPY) is State.DROPPED
+
+    def end(self, two):
+        for one in two.all:
+            one.store.urls.release("a.example")
+        two.run()
+        assert self.ON_COPY in two.fetched
+
+    def test_the_target_fails_where_nobody_knows_yet_what_it_saved(self, two):
+        leader, follower = two.all
+        self.save(follower)
+        follower.store.commit()
+        leader.answer()
+        follower.listen()
+        assert state(follower, self.ON_COPY) is State.WAITING
+        self.end(two)
+
+    def test_the_target_failed_before_this_process_hears_of_it(self, two):
+        leader, follower = two.all
+        leader.answer()
+        self.save(follower)
+        follower.store.commit()
+        assert state(follower, self.ON_COPY) is State.WAITING
+        self.end(two)
+
+    def test_the_verdict_ends_where_nobody_knows_yet_what_it_saved(self, two):
+        leader, follower = two.all
+        self.save(follower)
+        follower.store.commit()
+        leader.crawl.consequences._end([COPY.cause])
+        while leader.crawl.consequences.has_work:
+            leader.crawl.consequences.work()
+        leader.store.commit()
+        follower.listen()
+        assert follower.crawl.replicas.verdict_of("b.example") is None
+        assert state(follower, self.ON_COPY) is State.WAITING
+        self.end(two)
+
+    def test_the_process_that_saved_is_gone_before_it_hears_of_that(self, two):
+        leader, follower = two.all
+        self.save(follower)
+        follower.store.commit()
+        leader.answer()
+        leader.crawl.consequences._end([COPY.cause])
+        while leader.crawl.consequences.has_work:
+            leader.crawl.consequences.work()
+        leader.store.commit()
+        two.leave(follower)
+        leader.listen()
+        assert state(leader, self.ON_COPY) is State.DROPPED
+        self.end(two)
+
+    def test_a_process_that_does_not_lead_takes_a_verdict_back(self, two):
+        leader, follower = two.all
+        self.save(follower)
+        follower.crawl.consequences._end([COPY.cause])
+        follower.store.commit()
+        leader.listen()
+        assert leader.crawl.replicas.verdict_of("b.example") is None
+        # Not judged again, either.
+        assert frozenset({"a.example", "b.example"}) in leader.crawl.replicas._detector._allowed
+        self.end(two)
+
+    def test_samples_that_only_together_refute_a_cause_end_it(self, crawls):
+        cause = "trap-budget on a.example"
+        both = crawls({})
+        leader, follower = both.all
+        for number, one in enumerate((leader, follower)):
+            draw_other(one, number, cause)
+        both.listen()
+        both.listen()
+        assert all(one.crawl.trials.has_refuted(cause) for one in both.all)
+        assert leader.crawl.intake.has_ended(cause)
+
+    def test_work_of_a_process_that_is_gone_is_done(self, two):
+        leader, follower = two.all
+        self.save(follower)
+        follower.crawl.consequences._end([COPY.cause])
+        two.leave(follower)  # before a slice of it
+        leader.listen()
+        assert not leader.crawl.has_work
+        self.end(two)
+
+
+def draw_other(one, number, cause):
+    """Let *one* fetch a sample of *cause* that turns out to be another page."""
+    url = f"http://a.example/{number}/"
+    url_id = one.store.urls.discover([NewUrl(url, "a.example", one.crawl.intake.key(url))])[0][0]
+    decision = Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET, causes=(cause,), is_sampled=False)
+    one.crawl.trials.begin(url_id, url, decision)
+    one.crawl.trials.settle(url_id, Outcome.OTHER)
+    one.store.commit()
+
+
+class TestRules:
+    URL, BARE = "http://a.example/dir/p?sid=1", "http://a.example/dir/p"
+
+    @pytest.fixture
+    def two(self, crawls):
+        """Two processes, of which the first saw where the rule is right."""
+        same, one, other = (html(text_of(name)) for name in ("same", "one", "other"))
+        first = {"http://a.example/dir/q?sid=1": same, "http://a.example/dir/q": same}
+        both = crawls({**first, self.URL: one, self.BARE: other})
+        both.all[0].seed(*first)
+        while both.all[0].turn():
+            pass
+        both.listen()
+        return both
+
+    def enter_rule(self, one):
+        rule = clean_param("a.example", "sid")
+        number = one.store.rules.enter(rule.to_dict(), 1.0)
+        one.store.rules.update(number, ACTING, 9, 0, 3)
+        one.store.commit()
+        one.crawl.dust.heed({"a.example"})
+        return number
+
+    def test_a_rule_of_another_process_acts_and_ends(self, two):
+        leader, follower = two.all
+        number = self.enter_rule(leader)
+        follower.listen()
+        assert follower.crawl.dust.hit(self.URL, "a.example") is not None
+        leader.store.rules.update(number, WITHDRAWN, 9, 9, 3)
+        leader.store.commit()
+        follower.listen()
+        assert follower.crawl.dust.hit(self.URL, "a.example") is None
+
+    def test_what_a_rule_saves_while_it_is_withdrawn_comes_back(self, two):
+        leader, follower = two.all
+        number = self.enter_rule(leader)
+        follower.listen()
+        assert follow(follower, self.URL).action is Action.REWRITE
+        follower.store.commit()
+        leader.store.rules.update(number, WITHDRAWN, 9, 9, 3)
+        leader.crawl.dust.heed({"a.example"})
+        leader.crawl.consequences.lift(f"rule {number}")
+        while leader.crawl.consequences.has_work:
+            leader.crawl.consequences.work()
+        leader.store.commit()
+        two.run()
+        assert {self.BARE, self.URL} <= set(two.fetched)
+
+
+class TestOrders:
+    def test_each_process_keeps_to_what_is_excluded_paused_and_added(self, crawls):
+        both = crawls({})
+        leader, follower = both.all
+        seeds = []
+        for one in both.all:
+            one.crawl.steer(seeds.append)
+        leader.seed("http://p.example/1")
+        both.listen()
+        for kind, what in (
+            (EXCLUDE, {"pattern": "*x.example/no*"}),
+            (PAUSE, {"host": "p.example"}),
+            (SEEDS, {"urls": ["http://s.example/"]}),
+        ):
+            leader.store.orders.give(kind, what, 1.0)
+        leader.crawl.consequences.obey()
+        follower.listen()
+        assert follower.crawl.scope.excluded_by("http://x.example/no/1", "x.example") is not None
+        assert seeds.count("http://s.example/") == 2
+        assert "p.example" in follower.store.urls._paused
+        leader.store.orders.give(EXCLUDE, {"pattern": "*x.example/no*", "lift": True}, 2.0)
+        leader.store.orders.give(RESUME, {"host": "p.example"}, 2.0)
+        leader.crawl.consequences.obey()
+        follower.listen()
+        assert follower.crawl.scope.excluded_by("http://x.example/no/1", "x.example") is None
+        assert "p.example" not in follower.store.urls._paused
+
+    def test_a_seed_of_one_process_is_in_the_scope_of_all(self, crawls):
+        both = crawls({}, config=Config(scope=Reach.HOSTS))
+        leader, follower = both.all
+        leader.crawl.open_to("a.example")
+        leader.store.commit()
+        follower.listen()
+        follower.crawl.open_to("s.example")
+        follower.store.commit()
+        assert leader.crawl.scope.outside("http://s.example/1", "s.example") is not None
+        leader.listen()
+        assert leader.crawl.scope.outside("http://s.example/1", "s.example") is None
+
+
+class TestNothingIsLost:
+    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(data=st.data())
+    def test_every_page_was_fetched_or_one_that_is_it(self, server, data):
+        """Copies lack pages, have pages of their own; the processes listen whenever they like."""
+        web, n_pages = {}, 30
+        chance = data.draw(st.randoms(use_true_random=False))
+        for name in "abc":
+            pages = site(f"http://{name}.example", "one" if name != "c" else "two", n_pages)
+            web |= pages
+            for path in chance.sample([f"chapter-{number}.html" for number in range(1, n_pages)], 3):
+                web[f"http://{name}.example/{path}"] = 404
+            own = f"http://{name}.example/own-{name}.html"
+            web[own] = html(text_of(f"own of {name}"))
+            front = f"http://{name}.example/"
+            web[front] = web[front].replace("</ul>", f'<li><a href="{own}"></a></li></ul>')
+        server.clear()
+        config = Config(explore=chance.choice([0.0, 0.01]), mode=chance.choice([Mode.DROP, Mode.DEMOTE]))
+        with Crawls(web, data.draw(st.integers(2, 3)), server, config) as crawls:
+            crawls.run(*SEEDS_OF.values(), every=data.draw(st.integers(1, 15)))
+            fetched = set(crawls.fetched)
+            assert lost(web, fetched) == set()
+            store = crawls.leader.store
+            assert store.saved.bereft(10) == []
+            assert store.saved.unfinished_work() == []
+            assert len(crawls.fetched) == len(fetched)
+
+
+def lost(web, fetched):
+    """Return the URLs of pages that no page that was fetched is."""
+    known = {page_text(web[url]) for url in fetched if isinstance(web.get(url), str)}
+    linked = {link for url in fetched if isinstance(web.get(url), str) for link in links_of(web[url])}
+    return {url for url in linked - fetched if isinstance(web.get(url), str) and page_text(web[url]) not in known}
+
+
+def page_text(html):
+    return html.partition("<p>")[2]
+
+
+def links_of(html):
+    return [part.partition('"')[0] for part in html.split('href="')[1:]]
