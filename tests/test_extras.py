@@ -140,6 +140,7 @@ WORK = (
     "salvage job --out mended",
     "doctor job",
     "eval revisits --pages 20 --passes 2",
+    "capacity --urls 1000 --hosts 10",
 )
 """Commands that do their work without extras."""
 

@@ -27,7 +27,6 @@ from scrapy_replica.mining.evidence import HostRows, Row, evidence_of, mark_of_r
 from scrapy_replica.mining.judgement import is_alias, judged
 from scrapy_replica.mining.rows import PageRow, TableWriter, arrow_schema, read
 from scrapy_replica.pages.near_duplicates import NearDuplicates
-from scrapy_replica.records import Verdict
 from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import is_same_page, mark_of, path_of
 from scrapy_replica.sites.judge import Judge, judge_at
@@ -134,9 +133,8 @@ class TestJudgement:
 
 
 class TestAliases:
-    def alias(self, *sites, prefix=""):
-        evidence = [evidence_of(each[0].host, map(as_row, rows_of(each))) for each in sites]
-        return is_alias(*evidence, Verdict("b.example", "a.example", prefix, prefix, 1.0, 9))
+    def alias(self, *sites):
+        return is_alias(*(evidence_of(each[0].host, map(as_row, rows_of(each))) for each in sites))
 
     def test_another_name_of_a_host(self):
         assert self.alias(site("b.example", "w", 15), site("a.example", "w", 15))
@@ -156,11 +154,11 @@ class TestAliases:
         kept = [replace_url(page, page.url.replace("http:", "https:")) for page in site("a.example", "w", 15)]
         assert not self.alias(site("b.example", "w", 15), kept)
 
-    def test_nothing_beside_the_site(self):
-        copy, kept = (site(host, "w", 15, prefix="/w") for host in ("b.example", "a.example"))
-        assert self.alias(copy, kept, prefix="w")
-        front = [site("b.example", "front", 1)[0]]
-        assert not self.alias([*copy, *front], [*kept, *site("a.example", "front", 1)], prefix="w")
+    def test_names_are_found_beside_copies_that_lie_elsewhere(self, tmp_path):
+        sites = [site("a.example", "w", 30, prefix="/w"), site("b.example", "w", 30), site("www.b.example", "w", 30)]
+        found = verdicts_of(tmp_path, rows_of(*sites))
+        assert found.groups == {"a.example": ["a.example", "b.example", "www.b.example"]}
+        assert found.aliases == {"www.b.example": "b.example"}
 
 
 def as_row(row):

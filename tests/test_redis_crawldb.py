@@ -17,7 +17,7 @@ from crawldb_contract import (
     taken,
     url,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from redis_server import RedisServer
 
@@ -29,34 +29,12 @@ from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.records import Records, Row
 
-SETTINGS = settings(max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
+"""Making an example smaller takes minutes here."""
 
-
-@pytest.fixture(scope="module")
-def server():
-    with TemporaryDirectory() as folder, RedisServer(Path(folder)) as server:
-        OnRedis.server = server
-        yield server
-
-
-def age(db):
-    """Let the time go by after which a process that says nothing is taken for dead."""
-    db._server.run("ZADD", db._server.key("alive"), 1, db._server.name)
-
-
-def die(db):
-    """What the end of the process does to a store, and the time that it takes until that is seen."""
-    age(db)
-    db._connection.abandon()
-    db._server.close()
-
-
-@pytest.fixture
-def opened(server):
-    stores = []
-
-    def opened(spider=""):
-        stores.append(RedisCrawlDB(server.address(), spider))
+SETTINGS = settings(
+    max_examples=20, stateful_step_count=25, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck)
+)
         return stores[-1]
 
     server.clear()

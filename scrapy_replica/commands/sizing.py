@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 # One process with SQLite
 
-SQLITE_URL = 190
-"""Bytes on the disk of a URL that waits or is done: its row, and its place in the frontier (``bench_capacity.py``)."""
-SQLITE_PAGE = 480
-"""Bytes on the disk of a fetched page beside that: fingerprints, mark, texts that it shares, where it leads, the ledger
+SQLITE_URL = 150
+"""Bytes on the disk of a URL that waits or is done: its row, its key, its place in the frontier (``bench_frontier.py``;
+105 of 32 characters, ``bench_capacity.py``)."""
+SQLITE_PAGE = 560
+"""Bytes on the disk of a fetched page beside that: fingerprints, mark, where it leads, what was decided and saved
 (``bench_capacity.py``)."""
-SQLITE_HOST = 120
+SQLITE_HOST = 90
 """Bytes on the disk of a host (``bench_capacity.py``)."""
 INDEX_PAGE, INDEX_MERGING = 33, 65
 """Bytes of memory of a fingerprint in the index of near duplicates, at rest and while it is merged

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.records import UncertainPair, Verdict
-from scrapy_replica.sites.alignment import relative
 from scrapy_replica.sites.candidates import Pair
 from scrapy_replica.sites.detector import PROMISE, Detector
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
@@ -23,6 +22,8 @@ MAX_LEARNT = 1_000
 _NAME = re.compile(r"[^\s/#*]+")  # what a file of aliases has words for
 MIN_SAME = 10
 """Pages that must have been the same on both names of a host."""
+MAX_NAMES = 20
+"""Hosts of one site that another is held against."""
 
 
 class PairRow(NamedTuple):
@@ -130,18 +131,35 @@ def _conclude(found: Judged, detector: Detector) -> None:
     found.uncertain = [pair for pair in found.uncertain if not _is_settled(pair.verdict, detector)]
     for verdict in found.verdicts:
         copy, kept = (detector.candidates.host(name) for name in (verdict.copy, verdict.keeper))
-        coverage = Comparison(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix)).coverage
-        if verdict.score >= detector.judge.threshold_for(coverage):
+        if _is_sure(Comparison(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix)), detector.judge):
             found.sure.add(verdict.copy)
-            if is_alias(copy, kept, verdict):
-                found.aliases[verdict.copy] = verdict.keeper
+    for hosts in found.groups.values():
+        _find_aliases(hosts, found, detector)
+
+
+def _find_aliases(hosts: Sequence[str], found: Judged, detector: Detector) -> None:
+    """Find the *hosts* of one site that are other names of hosts before them."""
+    names = hosts[:1]
+    for host in hosts[1:]:
+        copy = detector.candidates.host(host)
+        for name in names:
+            kept = detector.candidates.host(name)
+            if is_alias(copy, kept) and _is_sure(Comparison(copy, kept, ("", "")), detector.judge):
+                found.aliases[host] = name
+                break
+        else:
+            names = [*names, host][:MAX_NAMES]
+
+
+def _is_sure(pair: Comparison, judge: Judge) -> bool:
+    return judge.score(pair) >= judge.threshold_for(pair.coverage)
 
 
 def _is_settled(verdict: Verdict, detector: Detector) -> bool:
     return detector.canonical(verdict.copy) == detector.canonical(verdict.keeper)
 
 
-def is_alias(copy: HostEvidence, kept: HostEvidence, verdict: Verdict) -> bool:
+def is_alias(copy: HostEvidence, kept: HostEvidence) -> bool:
     """Tell whether *copy* is another name of *kept*, so surely that it need not be tested any more.
 
     All that is known of it lies in the same place of the other, and of at least ten pages that both gave none differs.
@@ -150,11 +168,9 @@ def is_alias(copy: HostEvidence, kept: HostEvidence, verdict: Verdict) -> bool:
     """
     if not (_NAME.fullmatch(copy.name) and _NAME.fullmatch(kept.name)):
         return False
-    if verdict.copy_prefix != verdict.keeper_prefix or not copy.paths.items() <= kept.paths.items():
+    if _scheme(copy) != _scheme(kept) or not copy.paths.items() <= kept.paths.items():
         return False
-    if _scheme(copy) != _scheme(kept):
-        return False
-    if any(relative(path, verdict.copy_prefix) is None or path in kept.missing for path in copy.paths):
+    if not kept.missing.isdisjoint(copy.paths):
         return False
     twins = [(mark, kept.pages[path]) for path, mark in copy.pages.items() if path in kept.pages]
     told = [is_same_page(mark, twin) for mark, twin in twins if mark.words >= MIN_WORDS]

@@ -79,9 +79,8 @@ def main() -> None:
         print(f"20 links discovered, one URL taken, ms of CPU: Redis {statistics.median(redis):.2f},", end=" ")
         print(f"SQLite {statistics.median(sqlite):.2f}")
         for n_hosts in (urls // 1000, urls // 20):
-            print(
-                f"{urls:,} URLs that wait on {n_hosts:,} hosts: {memory(server, urls, n_hosts):.0f} bytes of Redis each"
-            )
+            size = memory(server, urls, n_hosts)
+            print(f"{urls:,} URLs that wait on {n_hosts:,} hosts: {size:.0f} bytes of Redis each")
 
 
 if __name__ == "__main__":

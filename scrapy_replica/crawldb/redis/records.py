@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgpack
-
+from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import Mirror, pack, unpack
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.server import Server
