@@ -319,7 +319,7 @@ def _back(reason: Reason, evidence: Mapping[str, Any]) -> str:
     if "ended" in told:
         return f"samples showed that pages were lost by what saved it ({cause(told['ended'])})"
     if "left out" in told:
-        return f"{told['left out']}, which stood for it, is not fetched either"
+        return f"{told['left out']}, which stood for it, is out of scope, or some of what it leads to"
     if "lifted" in told:
         return f"{cause(told['lifted'])} holds no more; it is decided anew"
     if "freed" in told:

@@ -14,7 +14,7 @@ from local_web import LocalWeb
 from web import page
 
 TARGET = Path(__file__).parent / "processes_target.py"
-HOSTS = 6
+HOSTS = 40
 
 
 def links_of(number, pages):
@@ -54,7 +54,7 @@ class Process:
             "FEEDS": {str(self.items): {"format": "jsonl"}},
             "LOG_FILE": str(self.log),
             "USER_AGENT": name,
-            "CONCURRENT_REQUESTS": 8,
+            "CONCURRENT_REQUESTS": 4,
             "RETRY_TIMES": 1,
             **settings,
         }

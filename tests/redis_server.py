@@ -102,6 +102,11 @@ class RedisServer:
         with Redis(port=self.port, password=self._password) as client:
             client.flushall()
 
+    def info(self, name):
+        """Return a figure of the server."""
+        with Redis(port=self.port, password=self._password) as client:
+            return client.info()[name]
+
     def signal(self, number):
         """Send it a signal."""
         self._process.send_signal(number)

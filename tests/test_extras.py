@@ -101,6 +101,9 @@ def test_a_crawl(bare, tmp_path):
         (["eval", "noise", "."], "eval"),
         (["report", "file"], "report"),
         (["serve", "job"], "report"),
+        (["crawl", "http://a.example/", "--join", "redis://127.0.0.1:1"], "redis"),
+        (["status", "redis://127.0.0.1:1"], "redis"),
+        (["block", "b.example", "--as", "a.example", "--job", "redis://127.0.0.1:1"], "redis"),
     ],
 )
 def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):
@@ -137,6 +140,7 @@ WORK = (
     "salvage job --out mended",
     "doctor job",
     "eval revisits --pages 20 --passes 2",
+    "capacity --urls 1000 --hosts 10",
 )
 """Commands that do their work without extras."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -11,12 +12,16 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import pytest
 from processes import NumberedWeb, end_all, until
+
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 
 
 class TestTogether:
     def test_every_page_and_none_twice(self, started):
-        with NumberedWeb(300, seconds=0.02).serving() as web:
+        with NumberedWeb(400, seconds=0.1).serving() as web:
             both = [started("topic", name, seeds=web.of(0)) for name in ("one", "two")]
             stats = end_all(*both)
             assert web.fetched() == Counter(web.whole)
@@ -26,18 +31,18 @@ class TestTogether:
             assert min(share.values()) > 30, "both had their part"
         for one in stats:
             assert one["finish_reason"] == "finished"
-        assert max(one["replica/all/page/observed"] for one in stats) == 300
-        assert max(one["replica/all/item_scraped_count"] for one in stats) == 300
+        assert max(one["replica/all/page/observed"] for one in stats) == 400
+        assert max(one["replica/all/item_scraped_count"] for one in stats) == 400
 
     def test_one_that_comes_late_takes_its_part(self, started):
-        with NumberedWeb(300, seconds=0.03).serving() as web:
+        with NumberedWeb(500, seconds=0.1).serving() as web:
             one = started("topic", "one", seeds=web.of(0))
             until(lambda: len(web.asked) > 60)
             two = started("topic", "two", seeds=web.of(0))
             end_all(one, two)
             assert web.fetched() == Counter(web.whole)
             assert len(two.found) > 10
-            assert len(one.found) + len(two.found) == 300
+            assert len(one.found) + len(two.found) == 500
 
     def test_a_finished_crawl_is_not_fetched_again(self, started):
         with NumberedWeb(40).serving() as web:
@@ -48,7 +53,7 @@ class TestTogether:
     def test_an_ordinary_spider_yields_what_it_yields_with_plain_scrapy(self, started):
         """Links, meta, headers, POST, bytes, errbacks, callbacks that raise."""
         status = {}
-        with NumberedWeb(120, seconds=0.01, status=status).serving() as web:
+        with NumberedWeb(120, seconds=0.1, status=status).serving() as web:
             status.update({web.of(number): 404 for number in (17, 44)})
             plain = started("ordinary", "plain", {"ADDON": False, "REPLICA_CRAWLDB": None}, seeds=web.of(0))
             plain.ended()
@@ -177,6 +182,25 @@ class TestEnds:
             told = [line for line in one.told.splitlines() if "ERROR" in line]
             assert len(told) == 1, one.told
             assert "Traceback" not in one.told
+
+
+class TestSilence:
+    def test_where_all_were_silent_nobody_is_taken_for_dead(self, redis_server):
+        """As after a time in which Redis was away."""
+        address = redis_server.address(prefix="job", lease=1)
+        one, two = (RedisCrawlDB(address, "x") for _ in range(2))
+        time.sleep(1.2)
+        one.listen()
+        two.listen()
+        time.sleep(0.7)
+        two.listen()
+        time.sleep(0.7)
+        two.listen()
+        with pytest.raises(StoreError):
+            one.listen()
+        two.close()
+        with contextlib.suppress(StoreError):
+            one.close()
 
 
 class TestIdle:

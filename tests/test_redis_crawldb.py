@@ -17,7 +17,7 @@ from crawldb_contract import (
     taken,
     url,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from redis_server import RedisServer
 
@@ -27,9 +27,14 @@ from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
-from scrapy_replica.crawldb.redis.urls import Row, pack, unpack
+from scrapy_replica.crawldb.redis.records import Records, Row
 
-SETTINGS = settings(max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
+"""Making an example smaller takes minutes here."""
+
+SETTINGS = settings(
+    max_examples=20, stateful_step_count=25, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck)
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +54,6 @@ def die(db):
     age(db)
     db._connection.abandon()
     db._server.close()
-    db._folder.cleanup()
 
 
 @pytest.fixture
@@ -65,7 +69,6 @@ def opened(server):
     for store in stores:
         store._connection.abandon()
         store._server.close()
-        store._folder.cleanup()
 
 
 class TestContract(StoredContract):
@@ -121,10 +124,22 @@ def test_packed_places_sort_as_urls_do(places):
     assert [one.pack() for one in in_order] == sorted(one.pack() for one in places)
 
 
-@given(st.integers(0, (1 << 40) - 1), st.integers(-(1 << 63), (1 << 63) - 1) | st.none(), st.binary() | st.none())
-def test_records(host, key, payload):
-    row = Row(7, host, "http://a/\udc80", key, 2, True, -5, 0.25, 3, None, payload, 1)
-    assert unpack(7, pack(row)) == row
+class OneHost(Records):
+    def __init__(self, name):
+        self._hosts = dict.fromkeys(range(10), (name, name))
+
+
+URLS = st.sampled_from(
+    ["http://a.example/", "https://a.example/b", "http://a.example:80/", "http://a.example", "http://b/", "", "\x00"]
+)
+
+
+@given(URLS, st.integers(0, 9), st.integers(-(1 << 63), (1 << 63) - 1) | st.none(), st.binary() | st.none())
+def test_records(address, host, key, payload):
+    row = Row(7, host, f"{address}\udc80", key, 2, True, -5, 0.25, 3, None, payload, 1)
+    records = OneHost("a.example")
+    if address != "\x00":  # which is no URL
+        assert records.unpack(7, records.pack(row)) == row
 
 
 class TestTwoProcesses:

@@ -309,7 +309,7 @@ class TestCalls:
             server.run("PING")
 
     def test_a_process_that_was_taken_for_dead(self, server):
-        with pytest.raises(StoreError, match=r"has given what this process did to others .*: start it again"):
+        with pytest.raises(StoreError, match=r"no sign of life .*: others go on with what it did; start it again"):
             server.call("gone", [])
 
     def test_several_commands_of_which_one_fails(self, server):

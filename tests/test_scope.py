@@ -16,9 +16,10 @@ from web import REPLICA, crawl, job_states, page, redirect
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.scope import LEFT_OUT_OF, MOST_LEFT_OUT, CrawlScope
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Page, Verdict
-from scrapy_replica.urls.scope import Pattern, Scope
+from scrapy_replica.urls.scope import Outside, Pattern, Scope
 
 TOP = "http://a.example/"
 
@@ -404,3 +405,40 @@ class TestCommands:
         code, _, err = replica(capsys, "crawl", TOP, *options)
         assert (code, err.count("\n")) == (2, 1)
         assert says in err
+
+
+class TestLeftOut:
+    def scope(self, db):
+        return CrawlScope(Config(), db, Counter(), lambda host: host)
+
+    def test_the_last_of_each_corner_are_kept_with_the_job(self):
+        db = SqliteCrawlDB(None)
+        scope = self.scope(db)
+        urls = [f"http://a.example/{letter}{n}/{n}" for letter in "abcdefghijklmnopqrstuvwxyz" for n in range(50)]
+        for url in urls:
+            scope.leave_out(Outside.EXCLUDED, url, "a.example")
+        assert scope.take_news() == {"a.example"}
+        assert list(self.scope(db).left_out_of("a.example")) == urls[49::50][-MOST_LEFT_OUT:]
+        scope.leave_out(Outside.EXCLUDED, urls[-1], "a.example")
+        assert scope.take_news() == set()  # every page of a site may have that link
+        db.close()
+
+    def test_pages_of_others_say_nothing(self):
+        """Any page may lead to thousands of hosts."""
+        db = SqliteCrawlDB(None)
+        scope = self.scope(db)
+        scope.leave_out(Outside.EXCLUDED, "http://a.example/", "b.example")
+        scope.leave_out(Outside.OTHER_HOST, "http://b.example/", "b.example")
+        assert scope.take_news() == set()
+        assert db.meta(f"{LEFT_OUT_OF}a.example") is None
+        db.close()
+
+    def test_what_another_process_left_out_is_known(self):
+        db = SqliteCrawlDB(None)
+        scope, other = self.scope(db), self.scope(db)
+        assert not other.left_out_of("a.example")
+        scope.leave_out(Outside.EXCLUDED, "http://a.example/x", "a.example")
+        scope.take_news()
+        assert other.follow({f"{LEFT_OUT_OF}a.example", "stage"}) == {"a.example"}
+        assert other.left_out_of("a.example") == ["http://a.example/x"]
+        db.close()

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from scrapy import Request, Spider
 from scrapy.linkextractors import LinkExtractor
-from test_live_replicas import html, text_of
+from test_live_replicas import html, judged, text_of
 from web import REPLICA, crawl
 
 from scrapy_replica import TopicSpider
@@ -44,9 +44,8 @@ def settings(**more):
     return {**REPLICA, "REPLICA_STRATEGY": "breadth-first", "CONCURRENT_REQUESTS_PER_DOMAIN": 1, **more}
 
 
-def run(spider, **more):
-    seeds = {} if spider is Ordinary else {"seeds": ",".join(SEEDS)}
-    return crawl(spider, WEB, settings(**more), **seeds)
+def run(spider, seeds=SEEDS, **more):
+    return crawl(spider, WEB, settings(**more), **({} if spider is Ordinary else {"seeds": ",".join(seeds)}))
 
 
 def paths(urls):
@@ -76,4 +75,32 @@ class TestPartOutside:
             with ordering(str(tmp_path)) as job:
                 job.give("exclude", {"pattern": pattern})
         second = await run(spider, **kept, **({} if is_order else {"REPLICA_EXCLUDE": [pattern]}))
+        assert paths(first.urls + second.urls) == paths(WEB)
+
+    async def test_links_of_duplicates(self, spider):
+        """They are dropped before it is known that a part of the twins' host is out of scope, far behind them."""
+        for number in (30, 80):
+            inside = ["http://b.example/*", *(f"http://a.example/p{page}" for page in range(number))]
+            result = await run(spider, REPLICA_INCLUDE=inside, REPLICA_MODE="drop", REPLICA_EXPLORE=0)
+            assert paths(result.urls) == paths(WEB)
+
+
+@pytest.mark.asyncio
+class TestLeftOutInAnEarlierRun:
+    async def test_of_the_kept_host(self, tmp_path):
+        """Two pages of a.example are left out before its copy is met."""
+        kept = {"JOBDIR": str(tmp_path), "REPLICA_EXPLORE": 0}
+        excluded = ["http://a.example/p63", "http://a.example/p64"]
+        first = await run(TopicSpider, SEEDS[:1], **kept, REPLICA_EXCLUDE=excluded)
+        second = await run(TopicSpider, SEEDS[1:], **kept, REPLICA_EXCLUDE=excluded)
+        assert second.stats["replica/host/blocked"] == 1
+        assert paths(first.urls + second.urls) == paths(WEB)
+
+    async def test_of_the_copy(self, tmp_path):
+        """What was fetched on it stands for pages of the kept host no more, which lead further."""
+        kept = {"JOBDIR": str(tmp_path), "REPLICA_EXPLORE": 0}
+        inside = ["http://a.example/*", *(f"http://b.example/p{page}" for page in range(30))]
+        first = await run(TopicSpider, SEEDS[1:], **kept, REPLICA_INCLUDE=inside)
+        judged(tmp_path, "b.example", "a.example")
+        second = await run(TopicSpider, SEEDS[:1], **kept, REPLICA_INCLUDE=inside)
         assert paths(first.urls + second.urls) == paths(WEB)

@@ -42,8 +42,10 @@ COMMANDS = (
     ("list_forms", "FormsCommand"),
     ("report", "ReportCommand"),
     ("export", "ExportCommand"),
+    ("mine", "MineCommand"),
     ("salvage", "SalvageCommand"),
     ("doctor", "DoctorCommand"),
+    ("capacity", "CapacityCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""

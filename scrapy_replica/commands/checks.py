@@ -42,6 +42,7 @@ EXTRAS = {
     "eval": "eval",
     "report": "report, serve and plots",
     "parquet": "export --format parquet",
+    "mine": "mine",
     "redis": "crawls of several processes, REPLICA_CRAWLDB",
 }
 """What extras are for; those of developers are left out."""

@@ -37,6 +37,7 @@ class EvalCommand(Command):
         replicas.add_argument("--crawl", action="store_true", help="rehearse one crawl over all hosts and judge in it")
         replicas.add_argument("--train", metavar="DIR", help="learn from this folder instead of the other folds")
         replicas.add_argument("--model", metavar="FILE", help="take this judge as it is")
+        replicas.add_argument("--groups", metavar="FILE", help="measure a groups.csv that mine wrote instead")
         replicas.add_argument(
             "--noise", choices=[n.value for n in Noise], default=Config.noise.value, help="see REPLICA_NOISE"
         )
@@ -85,9 +86,12 @@ def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     """Return the figures of ``eval replicas``."""
     folder, noise = existing(opts.folder), Noise(opts.noise)
     train, model = (existing(name) if name else None for name in (opts.train, opts.model))
+    groups = existing(opts.groups) if opts.groups else None
     from scrapy_replica.evaluation import replica_crawl, replica_pairs, replicas  # noqa: PLC0415 - extra eval
     from scrapy_replica.sites.judge import Judge  # noqa: PLC0415
 
+    if groups is not None:
+        return replicas.figures_of_groups(replica_pairs.read_truth(folder), groups)
     if not opts.crawl:
         return replicas.evaluate(folder, train_folder=train, model=model, noise=noise)
     truth, pages = replica_pairs.read_truth(folder), replica_pairs.read_pages(folder, noise)

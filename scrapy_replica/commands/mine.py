@@ -17,6 +17,7 @@ from scrapy_replica.sites.judge import judge_at
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from scrapy.settings import Settings
 
@@ -50,14 +51,24 @@ class MineCommand(Command):
         config, out = Config.from_settings(settings), Path(opts.out)
         if (out / "mine.json").is_file():
             raise ValueError(f"{out} holds what a run has found: name another folder with --out, or delete it")
+        for name in opts.inputs:
+            if not Path(name).exists():
+                raise ValueError(f"{name}: there is no such file or folder")
         with needing("mine", "mining needs"):
             from scrapy_replica.commands import mined  # noqa: PLC0415 - an extra
             from scrapy_replica.mining import inputs, run  # noqa: PLC0415
         openers = inputs.Openers(reading, partial(ArchivedPages, settings.copy()))
         judge = judge_at(config.model)
-        found = run.mine(inputs.sources_of(opts.inputs), out, opts.engine, openers, judge, config.max_fpr)
-        told = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
-        mined.write_all(found, out, told)
+        sources = inputs.sources_of(opts.inputs)
+        with run.going_on(out):
+            found = run.mine(sources, out, opts.engine, openers, judge, config.max_fpr)
+            told = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
+            mined.write_all(found, out, told)
         run.end(out)
-        sys.stdout.write(json.dumps(told) + "\n" if opts.json else f"{as_text(found.figures)}{mined.contents(out)}")
-        return int(not (found.judged.verdicts or found.rules or found.clusters))
+        sys.stdout.write(json.dumps(told) + "\n" if opts.json else in_words(found.figures) + mined.contents(out))
+        return int(not any(found.figures[name] for name in ("verdicts", "rules", "clusters")))
+
+
+def in_words(figures: Mapping[str, float]) -> str:
+    """Return the *figures* but for the times of single steps, which ``mine.json`` has."""
+    return as_text({name: value for name, value in figures.items() if not name.startswith("seconds.")})

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.address import redacted
 from scrapy_replica.commands.formats import write_csv
 from scrapy_replica.commands.write import replacing, write
-from scrapy_replica.mining.rows import TableWriter, batches
+from scrapy_replica.mining.rows import TableWriter, read
 from scrapy_replica.mining.schema import CLUSTERS
 from scrapy_replica.words import DOUBTS, evidence_of
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.mining.run import Mined
     from scrapy_replica.records import Verdict
+    from scrapy_replica.urls.rule import Rule
 
 FILES = {
     "verdicts.csv": "hosts that are copies, of which, and why",
@@ -57,11 +60,11 @@ def write_all(mined: Mined, out: Path, told: Mapping[str, object]) -> None:
     groups = [[kept, host] for kept, hosts in found.groups.items() for host in hosts]
     _table(out / "groups.csv", {"kept": str, "host": str}, groups)
     write(out / "aliases.txt", "".join(f"{copy} {kept}\n" for copy, kept in sorted(found.aliases.items())).encode())
-    write(out / "rules.json", _json([rule.to_dict() for rule in mined.rules]))
+    write(out / "rules.json", _json([_without_secrets(rule).to_dict() for rule in mined.rules]))
     write(out / "judge.json", _json(found.judge.to_dict()))
     with TableWriter(out / "clusters.parquet", CLUSTERS) as writer:
-        for batch in batches(mined.clusters, CLUSTERS):
-            writer.add_batch(batch)
+        for cluster, url, host in read(mined.clusters, CLUSTERS):
+            writer.add((cluster, redacted(url), host))
     write(out / "mine.json", _json(told))
 
 
@@ -69,6 +72,10 @@ def contents(out: Path) -> str:
     """Return a line for each file of *out*."""
     width = max(map(len, FILES)) + len(str(out)) + 3
     return "\n" + "".join(f"{f'{out}/{name}':<{width}}{what}\n" for name, what in FILES.items())
+
+
+def _without_secrets(rule: Rule) -> Rule:
+    return replace(rule, examples=tuple((redacted(url), redacted(image)) for url, image in rule.examples))
 
 
 def _cells(verdict: Verdict) -> list[Any]:

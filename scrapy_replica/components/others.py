@@ -99,7 +99,7 @@ class Others:
     def _is_quiet(self) -> bool:
         """Whether all had nothing to do when this process, which had nothing to do, listened last."""
         is_heard = bool(self._is_idle) and self._looks > self._idle_since
-        return is_heard and self._store.are_all_idle and not self._store.urls.waiting
+        return is_heard and self._store.are_all_idle
 
     def are_through(self) -> bool:
         """Tell whether the crawl is over; asked when nothing is on its way in this process.

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from scrapy_replica.records import Page
 
 
-def belongs(scope: CrawlScope, request: Request) -> bool:
-    """Tell whether *request* belongs to the crawl; count it if it does not."""
+def belongs(scope: CrawlScope, request: Request, found_on: str) -> bool:
+    """Tell whether *request*, of a callback for the host *found_on*, belongs to the crawl; count it if it does not."""
     outside = None if may_leave(request) else scope.outside(request.url, host_of(request.url))
     if outside is not None:
-        scope.leave_out(outside, request.url)
+        scope.leave_out(outside, request.url, found_on)
     return outside is None
 
 
@@ -37,7 +37,8 @@ def outsiders(scope: CrawlScope, page: Page, requests: Sequence[Request], own: C
     return {
         id(request)
         for request in requests
-        if not may_leave(request) and not (links.has(request.url) if request.url in own else belongs(scope, request))
+        if not may_leave(request)
+        and not (links.has(request.url) if request.url in own else belongs(scope, request, page.host))
     }
 
 

@@ -84,8 +84,9 @@ class ReplicaSpiderMiddleware:
             if extension.has_frontier and extension.returns.is_unchanged(response):
                 silence(response)
                 return
-            with extension.crawl.store.page():
-                extension.crawl.learn_anew()
+            if extension.crawl.has_to_learn:
+                with extension.crawl.store.page():
+                    extension.crawl.learn_anew()
             with extension.crawl.store.page():
                 observation = extension.observe(response)
                 if observation is not None and extension.has_frontier:
@@ -118,8 +119,9 @@ class ReplicaSpiderMiddleware:
         assert response.request is not None
         flight = self._extension.flights.of(response.request)
         if observation is None:
+            host = host_of(response.url)
             async for output in result:
-                if not isinstance(output, Request) or belongs(self._extension.crawl.scope, output):
+                if not isinstance(output, Request) or belongs(self._extension.crawl.scope, output, host):
                     yield output
             flight.is_through = True
             return

@@ -13,7 +13,7 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawl.policy import ONLY
+from scrapy_replica.crawl.policy import ONLY, links_beside
 from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
 from scrapy_replica.crawl.samples import DOUBTED, Samples
 from scrapy_replica.crawl.scope import CrawlScope
@@ -161,9 +161,9 @@ class Consequences:
         if key is not None:
             self._intake.bring_back_late(key, _reason_of(causes[0] if causes else ""), {"gone": url})
 
-    def of_heard_verdicts(self, keepers: Iterable[str]) -> None:
-        """Take note that another process reached verdicts for those hosts."""
-        self._heed_scope(keepers)
+    def of_heard_scope(self, hosts: Iterable[str]) -> None:
+        """Take note that another process reached verdicts for those *hosts*, or left out parts of them."""
+        self._heed_scope(hosts)
 
     def of_heard_end(self, cause: str) -> None:
         """Take note that *cause* ended in another process, which lets come back what it knew of."""
@@ -278,20 +278,30 @@ class Consequences:
         """Take back the verdicts for those kept *hosts* of which a part is out of scope that is inside on the copy.
 
         What lies behind that part is known of neither host: the links of the one are left out, pages of the other that
-        lead there are saved.
+        lead there are saved. So are, the other way round, pages of a kept host that were fetched on a copy of which a
+        part is out of scope, and in drop mode links of duplicates, without any verdict.
         """
         for host in hosts:
             urls = self._scope.left_out_of(host)
+            if urls and self._store.saved.some_of(cause := links_beside(host), 1):
+                self.lift(cause)
+            for url in self._replicas.fetched_on(host) if urls else ():
+                self._not_for(self._intake.key(url), url)  # where its page does not lead, theirs may
             for verdict in self._replicas.judged_copies_of(host):
                 copies = (self._replicas.on_copy(verdict, url) for url in urls)
                 if any(other is not None and self._scope.may_stand(other) for other in copies):
                     self._take_back(self._replicas.withdraw(verdict.cause))
 
+    def _not_for(self, key: int, url: str) -> None:
+        """Bring back what was saved in favour of *url*, under *key*: what it leads to, or itself, is left out."""
+        if causes := self._store.saved.causes_of(key):
+            self._bring_back(f"{FOR} {key}", _reason_of(causes[0]), {"left out": url})
+
     def leave_out(self, taken: Waiting, decision: Decision) -> None:
         """Drop a URL whose turn has come and that does not belong to the crawl; what was saved for it comes back."""
         if decision.reason is not Reason.HOST_PAGES:
             self._scope.note(taken.url)
-            self._heed_scope([taken.host])
+            self._heed_scope(self._scope.take_news())
         self._intake.record(taken.id, taken.url, decision)
         self._store.urls.drop(taken.id)
         if taken.key is None or self._store.pages.has_page(taken.id):
@@ -299,8 +309,7 @@ class Consequences:
         self._end(self._samples.failed(taken.id))
         for waiting in self._trials.awaiting(taken.key):
             self._end(self._trials.settle(waiting, Outcome.FAILED))
-        if causes := self._store.saved.causes_of(taken.key):
-            self._bring_back(f"{FOR} {taken.key}", _reason_of(causes[0]), {"left out": taken.url})
+        self._not_for(taken.key, taken.url)
 
     def of_unchanged(self, url_id: int) -> None:
         """Take note that a page is as it was: what waited to be held against it is."""

@@ -225,8 +225,8 @@ class Crawl:
         if not depth:
             self.open_to(page.host)  # a seed may have redirected to it
         relevance = self.guide.relevance.of(page)
-        novelty, twin = self._duplicates.judge(page, url_id)
         before = self.store.pages.judgement(url_id)
+        novelty, twin = self._duplicates.judge(page, url_id, before)
         found_on = self.store.urls.row(url_id).parent
         is_news = self._guard.is_news(page, url_id, found_on, novelty, self._duplicates.is_news(page, novelty))
         self.store.pages.enter(
@@ -276,7 +276,7 @@ class Crawl:
 
     def observe_again(self, page: Page, url_id: int, depth: int) -> Observation:
         """Return what is known of a page that says what it said before; nothing is judged anew."""
-        novelty, twin = self._duplicates.judge(page, url_id)
+        novelty, twin = self._duplicates.judge(page, url_id, self.store.pages.judgement(url_id))
         return Observation(page, url_id, depth, self.guide.relevance.of(page), novelty, twin, is_known=True)
 
     def forget(self, host: str) -> None:
@@ -357,6 +357,11 @@ class Crawl:
             self.consequences.of_unchanged(url_id)
 
     # Links
+
+    @property
+    def has_to_learn(self) -> bool:
+        """Whether there is something to do for :meth:`learn_anew`: a span for nothing would take 15 us a response."""
+        return (self.store.leads and self._asking.has_work) or self.guide.has_to_learn(self._pages)
 
     def learn_anew(self) -> None:
         """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back."""

@@ -95,7 +95,8 @@ class Heeding:
         self._dust.heed(news.rules)
         for cause in news.ended:
             self._consequences.of_heard_end(cause)
-        self._consequences.of_heard_verdicts({verdict.keeper for verdict in began})
+        left_out = self._scope.follow(news.meta)
+        self._consequences.of_heard_scope(left_out.union(verdict.keeper for verdict in began))
 
     def _of_urls(self, url_ids: Sequence[int]) -> None:
         for found in self._store.urls.found(url_ids):

@@ -116,11 +116,15 @@ class Policy:
         other, urls = counterpart(url, observation.page.url, twin.url), self._states
         is_saved = other is not None and urls.is_known(other) and not urls.is_missing(other) and self._may_ask(other)
         # Behind that page may lie what is out of scope there, and inside here.
-        is_saved = is_saved and not self._scope.left_out_of(twin.host) and self._replicas.shares(twin.host, callback)
+        beside = links_beside(twin.host)
+        is_saved = is_saved and not self._scope.left_out_of(twin.host) and not self._trials.has_refuted(beside)
+        is_saved = is_saved and self._replicas.shares(twin.host, callback)
         evidence["counterpart"] = other if is_saved else None
         wanted = Action.DROP if is_saved else Action.DEMOTE
         decision = self._resolve(wanted, Reason.EXACT_DUPLICATE_LINKS, host, evidence, is_certain=False)
-        return replace(decision, target=other) if is_saved and decision.reason is not None else decision
+        if not is_saved or decision.reason is None:
+            return decision
+        return replace(decision, target=other, causes=(*decision.causes, beside))
 
     def _aliased(self, target: str, host: str) -> Decision:
         is_acting = self._config.mode is not Mode.OBSERVE
@@ -181,7 +185,11 @@ class Policy:
         if found is None or has_secret(url):
             return None
         verdicts, target = found
-        if not self._replicas.shares(verdicts[-1].copy, callback) or self._states.is_missing(target):
+        copy = verdicts[-1].copy
+        # Where a part of the copy is out of scope, its pages do not lead there.
+        if self._scope.left_out_of(copy) or not self._replicas.shares(copy, callback):
+            return None
+        if self._states.is_missing(target):
             return None
         causes = tuple(verdict.cause for verdict in verdicts)
         n_agreed = min(verdict.n_aligned for verdict in verdicts)
@@ -218,3 +226,8 @@ class Policy:
         elif wanted is Action.DROP and not is_certain and self._config.mode is Mode.DEMOTE:
             action = Action.DEMOTE
         return Decision(action, wanted, reason, 1.0 if is_certain else 0.5, evidence, causes=(cause,))
+
+
+def links_beside(host: str) -> str:
+    """Return the cause that links of duplicates are dropped by in favour of those of their twins on *host*."""
+    return f"{Reason.EXACT_DUPLICATE_LINKS.value} of {host}"

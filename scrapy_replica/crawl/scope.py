@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.trials import corner_of
 from scrapy_replica.crawldb.contract import CrawlDB, Waiting
 from scrapy_replica.crawldb.orders import EXCLUDE
 from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.decision import Action, Decision, Reason
+from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Link, Page, Reach
 from scrapy_replica.sites.language import guess_language
 from scrapy_replica.urls.scope import Outside, Pattern, Scope, plain
@@ -22,8 +25,12 @@ logger = logging.getLogger(__name__)
 SCOPE, LEFT_OUT = "scope", "left out"
 """Keys of what a job keeps: the settings that make its scope, and how many links were left out for each reason."""
 
-MOST_HOSTS, MOST_LEFT_OUT = 10_000, 20
-"""Hosts of which left-out URLs are known, and how many of each: the last ones."""
+LEFT_OUT_OF = "left out of "
+"""Begins the key of the URLs of a host that were left out last."""
+
+MOST_LEFT_OUT, MAX_HELD = 20, 1_000_000
+"""URLs of a host that are kept of those left out, the last ones and each from another corner of it; characters of such
+URLs that are held in memory, those of the hosts met last."""
 
 OUT_OF_SCOPE, HOST_PAGES = Reason.OUT_OF_SCOPE.value, Reason.HOST_PAGES.value
 """Causes of what was dropped when its turn came; a changed scope brings it back, to be decided about anew."""
@@ -47,7 +54,7 @@ class CrawlScope:
         for order in store.orders.done(EXCLUDE):
             (self.include if order.what.get("lift") else self.exclude)(order.what["pattern"])
         self._left_out = Counter[str]()
-        self._left_out_of: dict[str, deque[str]] = {}
+        self._left_out_of = HostCache(self._read_left_out, MAX_HELD, lambda urls: sum(map(len, urls.values())) + 100)
         self._news: set[str] = set()
         self._told = as_told(config)
         self.is_changed = self._is_changed()
@@ -111,34 +118,50 @@ class CrawlScope:
 
     def links_of(self, page: Page) -> PageLinks:
         """Return what tells which links of *page* belong to the crawl."""
-        return PageLinks(self._scope, page, self.leave_out)
+        return PageLinks(self._scope, page, partial(self.leave_out, found_on=page.host))
 
     def count(self, outside: Outside, n: int = 1) -> None:
         """Take note that *n* links were left out."""
         self._left_out[outside.value] += n
         self._counts[f"scope/{outside.value}"] += n
 
-    def leave_out(self, outside: Outside, url: str) -> None:
-        """Take note that *url* was left out."""
+    def leave_out(self, outside: Outside, url: str, found_on: str) -> None:
+        """Take note that a link to *url* on a page of the host *found_on* was left out."""
         self.count(outside)
-        if outside in {Outside.NOT_INCLUDED, Outside.EXCLUDED}:
+        # The pages of a host lead to its parts; to thousands of others lead pages of whoever likes.
+        if outside in {Outside.NOT_INCLUDED, Outside.EXCLUDED} and host_of(url) == found_on:
             self.note(url)
 
     def note(self, url: str) -> None:
-        """Take note that *url* lies outside on a host of which other pages may be inside."""
-        host = host_of(url)
-        if host in self._left_out_of or len(self._left_out_of) < MOST_HOSTS:
-            self._left_out_of.setdefault(host, deque(maxlen=MOST_LEFT_OUT)).append(url)
+        """Take note that *url* lies outside on a host of which other pages are inside."""
+        host, corner = host_of(url), corner_of(url)
+        urls = self._left_out_of.of(host)
+        if urls.pop(corner, None) != url:
             self._news.add(host)
+        urls[corner] = url
+        if len(urls) > MOST_LEFT_OUT:
+            del urls[next(iter(urls))]
 
     def take_news(self) -> set[str]:
-        """Return the hosts of which URLs were left out since the last call."""
+        """Return the hosts of which URLs were left out since the last call; from now on the job knows of these."""
         news, self._news = self._news, set()
+        for host in news:
+            self._store.set_meta(f"{LEFT_OUT_OF}{host}", json.dumps(self.left_out_of(host)).encode())
         return news
 
+    def follow(self, keys: Iterable[str]) -> set[str]:
+        """Take note that other processes wrote these *keys*; return the hosts of which they left out URLs."""
+        hosts = {key.removeprefix(LEFT_OUT_OF) for key in keys if key.startswith(LEFT_OUT_OF)}
+        for host in hosts - self._news:
+            self._left_out_of.forget(host)
+        return hosts
+
     def left_out_of(self, host: str) -> Sequence[str]:
-        """Return the URLs of *host* that were left out last."""
-        return self._left_out_of.get(host, ())
+        """Return the URLs of *host* that were left out last, in any run of the job."""
+        return list(self._left_out_of.of(host).values())
+
+    def _read_left_out(self, host: str) -> dict[str, str]:
+        return {corner_of(url): url for url in json.loads(self._store.meta(f"{LEFT_OUT_OF}{host}") or "[]")}
 
     def about(self, taken: Waiting) -> Decision | None:
         """Return the decision about a URL whose turn has come and that does not belong to the crawl any more.

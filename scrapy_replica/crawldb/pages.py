@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,10 @@ class PageRow(NamedTuple):
     url: str
     host: str
     title: str | None
+
+
+Judgement: TypeAlias = tuple[bytes | None, str, PageRow | None]
+"""Signature, novelty and twin of a page."""
 
 
 class HostPage(NamedTuple):
@@ -159,7 +163,7 @@ class Pages(Protocol):
     def has_failed(self, url_id: int) -> bool:
         """Tell whether that URL was fetched and brought no page: no response, or another status than 200."""
 
-    def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
+    def judgement(self, url_id: int) -> Judgement | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
 
     def news(self, url_id: int) -> tuple[str, bool | None] | None:

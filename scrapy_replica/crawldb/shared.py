@@ -29,7 +29,7 @@ class SharedCrawlDB(CrawlDB, Protocol):
 
     @property
     def are_all_idle(self) -> bool:
-        """Whether no process had anything to do when this one listened last, and nothing was being fetched."""
+        """Whether no process had anything to do when this one listened last, and nothing waited or was fetched."""
 
     @property
     def is_over(self) -> bool:

@@ -8,6 +8,7 @@ relation ``ambiguous`` are left out. The figures of a method M are ``M.auc_near_
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -129,6 +130,26 @@ def method_figures(
     for k in (10, 100, 1000):
         figures[f"rdr_{k}"] = rdr(scores, is_replica, k)
     return figures | {"rdr_all": rdr(scores, is_replica, None)}
+
+
+def figures_of_groups(truth: list[dict[str, str]], file: Path) -> dict[str, float]:
+    """Return precision, recall and F1 of the pairs of hosts that a table of ``kept`` and ``host`` makes one site.
+
+    Pairs of relation ``ambiguous`` are left out.
+    """
+    with file.open(encoding="utf-8", newline="") as table:
+        kept_of = {row["host"]: row["kept"] for row in csv.DictReader(table)}
+    rows = [row for row in truth if row["relation"] != "ambiguous"]
+    called = np.array([kept_of.get(row["host_a"], 0) == kept_of.get(row["host_b"], 1) for row in rows])
+    is_replica = np.array([row["relation"] == "replica" for row in rows])
+    precision, recall, f1 = precision_recall_f1(called, is_replica)
+    return {
+        "groups.precision": precision,
+        "groups.recall": recall,
+        "groups.f1": f1,
+        "groups.pairs": float(called.sum()),
+        "groups.wrong_pairs": float((called & ~is_replica).sum()),
+    }
 
 
 def _share(called: BoolArray, among: BoolArray) -> float:

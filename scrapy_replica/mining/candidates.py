@@ -8,6 +8,7 @@ there is no verdict, and where fewer have it, the paths make the candidates.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import ibis
@@ -50,15 +51,26 @@ class Candidates:
         self._near = self._near_texts(cut)
         self._counts = self._counted()
 
+    @cached_property
     def pairs(self) -> Table:
-        """Return the candidates, as :data:`~scrapy_replica.mining.schema.PAIRS`."""
+        """The candidates, as :data:`~scrapy_replica.mining.schema.PAIRS`."""
         counts = self._counts
-        strong = self._promising(counts.filter((counts.n_near > 0) | (counts.n_suffixes >= MIN_SUFFIXES)))
-        named = self._engine.keep("strong", self._named(strong))
-        return self._aligned("pairs", _of_few_partners(named))
+        strong = self._named(counts.filter((counts.n_near > 0) | (counts.n_suffixes >= MIN_SUFFIXES)))
+        # others share too little for a verdict: a crawl looks at them seldom
+        least = ibis.least(strong.first_listed, strong.second_listed)
+        promising = strong.filter((strong.n_near > 0) | (strong.n_suffixes >= PROMISE * least))
+        return self._aligned("pairs", _of_few_partners(self._engine.keep("promising", promising)))
 
+    @cached_property
+    def names(self) -> Table:
+        """``host``: the names of the hosts in pairs, weak ones as well."""
+        both = self.pairs.select("first", "second").union(self.weak.select("first", "second"))
+        names = both.select(host="first").union(both.view().select(host="second"), distinct=True)
+        return self._engine.keep("paired_hosts", names)
+
+    @cached_property
     def weak(self) -> Table:
-        """Return pairs that share one suffix and no text, at most 1,000, drawn by a hash of their names."""
+        """Pairs that share one suffix and no text, at most 1,000, drawn by a hash of their names."""
         counts = self._counts
         weak = self._named(counts.filter((counts.n_near == 0) & (counts.n_suffixes < MIN_SUFFIXES)))
         drawn = weak.order_by((weak.first + "\n" + weak.second).hexdigest("md5")).limit(MAX_WEAK)
@@ -159,7 +171,7 @@ class Candidates:
     def _part(self, part: int, n_parts: int, texts: Table, draw_below: int) -> Table:
         """Return the counts of pairs whose lower host is in one *part* of all: so many need memory at a time."""
         lists = self._suffixes
-        own = lists.filter(lists.host % n_parts == part) if n_parts > 1 else lists
+        own = lists.filter((lists.host & (n_parts - 1)) == part) if n_parts > 1 else lists
         shared = _shared_places(own, lists)
         counts = shared.group_by("lower", "higher").agg(n_suffixes=shared.count(), draw=shared.draw.max())
         counts = counts.left_join(texts, ["lower", "higher"]).select("lower", "higher", "n_suffixes", "draw", "n_near")
@@ -167,21 +179,12 @@ class Candidates:
         counts = counts.filter(is_wanted).mutate(n_near=counts.n_near.fill_null(0)).drop("draw")
         return self._engine.keep(f"suffix_counts_{part}", counts)
 
-    def _promising(self, counts: Table) -> Table:
-        """Return those that share a text, or a part of the listed suffixes of the smaller host, as the crawl looks."""
-        lists = self._suffixes
-        listed = lists.group_by("host").agg(n_listed=lists.count())
-        columns = counts.columns
-        counts = counts.left_join(listed.rename(lower="host", n_lower="n_listed"), "lower")
-        counts = counts.select(*columns, "n_lower").left_join(listed.rename(higher="host", n_higher="n_listed"), "higher")
-        least = ibis.least(counts.n_lower.fill_null(0), counts.n_higher.fill_null(0))
-        return counts.filter((counts.n_near > 0) | (counts.n_suffixes >= PROMISE * least)).select(*columns)
-
     def _named(self, counts: Table) -> Table:
         """Return *counts* with ``first`` and ``second`` by name, and whether ``first`` is the higher by hash."""
-        hosts = self._collection.hosts
-        lower, higher = hosts.select(lower="host", lower_name="name"), hosts.select(higher="host", higher_name="name")
-        named = counts.join(lower, "lower").join(higher.view(), "higher")
+        hosts = self._listed()
+        lower = hosts.rename(lower="host", lower_name="name", lower_listed="listed")
+        higher = hosts.view().rename(higher="host", higher_name="name", higher_listed="listed")
+        named = counts.join(lower, "lower").join(higher, "higher")
         is_swapped = named.lower_name > named.higher_name
         return named.select(
             "lower",
@@ -191,7 +194,15 @@ class Candidates:
             is_swapped=is_swapped,
             first=ibis.ifelse(is_swapped, named.higher_name, named.lower_name),
             second=ibis.ifelse(is_swapped, named.lower_name, named.higher_name),
+            first_listed=ibis.ifelse(is_swapped, named.higher_listed, named.lower_listed),
+            second_listed=ibis.ifelse(is_swapped, named.lower_listed, named.higher_listed),
         )
+
+    def _listed(self) -> Table:
+        """Return the hosts with how many of their suffixes are in the lists."""
+        hosts, lists = self._collection.hosts, self._suffixes
+        found = hosts.left_join(lists.group_by("host").agg(listed=lists.count()), "host")
+        return found.select("host", "name", listed=found.listed.fill_null(0))
 
     def _aligned(self, name: str, pairs: Table) -> Table:
         """Return *pairs* with the prefixes that win the election (``sites.alignment.Election``)."""
@@ -211,14 +222,17 @@ class Candidates:
         votes = votes.mutate(rank=ibis.row_number().over(group_by=["first", "second"], order_by=order))
         winners = votes.filter(votes["rank"] == 0).select(*keys)
         found = pairs.left_join(winners, ["first", "second"])
-        return found.select(
+        found = found.select(
             "first",
             "second",
             n_suffixes=found.n_suffixes.cast("int32"),
             n_near=found.n_near.cast("int32"),
             first_prefix=found.first_prefix.fill_null(""),
             second_prefix=found.second_prefix.fill_null(""),
+            first_listed=found.first_listed.cast("int32"),
+            second_listed=found.second_listed.cast("int32"),
         )
+        return self._engine.keep(name, found)
 
 
 def _shared_places(lists: Table, others: Table | None = None) -> Table:

@@ -10,34 +10,30 @@ from typing import TYPE_CHECKING
 
 import ibis
 
-from scrapy_replica.mining.paths import NUMBERS, host_of, normal_path, number_of, path_of
+from scrapy_replica.mining.candidates import Candidates
+from scrapy_replica.mining.paths import NUMBERS, normal_path, number_of
 from scrapy_replica.mining.schema import LINKS, PAGES
 from scrapy_replica.sites.evidence import MAX_PATHS, MIN_WORDS
 
 if TYPE_CHECKING:
-    from ibis.expr.types import IntegerValue, Table, Value
+    from ibis.expr.types import IntegerValue, Table
 
     from scrapy_replica.mining.engine import Engine
-
-_TWO_63 = 1 << 63
 
 
 class Collection:
     """Pages and links in Parquet files, and what all expressions need of them, computed once.
 
-    Hosts are known by the engine's hash of their names: 64 bits, so that of ten million no two meet.
+    Hosts are known by the engine's hash of their names: 63 bits, so that of ten million no two meet.
 
     Args:
-        pages: Files with columns of :data:`PAGES`, ``url`` at least.
+        pages: Files with columns of :data:`PAGES`: ``url``, ``host`` and ``path`` at least.
         links: Files with the columns of :data:`LINKS`.
-
-    Raises:
-        ValueError: A file lacks ``url``, or a column holds what it cannot.
     """
 
     def __init__(self, engine: Engine, pages: Sequence[Path], links: Sequence[Path] = ()) -> None:
         self.engine = engine
-        self.pages = _filled(engine.read(pages), pages)
+        self.pages = _filled(engine.read(pages))
         self.links = engine.read(links).select(*LINKS) if links else None
 
     @cached_property
@@ -50,16 +46,15 @@ class Collection:
         known = self.engine.keep("known", self._known())
         counted = known.group_by("place").agg(n=known.count())
         twice = self.engine.keep("twice", counted.filter(counted.n > 1).select("place"))
-        latest = _latest(known.semi_join(twice, "place"), ["host", "normal"])
-        places = known.anti_join(twice, "place").union(latest)
-        return self.engine.keep("places", places.drop("place", "fetched", "at"))
+        several = _latest(known.semi_join(twice, "place"), ["host", "normal"])
+        places = known.anti_join(twice, "place").union(several).drop("place", "fetched", "at")
+        return self.engine.keep("places", places)
 
     def _known(self) -> Table:
         pages, key = self.pages, self.engine.key
         has_text = pages.fetched & (pages.status.fill_null(HTTPStatus.OK) == HTTPStatus.OK)
         has_text &= pages.words.fill_null(MIN_WORDS) >= MIN_WORDS
         normal = normal_path(pages.path)
-        text = pages.simhash if "simhash" in pages.columns else None
         signed = ibis.ifelse(pages.signature.isnull(), None, key(pages.signature))
         return pages.select(
             host=key(pages.host),
@@ -67,7 +62,7 @@ class Collection:
             number=number_of(normal),
             place=key(pages.host + "/" + normal),
             simhash=ibis.ifelse(has_text, pages.simhash, None),
-            text=ibis.ifelse(has_text, ibis.coalesce(text, signed), None),
+            text=ibis.ifelse(has_text, ibis.coalesce(pages.simhash, signed), None),
             fetched=pages.fetched,
             at=pages.at,
         )
@@ -88,6 +83,26 @@ class Collection:
         joined = self.places.left_join(large, "host")
         return joined.filter(joined.number < joined.below.fill_null(NUMBERS)).select(*self.places.columns)
 
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The pairs of hosts that may be one site."""
+        return Candidates(self)
+
+    @cached_property
+    def unique(self) -> Table:
+        """The pages, each URL once."""
+        keyed = self.pages.mutate(url_key=self.engine.key(self.pages.url))
+        counted = keyed.group_by("url_key").agg(n=keyed.count())
+        twice = self.engine.keep("twice_urls", counted.filter(counted.n > 1).select("url_key"))
+        several = _latest(keyed.semi_join(twice, "url_key"), ["url"])
+        return keyed.anti_join(twice, "url_key").union(several).drop("url_key")
+
+    @property
+    def fetched(self) -> Table:
+        """Those of the unique pages that were fetched."""
+        pages = self.unique
+        return pages.filter(pages.fetched & (pages.status.fill_null(HTTPStatus.OK) == HTTPStatus.OK))
+
 
 def sample_below(n_urls: IntegerValue) -> IntegerValue:
     """Return the number below which the paths of a host's sample lie: halved until 1,000 of *n_urls* are expected."""
@@ -98,46 +113,14 @@ def sample_below(n_urls: IntegerValue) -> IntegerValue:
 
 def _latest(rows: Table, keys: Sequence[str]) -> Table:
     """Return one row of those with equal *keys*: a fetched one, then the latest."""
-    order = [rows.fetched.desc(), rows.at.fill_null(0).desc()]
-    order += [rows[name].asc(nulls_first=False) for name in ("simhash", "url") if name in rows.columns]
-    ranked = rows.mutate(rank=ibis.row_number().over(group_by=keys, order_by=order))
-    return ranked.filter(ranked.rank == 0).drop("rank")
+    order = [rows.fetched.desc(), rows.at.fill_null(0).desc(), rows.simhash.asc(nulls_first=False)]
+    ranked = rows.mutate(turn=ibis.row_number().over(group_by=keys, order_by=order))
+    return ranked.filter(ranked.turn == 0).drop("turn")
 
 
-latest = _latest
-
-
-def _filled(table: Table, files: Sequence[Path]) -> Table:
-    """Return *table* with all columns of :data:`PAGES`, as their types."""
-    if "url" not in table.columns:
-        raise ValueError(f"{files[0]}: there is no column url; it has {', '.join(table.columns)}")
-    columns = {name: _cast(table, name, kind, files) for name, kind in PAGES.items()}
-    columns["fetched"] = columns["fetched"].fill_null(True)
-    columns["host"] = ibis.coalesce(columns["host"], host_of(table.url)) if "host" in table.columns else host_of(table.url)
-    columns["path"] = ibis.coalesce(columns["path"], path_of(table.url)) if "path" in table.columns else path_of(table.url)
-    filled = table.select(**columns)
-    return filled.filter(filled.url.notnull() & (filled.host != ""))
-
-
-def _cast(table: Table, name: str, kind: str, files: Sequence[Path]) -> Value:
-    """Return a column as its type.
-
-    :raises ValueError: it holds something else.
-    """
-    wanted = {"bool": "boolean", "double": "float64"}.get(kind, kind)
-    if name not in table.columns:
-        return ibis.null(wanted)
-    column = table[name]
-    found = column.type()
-    fits = {
-        "string": found.is_string(),
-        "binary": found.is_binary() or found.is_string(),
-        "boolean": found.is_boolean(),
-        "float64": found.is_numeric(),
-    }.get(wanted, found.is_integer() or found.is_decimal())
-    if not fits and not found.is_null():
-        raise ValueError(f"{files[0]}: column {name} is {str(found).lower()}, and must be {kind}")
-    if name == "simhash" and not found.is_signed_integer() and not found.is_null():
-        # unsigned 64 bits, which Spark reads as a decimal
-        return ibis.ifelse(column >= _TWO_63, (column - _TWO_63).cast("int64") + -_TWO_63, column.cast("int64"))
-    return column.cast(wanted)
+def _filled(table: Table) -> Table:
+    """Return *table* with all columns of :data:`PAGES`."""
+    types = {"bool": "boolean", "double": "float64"}
+    lacking = {name: ibis.null(types.get(kind, kind)) for name, kind in PAGES.items() if name not in table.columns}
+    filled = table.mutate(**lacking).select(*PAGES)
+    return filled.mutate(fetched=filled.fetched.fill_null(True))

@@ -1,13 +1,12 @@
-"""What a finished collection is asked, as Ibis expressions that both engines run; tables are those of ``schema``."""
+"""The tables that the judgement asks for (``schema``), as Ibis expressions that both engines run."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import ibis
 
-from scrapy_replica.mining.candidates import Candidates
-from scrapy_replica.mining.collection import Collection, latest
 from scrapy_replica.mining.near import near
 from scrapy_replica.mining.paths import normal_path, number_of
 from scrapy_replica.mining.schema import PAGES
@@ -15,28 +14,107 @@ from scrapy_replica.mining.schema import PAGES
 if TYPE_CHECKING:
     from ibis.expr.types import Table
 
+    from scrapy_replica.mining.collection import Collection
+
 MAX_ROWS = 4_000
 """Rows of one host that are handed to the judgement."""
+MAX_READERS = 100
+"""Domains that link to one host, likewise."""
 MAX_FORMS = 50_000
 """URLs of one host that DUST rules are learnt from."""
 NEAR_BITS = 3
 """Bits in which simhashes of one dup-cluster may differ (Manku et al. 2007), as in a crawl."""
+_MAX_ROUNDS = 20
 
 
-def rows(collection: Collection, places: Table) -> Table:
-    """Return :data:`ROWS`: the sampled pages of the hosts in *places* (:data:`PLACES`), in order of place, then path."""
-    hosts = collection.hosts
-    wanted = places.join(hosts.select("below", host="name"), "host").select("host", "place", "below")
-    found = collection.pages.join(wanted, "host")
+def pairs(collection: Collection) -> Table:
+    """Return :data:`~scrapy_replica.mining.schema.PAIRS`."""
+    return collection.candidates.pairs
+
+
+def weak(collection: Collection) -> Table:
+    """Return :data:`~scrapy_replica.mining.schema.WEAK`."""
+    return collection.candidates.weak
+
+
+def rows(collection: Collection) -> Table:
+    """Return :data:`~scrapy_replica.mining.schema.ROWS`, in order of host, then path."""
+    wanted = collection.hosts.select("below", host="name").semi_join(collection.candidates.names, "host")
+    found = collection.unique.join(wanted, "host")
     found = found.mutate(normal=normal_path(found.path))
     found = found.mutate(number=number_of(found.normal))
-    found = latest(found.filter(found.number < found.below), ["url"])
-    window = ibis.window(group_by=found.host, order_by=[found.number, found.normal, found.url])
-    found = found.mutate(rank=ibis.row_number().over(window))
-    found = found.filter(found["rank"] < MAX_ROWS)
-    return found.order_by("place", "path", "url").select("place", *PAGES)
+    found = _first(found.filter(found.number < found.below), MAX_ROWS, ["number", "normal", "url"])
+    return found.select(*PAGES).order_by("host", "path", "url")
+
+
+def readers(collection: Collection) -> Table:
+    """Return :data:`~scrapy_replica.mining.schema.READERS`."""
+    if collection.links is None:
+        return collection.pages.filter(ibis.literal(False)).select(host="host", domain="host")
+    found = collection.links.semi_join(collection.candidates.names, "host").distinct()
+    return _first(found, MAX_READERS, ["domain"]).select("host", "domain")
 
 
 def clusters(collection: Collection) -> Table:
-    """Return :data:`CLUSTERS`: URLs of equal signatures, or of simhashes within 3 bits; in order of cluster."""
-    engine, pages = collection.engine, collection.pages
+    """Return :data:`~scrapy_replica.mining.schema.CLUSTERS`, in order of cluster."""
+    engine, pages = collection.engine, collection.fetched
+    signed = ibis.ifelse(pages.signature.isnull(), None, engine.key(pages.signature))
+    texts = pages.select("url", "host", "simhash", text=ibis.coalesce(pages.simhash, signed))
+    texts = engine.keep("cluster_texts", texts.filter(texts.text.notnull()))
+    prints = texts.filter(texts.simhash.notnull()).select("simhash").distinct()
+    prints = engine.keep("prints", prints.mutate(within=ibis.literal(0, "int64")))
+    labels = _components(collection, near(engine, "near_prints", prints, NEAR_BITS, 5))
+    joined = texts.left_join(labels, "text")
+    labelled = joined.select("url", "host", cluster=ibis.coalesce(joined.label, joined.text))
+    found = engine.keep("labelled", labelled)
+    sizes = found.group_by("cluster").agg(n=found.count())
+    several = sizes.filter(sizes.n > 1).select("cluster")
+    return found.semi_join(several, "cluster").select("cluster", "url", "host").order_by("cluster", "url")
+
+
+def _components(collection: Collection, edges: Table) -> Table:
+    """Return ``text`` and ``label``, the least text that it is joined with, of all texts on *edges*."""
+    engine = collection.engine
+    both = edges.select(text="one", other="two").union(edges.select(text="two", other="one"))
+    both = engine.keep("edges", both)
+    labels = engine.keep("labels_0", both.group_by("text").agg(label=ibis.least(both.text.min(), both.other.min())))
+    for turn in range(1, _MAX_ROUNDS):
+        known = labels.select(other="text", label="label")
+        heard = both.join(known, "other").group_by("text").agg(heard=ibis._.label.min())
+        told = labels.join(heard, "text")
+        told = told.select("text", label=ibis.least(told.label, told.heard), is_new=told.heard < told.label)
+        told = engine.keep(f"labels_{turn}", told)
+        labels = told.drop("is_new")
+        if not engine.number(told.is_new.sum()):
+            break
+    return labels
+
+
+def urls(collection: Collection) -> Table:
+    """Return :data:`~scrapy_replica.mining.schema.URLS`, in order of host."""
+    engine, pages = collection.engine, collection.fetched
+    signed = ibis.ifelse(pages.signature.isnull(), None, engine.key(pages.signature))
+    found = pages.select("host", "url", "signature", cluster=ibis.coalesce(pages.cluster, signed, pages.simhash))
+    found = engine.keep("host_urls", found.filter(found.cluster.notnull()))
+    counted = found.group_by("host", "cluster").agg(n=found.count())
+    twice = counted.filter(counted.n > 1).select("host").distinct()
+    # signatures are hashes: their order samples whole clusters
+    found = _first(found.semi_join(twice, "host"), MAX_FORMS, ["signature", "cluster", "url"])
+    return found.select("host", "url", "cluster").order_by("host", "url")
+
+
+def _first(table: Table, most: int, order: list[str]) -> Table:
+    """Return the first rows of each host by *order*, at most *most*."""
+    ranked = table.mutate(place=ibis.row_number().over(group_by=table.host, order_by=[table[name] for name in order]))
+    return ranked.filter(ranked.place < most).drop("place")
+
+
+TABLES: dict[str, Callable[[Collection], Table]] = {
+    "pairs": pairs,
+    "weak": weak,
+    "rows": rows,
+    "readers": readers,
+    "clusters": clusters,
+    "urls": urls,
+}
+"""Table -> what makes it, in the order in which they are made."""

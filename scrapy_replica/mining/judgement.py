@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.records import UncertainPair, Verdict
-from scrapy_replica.sites.alignment import relative
 from scrapy_replica.sites.candidates import Pair
 from scrapy_replica.sites.detector import PROMISE, Detector
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
@@ -19,8 +19,11 @@ MAX_LEARNT = 1_000
 """Pairs that the judge learns from, half of them such that are no candidates: as many as in a crawl."""
 
 
+_NAME = re.compile(r"[^\s/#*]+")  # what a file of aliases has words for
 MIN_SAME = 10
 """Pages that must have been the same on both names of a host."""
+MAX_NAMES = 20
+"""Hosts of one site that another is held against."""
 
 
 class PairRow(NamedTuple):
@@ -128,33 +131,45 @@ def _conclude(found: Judged, detector: Detector) -> None:
     found.uncertain = [pair for pair in found.uncertain if not _is_settled(pair.verdict, detector)]
     for verdict in found.verdicts:
         copy, kept = (detector.candidates.host(name) for name in (verdict.copy, verdict.keeper))
-        coverage = Comparison(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix)).coverage
-        if verdict.score >= detector.judge.threshold_for(coverage):
+        if _is_sure(Comparison(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix)), detector.judge):
             found.sure.add(verdict.copy)
-            if is_alias(copy, kept, verdict):
-                found.aliases[verdict.copy] = verdict.keeper
+    for hosts in found.groups.values():
+        _find_aliases(hosts, found, detector)
+
+
+def _find_aliases(hosts: Sequence[str], found: Judged, detector: Detector) -> None:
+    """Find the *hosts* of one site that are other names of others, the first of which is none."""
+    of = detector.candidates.host
+    for host in reversed(hosts[1:]):
+        names = (name for name in hosts[:MAX_NAMES] if name != host and name not in found.aliases)
+        for name in names:
+            if is_alias(of(host), of(name)) and _is_sure(Comparison(of(host), of(name), ("", "")), detector.judge):
+                found.aliases[host] = name
+                break
+
+
+def _is_sure(pair: Comparison, judge: Judge) -> bool:
+    return judge.score(pair) >= judge.threshold_for(pair.coverage)
 
 
 def _is_settled(verdict: Verdict, detector: Detector) -> bool:
     return detector.canonical(verdict.copy) == detector.canonical(verdict.keeper)
 
 
-def is_alias(copy: HostEvidence, kept: HostEvidence, verdict: Verdict) -> bool:
+def is_alias(copy: HostEvidence, kept: HostEvidence) -> bool:
     """Tell whether *copy* is another name of *kept*, so surely that it need not be tested any more.
 
-    All that is known of it lies in the same place of the other, and of at least ten pages that were fetched on both none
-    differs or is missing there. A crawl that saw the two for one site asked one of them for most pages. An alias keeps
-    scheme and path, so these must be the same to the letter.
+    Each page that it has or may have was fetched from the other as well, ten of them with some text, and those of both
+    are the same. An alias keeps scheme and path, so these must be the same to the letter.
     """
-    if verdict.copy_prefix != verdict.keeper_prefix or not copy.paths.items() <= kept.paths.items():
+    if not (_NAME.fullmatch(copy.name) and _NAME.fullmatch(kept.name)) or _scheme(copy) != _scheme(kept):
         return False
-    if _scheme(copy) != _scheme(kept):
-        return False
-    if any(relative(path, verdict.copy_prefix) is None or path in kept.missing for path in copy.paths):
+    known = copy.paths.keys() - copy.missing
+    if not known <= kept.pages.keys() or any(copy.paths[path] != kept.paths.get(path) for path in known):
         return False
     twins = [(mark, kept.pages[path]) for path, mark in copy.pages.items() if path in kept.pages]
-    told = [is_same_page(mark, twin) for mark, twin in twins if mark.words >= MIN_WORDS]
-    return len(told) >= MIN_SAME and all(told)
+    n_told = sum(mark.words >= MIN_WORDS for mark, _ in twins)
+    return n_told >= MIN_SAME and all(mark == twin or is_same_page(mark, twin) for mark, twin in twins)
 
 
 def _scheme(host: HostEvidence) -> str:

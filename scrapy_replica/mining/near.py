@@ -39,7 +39,10 @@ def near(engine: Engine, name: str, prints: Table, distance: int, n_blocks: int)
     step = 7  # tables at a time: more need more memory, fewer read the fingerprints more often
     parts = []
     for begin in range(0, len(choices), step):
-        keys = [_joined(prints.simhash, choice) * len(choices) + begin + n for n, choice in enumerate(choices[begin : begin + step])]
+        keys = [
+            _joined(prints.simhash, choice) * len(choices) + begin + n
+            for n, choice in enumerate(choices[begin : begin + step])
+        ]
         entries = prints.select("within", "simhash", key=ibis.array(keys).unnest())
         parts.append(engine.keep(f"{name}_{begin}", _close(entries, distance)))
     return engine.keep(name, ibis.union(*parts, distinct=True) if len(parts) > 1 else parts[0])

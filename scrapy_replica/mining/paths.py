@@ -1,4 +1,4 @@
-"""Hosts and paths of URLs as the crawl has them (``address``, ``sites.alignment``), in the engine."""
+"""Paths as the crawl aligns them (``sites.alignment``), in the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ _UTF8 = "|".join(
         f"%[Ff](?:0%[9AaBb][0-9A-Fa-f]|[1-3]{_NEXT}|4%8[0-9A-Fa-f]){_NEXT}{_NEXT}",
     )
 )
-_AUTHORITY = r"\A[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?([^/?#]*)"
 
 
 @ibis.udf.scalar.builtin(name="url_decode")
@@ -30,18 +29,6 @@ def _url_decode(text: str) -> str:  # type: ignore[empty-body]
 
 
 # An expression that is used twice stands twice in the query: what follows uses each step once, and whole columns.
-
-
-def host_of(url: StringValue) -> StringValue:
-    """Return the host of a column of URLs, as :func:`scrapy_replica.address.host_of` does of well-formed ones."""
-    host = url.re_extract(_AUTHORITY, 1).lower()
-    without_port = host.re_replace(r":(?:443)?\z", ""), host.re_replace(r":(?:80)?\z", "")
-    return ibis.ifelse(url.substr(0, 6).lower() == "https:", *without_port)
-
-
-def path_of(url: StringValue) -> StringValue:
-    """Return path and query of a column of URLs, as :func:`scrapy_replica.sites.evidence.path_of`."""
-    return (ibis.literal("/") + url.re_replace(_AUTHORITY, "").re_replace(r"(?s)#.*\z", "")).re_replace(r"\A//", "/")
 
 
 def normal_path(path: StringValue) -> StringValue:

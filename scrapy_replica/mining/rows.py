@@ -74,7 +74,8 @@ class TableWriter:
     def add_batch(self, table: Any) -> None:
         """Write an Arrow table or batch of these columns."""
         self._flush()
-        self._writer.write_table(pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table)
+        whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+        self._writer.write_table(whole.cast(self._schema))
         self.count += table.num_rows
 
     def _flush(self) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_replica.mining import dust, expressions
 from scrapy_replica.mining.collection import Collection
-from scrapy_replica.mining.engine import open_engine
+from scrapy_replica.mining.engine import Engine, open_engine
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.mining.inputs import Openers, Source, collect
 from scrapy_replica.mining.judgement import Judged, PairRow, judged
@@ -129,6 +131,21 @@ def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, ju
     return result
 
 
+@contextmanager
+def going_on(out: Path) -> Iterator[None]:
+    """Say in one line that the disk is full, whoever finds it out, and what to do.
+
+    :raises ValueError: it is.
+    """
+    try:
+        yield
+    except Exception as error:
+        is_full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error)
+        if not is_full:
+            raise
+        raise ValueError(f"{out}: the disk is full; make room, and the same command goes on where it was") from None
+
+
 def end(out: Path) -> None:
     """Delete the work folder of a run whose outputs are written."""
     shutil.rmtree(out / "work", ignore_errors=True)
@@ -147,7 +164,11 @@ def _make_tables(work: Work, engine_name: str, inputs: Inputs, show: Show) -> No
         collection = Collection(engine, inputs.pages, inputs.links)
         for name, expression in expressions.TABLES.items():
             with show.step(name):
-                work.make(name, lambda path, make=expression: engine.write(make(collection), path))
+                work.make(name, partial(_write, engine, expression, collection))
+
+
+def _write(engine: Engine, expression: Callable[[Collection], Any], collection: Collection, path: Path) -> None:
+    engine.write(expression(collection), path)
 
 
 def _judged(work: Work, judge: Judge, max_fpr: float, show: Show) -> Judged:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MAX_ELEMENTS = 1 << 17
 """Elements of a page that are read, the first ones; each takes up to 30 us and 4 kB until its text is found."""
 
+_count_nodes = etree.XPath("count(descendant-or-self::node())")
+
 _INLINE, _LINK, _BREAK, _SKIPPED, _BLOCK = range(5)
 _INLINE_TAGS = frozenset({
     "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img", "ins",
@@ -299,7 +301,7 @@ def _naming(items: list[tuple[str, str]]) -> tuple[str, str, bool]:
 
 def is_read_whole(root: etree._Element) -> bool:
     """Tell whether no part of *root* is left out for its size; one with as many nodes may be told to be."""
-    n_nodes: Any = root.xpath("count(descendant-or-self::node())")
+    n_nodes: Any = _count_nodes(root)
     return bool(n_nodes <= MAX_ELEMENTS)
 
 

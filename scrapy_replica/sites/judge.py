@@ -175,7 +175,7 @@ def judge_at(path: Path | None) -> Judge:
         return Judge.load(path)
     except OSError as error:
         raise ValueError(f"REPLICA_MODEL: cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         told = str(error) if "train it again" in str(error) else "it is no judge that scrapy replica mine wrote"
         raise ValueError(f"REPLICA_MODEL: {path}: {told}") from None
 

@@ -78,7 +78,7 @@ class Rooms:
             self.guard.bars(url, page.host)
             self.know(url, page.host)
         url_id = self.know(page.url, page.host)
-        _, twin = self.duplicates.judge(page, url_id)
+        _, twin = self.duplicates.judge(page, url_id, None)
         self.db.pages.enter(
             Fetched(url_id, time.time(), 200, None, page.signature, page.simhash, page.words, page.title, is_news=True)
         )

@@ -34,8 +34,16 @@ from scrapy_replica.components.extension import page_of
 PAGES, HOSTS, LINKS, CLUSTER = 3_000, 150, 20, 20
 SECONDS = 0.05
 ROUNDS = 3
-TOPIC = ["orchid", "greenhouse", "pollen", "petals", "bloom", "botanical", "gardener", "cultivar", "seedling", "fertilizer", "humidity", "potting", "rhizome", "hybrid", "species", "epiphyte", "nectar", "bulbs", "watering", "sunlight"]
-OTHER = ["football", "stadium", "election", "parliament", "engine", "highway", "mortgage", "invoice", "software", "keyboard", "concert", "guitar", "recipe", "butter", "airline", "luggage", "hospital", "surgeon", "theatre", "novel", "soldier", "treaty", "copper", "furnace", "lawyer", "verdict", "sailing", "anchor", "fashion", "leather", "painting", "gallery", "violin", "tractor", "harvest", "insurance", "budget", "satellite", "rocket", "language", "grammar"]
+TOPIC = """
+    orchid greenhouse pollen petals bloom botanical gardener cultivar seedling fertilizer humidity potting
+    rhizome hybrid species epiphyte nectar bulbs watering sunlight
+"""
+OTHER = """
+    football stadium election parliament engine highway mortgage invoice software keyboard concert guitar
+    recipe butter airline luggage hospital surgeon theatre novel soldier treaty copper furnace lawyer
+    verdict sailing anchor fashion leather painting gallery violin tractor harvest insurance budget
+    satellite rocket language grammar
+"""
 
 
 def is_on_topic(number: int) -> bool:
@@ -48,8 +56,8 @@ def url_of(number: int) -> str:
 
 def words(number: int, n: int) -> list[str]:
     lots = random.Random(f"words {number}")
-    share = 0.4 if is_on_topic(number) else 0.02
-    return [lots.choice(TOPIC if lots.random() < share else OTHER) for _ in range(n)]
+    share, topic, other = 0.4 if is_on_topic(number) else 0.02, TOPIC.split(), OTHER.split()
+    return [lots.choice(topic if lots.random() < share else other) for _ in range(n)]
 
 
 def links_of(number: int) -> list[int]:
@@ -67,6 +75,10 @@ def html(number: int) -> str:
     return f'<html lang="en"><head><title>{title}</title></head><body>{paragraphs}<ul>{anchors}</ul></body></html>'
 
 
+WEB: list[bytes] = []
+"""The pages, made before the time is taken."""
+
+
 class SlowHandler(BaseDownloadHandler):
     """Answers from memory after SECONDS."""
 
@@ -76,7 +88,7 @@ class SlowHandler(BaseDownloadHandler):
         await asyncio.sleep(SECONDS)
         number = int(request.url.rpartition("/")[2].partition(".")[0])
         headers = {"Content-Type": "text/html; charset=utf-8"}
-        return HtmlResponse(request.url, headers=headers, body=html(number).encode(), request=request)
+        return HtmlResponse(request.url, headers=headers, body=WEB[number], request=request)
 
     async def close(self) -> None:
         pass
@@ -125,6 +137,7 @@ def process(spider: str, topic: str, address: str, begin_at: float) -> None:
 
     crawler.signals.connect(scraped, signals.item_scraped)
     crawler.signals.connect(opened, signals.spider_opened)
+    WEB.extend(html(number).encode() for number in range(PAGES))
     time.sleep(max(0.0, begin_at - time.time()))
     crawl.crawl(crawler, **({} if spider == "ordinary" else {"seeds": url_of(0)}))
     crawl.start()
@@ -133,7 +146,7 @@ def process(spider: str, topic: str, address: str, begin_at: float) -> None:
 
 def run(spider: str, topic: Path, addresses: list[str]) -> dict[str, float]:
     """Crawl with a process for each of *addresses*, empty for SQLite; return figures."""
-    begin_at = str(time.time() + 3)
+    begin_at = str(time.time() + 10)
     commands = [[sys.executable, __file__, spider, str(topic), address, begin_at] for address in addresses]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
     told = [json.loads(one.communicate(timeout=600)[0]) for one in running]

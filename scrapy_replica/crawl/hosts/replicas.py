@@ -185,6 +185,11 @@ class Replicas:
                 return [verdict, *beyond[0]], beyond[1]
         return None
 
+    def fetched_on(self, copy: str) -> list[str]:
+        """Return the URLs fetched on *copy* that may stand for those of its kept host; none if it is no copy."""
+        verdict = self._detector.verdicts.get(copy)
+        return [] if verdict is None or copy in self._detector.by_hand else list(self._pages_of(verdict).values())
+
     def _pages_of(self, verdict: Verdict) -> dict[str, str]:
         pages = self._fetched.get(verdict.copy)
         if pages is None:

@@ -16,8 +16,8 @@ from scrapy_replica.words import excerpt
 
 MAX_TEXTS = 2000
 """Pages whose text is remembered, the last ones of this run: 2 MB."""
-MAX_CHARACTERS = 700
-"""Characters of a text."""
+MAX_CHARACTERS, MAX_KEPT = 700, 750
+"""Characters of a text that are shown, and that are remembered: white space is folded, and what is cut ends so."""
 MAX_TITLE = 200
 """Characters of a title."""
 MAX_SHOWN = 3
@@ -50,7 +50,7 @@ class UncertainPairs:
         title = page.title[:MAX_TITLE] if page.title is not None else None
         place = page.host, normal_path(path_of(page.url))
         self._texts.pop(place, None)
-        self._texts[place] = _Text(page.url, title, excerpt(page.text, MAX_CHARACTERS))
+        self._texts[place] = _Text(page.url, title, page.text[:MAX_KEPT])
         if len(self._texts) > MAX_TEXTS:
             del self._texts[next(iter(self._texts))]
 
@@ -61,4 +61,6 @@ class UncertainPairs:
         for mine, theirs in self._detector.places(verdict):
             copy, kept = self._texts.get((verdict.copy, mine)), self._texts.get((verdict.keeper, theirs))
             if copy is not None and kept is not None:
-                yield PagePair((copy.url, kept.url), (copy.title, kept.title), (copy.text, kept.text))
+                # Cleaned where it is shown: for each page it would take 0.13 ms.
+                texts = excerpt(copy.text, MAX_CHARACTERS), excerpt(kept.text, MAX_CHARACTERS)
+                yield PagePair((copy.url, kept.url), (copy.title, kept.title), texts)

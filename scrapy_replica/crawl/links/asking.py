@@ -59,6 +59,11 @@ class Asking:
         self._least = min(self._worths.values(), default=0.0)
         return is_less
 
+    @property
+    def has_work(self) -> bool:
+        """Whether texts are still to be judged by the model of the day."""
+        return bool(self._next) or self._version != self._relevance.version
+
     def work(self) -> None:
         """Judge some of the texts anew, where the model is another one since; called once a page."""
         if self._version != self._relevance.version:
@@ -68,6 +73,7 @@ class Asking:
         texts = self._texts.after(self._next - 1, REJUDGED)
         worths = {text.url_id: uncertainty(self._relevance.of_terms(text.terms)) for text in texts}
         self._texts.set_worths(list(worths.items()))
-        self._worths.update(worths)
+        # Other processes of the crawl may have kept texts that are not known here yet.
+        self._worths.update((url_id, worth) for url_id, worth in worths.items() if url_id in self._hosts)
         self._next = texts[-1].url_id + 1 if len(texts) == REJUDGED else 0
         self._least = min(self._worths.values(), default=0.0)

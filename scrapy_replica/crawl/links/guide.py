@@ -224,6 +224,14 @@ class Guide:
         scores = self._strategy.scores_now(urls)
         return None if scores is None else np.nan_to_num(scores).tolist()
 
+    def has_to_learn(self, pages: int) -> bool:
+        """Tell whether there is something to do for :meth:`learn_anew`."""
+        is_under_way = self._successor is not None or bool(self._others) or self._new_scores.are_left
+        return is_under_way or self._is_due(pages) or self._is_marked
+
+    def _is_due(self, pages: int) -> bool:
+        return self._stage is not None and pages >= self._stage and self._db.leads
+
     def learn_anew(self, pages: int) -> dict[str, float]:
         """Learn the topic anew, from new marks as well, or end the warm-up; called once a page, so many *pages* so far.
 
@@ -231,7 +239,7 @@ class Guide:
         far, but for those of the warm-up that score 0 and did before. Where it cannot be learnt anew, because an
         example has lost its text, the crawl goes on with what it knows. Where another process leads, that one learns.
         """
-        is_due = self._stage is not None and pages >= self._stage and self._db.leads
+        is_due = self._is_due(pages)
         moved: dict[str, float] = {}
         try:
             if self._others:

@@ -77,6 +77,11 @@ class NewScores:
         for url in urls:
             self._scores.pop(url, None)
 
+    @property
+    def are_left(self) -> bool:
+        """Some were not handed out yet."""
+        return bool(self._scores)
+
     def take(self) -> dict[str, float]:
         """Return the next ones."""
         some = [self._scores.popitem() for _ in range(min(len(self._scores), SCORES_AT_ONCE))]

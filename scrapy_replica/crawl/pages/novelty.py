@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.pages import PageRow, Pages
+from scrapy_replica.crawldb.pages import Judgement, PageRow, Pages
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Novelty, Page
 
@@ -35,13 +35,12 @@ class Duplicates:
             return False
         return None if page.text else True
 
-    def judge(self, page: Page, url_id: int) -> tuple[Novelty, PageRow | None]:
+    def judge(self, page: Page, url_id: int, before: Judgement | None) -> tuple[Novelty, PageRow | None]:
         """Say what *page* is beside the pages before it, and which one it repeats.
 
-        A page that is fetched again, because the crawl was killed meanwhile, is what it was: others that came after it
-        may repeat it by now, and of two pages that repeat each other nobody would follow the links.
+        A page that is fetched again, because the crawl was killed meanwhile, is what it was *before*: others that came
+        after it may repeat it by now, and of two pages that repeat each other nobody would follow the links.
         """
-        before = self._pages.judgement(url_id)
         if before is not None and before[0] == page.signature:
             return Novelty(before[1]), before[2]
         if page.signature is None or page.words < self._config.min_words:

@@ -14,7 +14,6 @@ local touched, fixes, states = {}, {}, {}
 
 for _, host in ipairs(what.hosts) do
     call('HSET', P .. 'slot', host[1], host[2])
-    call('SADD', P .. 's:' .. host[2], host[1])
 end
 
 for _, act in ipairs(what.slots) do
@@ -118,7 +117,7 @@ for _, row in ipairs(what.rows) do
     end
 end
 
-refresh_all(touched)
+settle(touched)
 local seq
 if what.log ~= '' or #fixes > 0 then
     seq = add_to_log('d', what.log, 'f', cmsgpack.pack(fixes), 'n', cmsgpack.pack(unsaved))

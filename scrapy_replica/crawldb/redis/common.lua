@@ -5,22 +5,33 @@
 -- u:N           hash    the 128 URLs from id 128 N on: id % 128 (1 byte) -> record
 -- k:N           hash    key (8 bytes) -> id, also of one that is reserved and has no record yet
 -- w:HOST        zset    what waits of a host (its row in hosts), best first: place and id (5 bytes)
--- s:SLOT        set     hosts of a download slot
 -- slot          hash    host -> download slot
 -- head          hash    host -> its entry in heads: place, id, host (5 bytes)
 -- heads         zset    best waiting URL of each host that does not pause
--- free          zset    those of the slots that belong to no process
--- ready:P       zset    those of the slots of process P that it does not hold
+-- q:SLOT        zset    those of the hosts of one download slot
+-- best          hash    slot -> the best of them
+-- free          zset    the best of the slots that belong to no process
+-- ready:P       zset    the best of the slots of process P that it does not hold
 -- own           hash    slot -> process that it belongs to; with "-" before it the last one that it belonged to
+-- slots:P       set     slots that belong to process P
 -- held:P        set     slots that process P holds
 -- paused        set     hosts that pause
 -- lease         hash    id of a URL that is being fetched -> process
 -- leases:P      set     ids of the URLs that process P fetches
 -- ended         hash    cause -> number of the change that ended it
--- t:TABLE       hash    packed primary key -> packed row
+-- t:TABLE       hash    packed primary key -> packed row, of each table but urls
+-- hosts         hash    packed name and slot -> number in hosts
+-- id:TABLE      string  last number of a row that was given, of tables with few rows
 -- alive         zset    process -> milliseconds since the epoch until which it is alive, by the clock of Redis
+-- heard         string  when a process gave a sign of life last, as alive
 -- idle          set     processes that have nothing to do
 -- lead          string  the process that leads
+-- over          string  there is one: the crawl is through
+-- processes     hash    process -> its host and pid
+-- stats         hash    process -> its statistics, JSON
+-- number        string  processes that were let in so far
+-- lives         list    run id of Redis and number of changes, in turn, at each of its starts
+-- layout        string  version of all this
 -- done:P        hash    the last call of process P that changed something, and what was answered
 -- log, seq      stream, string   all changes, each with its number; the last number
 -- id, waiting   string  last id of a URL; number of URLs that wait
@@ -98,48 +109,59 @@ local function zset_of(slot)
     return 'ready:' .. owner
 end
 
+local function change(zset, old, new)
+    if old then
+        call('ZREM', P .. zset, old)
+    end
+    if new then
+        call('ZADD', P .. zset, 0, new)
+    end
+end
+
+local function set(hash, field, value)
+    if value then
+        call('HSET', P .. hash, field, value)
+    else
+        call('HDEL', P .. hash, field)
+    end
+end
+
+local function refresh_slot(slot)
+    local best, known = first('q:' .. slot), call('HGET', P .. 'best', slot)
+    if known ~= (best or false) then
+        set('best', slot, best)
+        local zset = zset_of(slot)
+        if zset then
+            change(zset, known, best)
+        end
+    end
+end
+
 local function refresh(host)
     local number = unpacked(host)
-    local best = call('ZRANGE', P .. 'w:' .. number, 0, 0)[1]
+    local best = first('w:' .. number)
     if best and call('SISMEMBER', P .. 'paused', number) == 1 then
         best = nil
     end
     local entry, known = best and best .. host, call('HGET', P .. 'head', number)
-    if known == (entry or false) then
-        return
-    end
-    local zset = zset_of(call('HGET', P .. 'slot', number))
-    if known then
-        call('ZREM', P .. 'heads', known)
-        if zset then
-            call('ZREM', P .. zset, known)
-        end
-    end
-    if entry then
-        call('HSET', P .. 'head', number, entry)
-        call('ZADD', P .. 'heads', 0, entry)
-        if zset then
-            call('ZADD', P .. zset, 0, entry)
-        end
-    else
-        call('HDEL', P .. 'head', number)
+    if known ~= (entry or false) then
+        local slot = call('HGET', P .. 'slot', number)
+        set('head', number, entry)
+        change('heads', known, entry)
+        change('q:' .. slot, known, entry)
+        refresh_slot(slot)
     end
 end
 
--- Moves the best URLs of all hosts of a slot from one zset to another; either may be nil.
+-- Moves the best URL of a slot from one zset to another; either may be nil.
 local function move(slot, from, to)
-    if from == to then
-        return
-    end
-    for _, host in ipairs(call('SMEMBERS', P .. 's:' .. slot)) do
-        local entry = call('HGET', P .. 'head', host)
-        if entry then
-            if from then
-                call('ZREM', P .. from, entry)
-            end
-            if to then
-                call('ZADD', P .. to, 0, entry)
-            end
+    local best = call('HGET', P .. 'best', slot)
+    if best and from ~= to then
+        if from then
+            change(from, best, nil)
+        end
+        if to then
+            change(to, nil, best)
         end
     end
 end
@@ -168,6 +190,9 @@ local function add_to_log(...)
     return seq
 end
 
+-- More URLs that wait than "waiting" says.
+local n_waiting = 0
+
 -- Enters a record in place of the one that is there; touched collects the hosts that must be refreshed.
 local function put(id, record, touched)
     local old = record_of(id)
@@ -175,7 +200,7 @@ local function put(id, record, touched)
         local state, place, host = parsed(old)
         if state == WAITING then
             call('ZREM', P .. 'w:' .. unpacked(host), place .. packed(id))
-            call('DECR', P .. 'waiting')
+            n_waiting = n_waiting - 1
             touched[host] = true
         elseif state == LEASED and record:sub(1, 1) ~= LEASED then
             local owner = call('HGET', P .. 'lease', id)
@@ -188,16 +213,19 @@ local function put(id, record, touched)
     local state, place, host = parsed(record)
     if state == WAITING then
         call('ZADD', P .. 'w:' .. unpacked(host), 0, place .. packed(id))
-        call('INCR', P .. 'waiting')
+        n_waiting = n_waiting + 1
         touched[host] = true
     end
     set_record(id, record)
 end
 
-local function refresh_all(touched)
+-- Ends a row of calls of put.
+local function settle(touched)
     for host in pairs(touched) do
         refresh(host)
     end
+    call('INCRBY', P .. 'waiting', n_waiting)
+    n_waiting = 0
 end
 
 -- Lets everything of a process that is gone go on with the others.
@@ -214,7 +242,7 @@ local function bury(process)
         call('HDEL', P .. 'lease', id)
     end
     call('DEL', P .. 'leases:' .. process, P .. 'held:' .. process)
-    refresh_all(touched)
+    settle(touched)
     for _, slot in ipairs(call('SMEMBERS', P .. 'slots:' .. process)) do
         give_up(slot, process)
     end
@@ -235,11 +263,18 @@ local function bury_the_dead()
     end
 end
 
--- Tells that the process is alive; one that was taken for dead may not go on.
+-- Tells that the process is alive; one that was taken for dead may not go on. Where it comes late, and nobody took it for
+-- dead, Redis may have been away: the others have a lease once more as well.
 local function check_in()
-    if not call('ZSCORE', P .. 'alive', ME) then
+    local deadline, time = call('ZSCORE', P .. 'alive', ME), now()
+    if not deadline then
         return redis.error_reply('GONE this process gave no sign of life for too long')
     end
-    call('ZADD', P .. 'alive', now() + LEASE, ME)
+    if tonumber(deadline) < time then
+        for _, process in ipairs(call('ZRANGEBYSCORE', P .. 'alive', '-inf', time)) do
+            call('ZADD', P .. 'alive', time + LEASE, process)
+        end
+    end
+    call('ZADD', P .. 'alive', time + LEASE, ME)
     return nil
 end

@@ -22,11 +22,12 @@ from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed
 from scrapy_replica.crawldb.redis.mirror import pack as packed
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.processes import processes, sums
+from scrapy_replica.crawldb.redis.records import Records, Row
 from scrapy_replica.crawldb.redis.server import Server
-from scrapy_replica.crawldb.redis.urls import RedisUrlTable, Row, Taken, pack, unpack
+from scrapy_replica.crawldb.redis.urls import RedisUrlTable, Taken
 from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
 
 OFFER_S = 0.5
@@ -53,14 +54,13 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def __init__(self, address: str, spider: str = "") -> None:
         self._server = Server(Address.parse(address))
-        self._folder = TemporaryDirectory(prefix="scrapy-replica-")
         self._heard = Hearing()
         self._offered_at = 0.0
         self.leads = self.is_over = self.are_all_idle = False
         self._is_idle = self._was_leading = False
         try:
             self._enter()
-            super().__init__(Path(self._folder.name), spider)
+            super().__init__(None, spider)
         except BaseException:
             self._leave()
             raise
@@ -74,17 +74,18 @@ class RedisCrawlDB(SqliteCrawlDB):
         who = f"{socket.gethostname()} {os.getpid()}"
         self._number, self._seen, self._is_begun, self.leads, self._waiting = self._call("enter", who, LAYOUT)
 
-    def _make_connection(self, folder: Path | None) -> Connection:
-        connection = super()._make_connection(folder)
-        connection.new_id = self._ids = Ids(self._server, self._number)
+    def _make_connection(self, folder: Path | None) -> Connection:  # noqa: ARG002 - the mirror has none
+        connection = _unnamed()
+        connection.new_id = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
+        self._records = Records(self._server, self._mirror, connection)
         if self._is_begun:
-            self._mirror.copy(self._server, all_urls(self._server))
-        self._log = Log(self._server, self._mirror, self._seen)
+            self._mirror.copy(self._server, all_urls(self._server, self._records))
+        self._log = Log(self._server, self._mirror, self._records, self._seen)
         return connection
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
-        urls = RedisUrlTable(connection, self, self._mirror)
+        urls = RedisUrlTable(connection, self, self._mirror, self._records)
         urls.waiting = self._waiting
         return urls
 
@@ -111,6 +112,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         """Ship *changes*; return the URLs that became otherwise, with their records, and keys of rows of
         ``saved`` that are not kept.
         """
+        pack = self._records.pack
         urls = [(url_id, before, None if row is None else pack(Row(*row))) for url_id, before, row in changes.urls]
         self.urls.landed(url_id for url_id, _, row in changes.urls if row is None or row[4] != LEASED)
         saved = [(key, row) for table, key, row in changes.rows if table == "saved" and row is not None]
@@ -147,20 +149,20 @@ class RedisCrawlDB(SqliteCrawlDB):
         """Take over what became otherwise than this process thought."""
         if fixes or unsaved:
             self._mirror.apply(("saved", key, None) for key in unsaved)
-            self._mirror.apply_urls((url_id, unpack(url_id, record)) for url_id, record in fixes)
+            self._mirror.apply_urls((url_id, self._records.unpack(url_id, record)) for url_id, record in fixes)
 
     # From Redis
 
-    def known(self, keys: Sequence[bytes]) -> list[tuple[int, Row | None]]:
+    def known(self, keys: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
         found = read(self._call("look", told(keys)))
-        return [(url_id, unpack(url_id, record) if record else None) for url_id, record in found]
+        return [(url_id, record or None) for url_id, record in found]
 
     def take(self) -> Taken | None:
         found = read(self._call("take", is_change=True))
         if not found[0]:
             return None
-        url_id, _, record, is_other, self.urls.waiting, _ = found
-        return Taken(unpack(url_id, record), is_other)
+        url_id, host, record, is_other, self.urls.waiting, _ = found
+        return Taken(url_id, host, record, is_other)
 
     def first(self) -> int | None:
         host: int = read(self._call("take", "look"))[0]
@@ -205,7 +207,7 @@ class RedisCrawlDB(SqliteCrawlDB):
             return
         self._offered_at = time.monotonic()
         if slots := self.urls.idle_slots():
-            given = self._call("give", str(int(is_other_idle)), *slots)
+            given = self._call("give", str(int(is_other_idle)), *slots, is_change=True)
             self.urls.gave(slot.decode("utf-8", "surrogatepass") for slot in given)
 
     def idle(self, is_idle: bool) -> None:
@@ -239,7 +241,16 @@ class RedisCrawlDB(SqliteCrawlDB):
         with suppress(StoreError):  # whoever sees that this process is gone does the same for it
             self._call("leave")
         self._server.close()
-        self._folder.cleanup()
+
+
+def _unnamed() -> Connection:
+    """Return a connection to a file that has no name any more: it goes with the process, however that ends."""
+    with TemporaryDirectory(prefix="scrapy-replica-", ignore_cleanup_errors=True) as folder:
+        connection = Connection(Path(folder) / FILE_NAME)
+        # Nobody else reads it, and nobody will after the process.
+        connection.read("PRAGMA journal_mode = MEMORY")
+        connection.read("PRAGMA synchronous = OFF")
+    return connection
 
 
 def _ended(change: Packed) -> str | None:

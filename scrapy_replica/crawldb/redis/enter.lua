@@ -1,6 +1,5 @@
--- Lets a process in: ARGV[3] says who it is, ARGV[4] the layout that it knows. Returns its number, the last change, the
--- whether there is a job already,
--- whether the process leads, URLs that wait; an error where the layout is another one.
+-- Lets a process in: ARGV[3] says who it is, ARGV[4] the layout that it knows. Returns its number, the last change,
+-- whether there is a job already, whether the process leads, URLs that wait; an error where the layout is another one.
 -- COMMON
 local layout = call('GET', P .. 'layout')
 if layout and layout ~= ARGV[4] then
@@ -8,6 +7,7 @@ if layout and layout ~= ARGV[4] then
 end
 call('SET', P .. 'layout', ARGV[4])
 bury_the_dead()
+call('SET', P .. 'heard', now())
 if call('ZCARD', P .. 'alive') == 0 then
     -- Only that run knew of it.
     local paused = call('SMEMBERS', P .. 'paused')

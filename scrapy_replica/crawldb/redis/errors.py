@@ -7,12 +7,7 @@ from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.words import cleaned
 
 ADVICE = (
-    (
-        "gone ",
-        "heard no sign of life of this process for longer than the lease",
-        "others go on with what it did; start it again",
-    ),
-    ("gone ", "has given what this process did to others", "start it again, and it takes part anew"),
+    ("gone ", "heard no sign of life of this process", "others go on with what it did; start it again"),
     ("layout ", "has a job of another release under this prefix", "finish it with that, or give another prefix"),
     ("authentication required", "wants a password", "write it into the address, redis://user:password@host"),
     ("without any password", "has no password", "take it out of the address"),

@@ -8,14 +8,10 @@ if gone then
 end
 local given, full = {}, {}
 for n = 4, #ARGV do
-    local slot, waits = ARGV[n], false
-    for _, host in ipairs(call('SMEMBERS', P .. 's:' .. slot)) do
-        waits = waits or call('HEXISTS', P .. 'head', host) == 1
-    end
-    if waits then
-        full[#full + 1] = slot
+    if call('HEXISTS', P .. 'best', ARGV[n]) == 1 then
+        full[#full + 1] = ARGV[n]
     else
-        given[#given + 1] = slot
+        given[#given + 1] = ARGV[n]
     end
 end
 if ARGV[3] == '1' then

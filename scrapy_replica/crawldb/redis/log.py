@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgpack
-
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed, unpack
+from scrapy_replica.crawldb.redis.records import Records, Row
 from scrapy_replica.crawldb.redis.server import Server
-from scrapy_replica.crawldb.redis.urls import Row
-from scrapy_replica.crawldb.redis.urls import unpack as url_row
 
 MOST_CHANGES = 1_000
 """Changes that are read in one turn."""
@@ -54,8 +52,8 @@ class Log:
     :param seen: number of the last change that the mirror has.
     """
 
-    def __init__(self, server: Server, mirror: Mirror, seen: int) -> None:
-        self._server, self._mirror, self.seen = server, mirror, seen
+    def __init__(self, server: Server, mirror: Mirror, records: Records, seen: int) -> None:
+        self._server, self._mirror, self._records, self.seen = server, mirror, records, seen
 
     def catch_up(self) -> Iterator[Entry]:
         """Take over all changes that are not known here, and yield those of others.
@@ -63,12 +61,12 @@ class Log:
         :raises BehindError: some of them are not kept any more.
         """
         theirs: set[Key] = set()
-        while entries := self._read():
-            for fields in entries:
-                if (entry := self._follow(fields, theirs)) is not None:
-                    yield entry
-            self._mirror.commit()
-            if len(entries) < MOST_CHANGES:
+        while fields := self._read():
+            changed: dict[Key, bytes | None] = {}
+            found = [self._follow(one, theirs, changed) for one in fields]
+            self._apply(changed)
+            yield from (entry for entry in found if entry is not None)
+            if len(fields) < MOST_CHANGES:
                 break
 
     def _read(self) -> list[dict[bytes, bytes]]:
@@ -84,41 +82,48 @@ class Log:
         self.seen = server.seen = _number(entries[-1])
         return [dict(zip(fields[::2], fields[1::2], strict=True)) for _, fields in entries]
 
-    def _follow(self, fields: Mapping[bytes, bytes], theirs: set[Key]) -> Entry | None:
-        """Take over one change.
+    def _follow(
+        self, fields: Mapping[bytes, bytes], theirs: set[Key], changed: dict[Key, bytes | None]
+    ) -> Entry | None:
+        """Add the rows of one change to *changed*.
 
         Of a change of this process, what others wrote before it and was taken over a moment ago (*theirs*): it came
         later than theirs.
         """
         rows, urls, new = unpack(fields.get(b"d", NOTHING))
-        changed: dict[Key, bytes | None] = {(table, key): row for table, key, row in rows}
-        changed |= {("saved", key): None for key in read(fields.get(b"n", NONE))}
-        changed |= {(URLS, url_id): record for url_id, record in (*urls, *read(fields.get(b"f", NONE)))}
-        is_own = fields[b"p"] == self._server.name.encode()
-        if is_own:
-            changed = {what: row for what, row in changed.items() if what in theirs}
-        else:
-            theirs.update(changed)
+        these: dict[Key, bytes | None] = {(table, key): row for table, key, row in rows}
+        these |= {("saved", key): None for key in read(fields.get(b"n", NONE))}
+        these |= {(URLS, url_id): record for url_id, record in (*urls, *read(fields.get(b"f", NONE)))}
+        if fields[b"p"] == self._server.name.encode():
+            changed |= {what: row for what, row in these.items() if what in theirs}
+            return None
+        theirs.update(these)
+        changed |= these
+        return Entry(rows, new)
+
+    def _apply(self, changed: Mapping[Key, bytes | None]) -> None:
         self._mirror.apply((table, key, row) for (table, key), row in changed.items() if isinstance(key, bytes))
         self._mirror.apply_urls(
-            (key, url_row(key, row) if row else None) for (_, key), row in changed.items() if isinstance(key, int)
+            (key, self._records.unpack(key, row) if row else None)
+            for (_, key), row in changed.items()
+            if isinstance(key, int)
         )
-        return None if is_own else Entry(rows, new)
+        self._mirror.commit()
 
 
 def _number(entry: tuple[bytes, Any]) -> int:
     return int(entry[0].partition(b"-")[0])
 
 
-def all_urls(server: Server) -> Iterator[list[tuple[int, Row]]]:
+def all_urls(server: Server, records: Records) -> Iterator[list[tuple[int, Row]]]:
     """Yield the URLs of the job on *server* and their rows, batch by batch."""
     last = int(server.run("GET", server.key("id")) or 0)
     for begin in range(0, last // IN_BUCKET + 1, BUCKETS):
         numbers = range(begin, min(begin + BUCKETS, last // IN_BUCKET + 1))
         found = server.run_many([["HGETALL", server.key(f"u:{number}")] for number in numbers])
-        records = [
+        found_records = [
             (IN_BUCKET * number + place[0], record)
             for number, fields in zip(numbers, found, strict=True)
             for place, record in zip(fields[::2], fields[1::2], strict=True)
         ]
-        yield [(url_id, url_row(url_id, record)) for url_id, record in records]
+        yield [(url_id, records.unpack(url_id, record)) for url_id, record in found_records]

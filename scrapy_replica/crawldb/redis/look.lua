@@ -10,7 +10,7 @@ local found = {}
 for place, key in ipairs(cmsgpack.unpack(ARGV[3])) do
     local id, index = nil, nil
     if key ~= '' then
-        index = P .. 'k:' .. key:byte(7) * 256 + key:byte(8)
+        index = P .. 'k:' .. key:byte(7) % 64 * 256 + key:byte(8)
         id = tonumber(call('HGET', index, key) or nil)
     end
     if id then

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 from scrapy_replica.crawldb.contract import StoreError
@@ -15,6 +17,7 @@ from scrapy_replica.crawldb.redis.layout import LAYOUT, other_layout
 from scrapy_replica.crawldb.redis.log import BehindError, Log, all_urls
 from scrapy_replica.crawldb.redis.mirror import Mirror, pack
 from scrapy_replica.crawldb.redis.processes import processes
+from scrapy_replica.crawldb.redis.records import Records
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -33,8 +36,9 @@ class Follower:
 
     def __init__(self, address: Address) -> None:
         self._server = Server(address)
-        self._folder = TemporaryDirectory(prefix="scrapy-replica-")
-        self._path = Path(self._folder.name) / FILE_NAME
+        self._folder = Path(mkdtemp(prefix="scrapy-replica-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._path = self._folder / FILE_NAME
         self._seen = -1
         """Number of the last change in the file; -1 before it is there."""
         self._lock = threading.Lock()
@@ -56,7 +60,8 @@ class Follower:
             try:
                 self._refresh()
             except BehindError:  # nobody looked for long
-                self._path.unlink()
+                for file in self._folder.iterdir():
+                    file.unlink()
                 self._seen = -1
                 self._refresh()
         with open_reader(self._path) as reader:
@@ -86,23 +91,24 @@ class Follower:
         server = self._server
         layout = server.run("GET", server.key("layout"))
         if layout is None:
-            raise StoreError(f"there is no crawl at {server.address}: look at the prefix and the number of the database")
+            raise StoreError(f"there is no crawl at {server.address}: look at its prefix and database")
         if layout.decode() != LAYOUT:
             raise other_layout(server.address)
 
     def _refresh(self) -> None:
         with closing(Connection(self._path)) as connection:
             mirror = Mirror(connection)
+            records = Records(self._server, mirror, connection)
             if self._seen < 0:
-                self._copy(mirror)
-            log = Log(self._server, mirror, self._seen)
+                self._copy(mirror, records)
+            log = Log(self._server, mirror, records, self._seen)
             for _ in log.catch_up():
                 pass
             self._seen = log.seen
 
-    def _copy(self, mirror: Mirror) -> None:
+    def _copy(self, mirror: Mirror, records: Records) -> None:
         seen = int(self._server.run("GET", self._server.key("seq")) or 0)
-        mirror.copy(self._server, all_urls(self._server))
+        mirror.copy(self._server, all_urls(self._server, records))
         self._seen = seen
 
 

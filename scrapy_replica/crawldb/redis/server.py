@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.errors import told
+from scrapy_replica.crawldb.redis.libraries import (
+    Connection,
+    NoBackoff,
+    Retry,
+    SSLConnection,
+    UnixDomainSocketConnection,
+    exceptions,
+)
 from scrapy_replica.words import cleaned
-
-try:
-    import hiredis  # noqa: F401  # redis-py reads with it where it is there, five times as fast
-    import msgpack  # noqa: F401
-    from redis import exceptions
-    from redis.backoff import NoBackoff
-    from redis.connection import Connection, SSLConnection, UnixDomainSocketConnection
-    from redis.retry import Retry
-except ImportError as error:
-    raise StoreError(f"REPLICA_CRAWLDB needs {error.name}: pip install 'scrapy-replica[redis]'") from error
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.redis.address import Address

@@ -26,7 +26,7 @@ local is_other = is_free and claim(slot) or false
 local id = unpacked(entry:sub(-10, -6))
 local touched, record = {}, with_state(record_of(id), LEASED)
 put(id, record, touched)
-refresh_all(touched)
+settle(touched)
 call('HSET', P .. 'lease', id, ME)
 call('SADD', P .. 'leases:' .. ME, id)
 call('SREM', P .. 'idle', ME)

@@ -5,34 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-import msgpack
-
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, Waiting
 from scrapy_replica.crawldb.redis.mirror import Mirror
-from scrapy_replica.crawldb.redis.place import Place
+from scrapy_replica.crawldb.redis.records import Records, Row, packed_key
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Head
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
-
-
-class Row(NamedTuple):
-    """A row of the table, its columns in their order."""
-
-    id: int
-    host: int
-    url: str
-    key: int | None
-    state: int
-    is_demoted: int
-    priority: int
-    score: float
-    depth: int
-    parent: int | None
-    payload: bytes | None
-    leeway: int
-
-
-HOST_BYTES = 5
 
 GIVEN_AT_ONCE = 200
 """Slots that are offered to others in one turn."""
@@ -41,7 +19,9 @@ GIVEN_AT_ONCE = 200
 class Taken(NamedTuple):
     """A URL that was leased."""
 
-    row: Row
+    id: int
+    host: int
+    record: bytes
     is_other: bool
     """Its slot belonged to another process before."""
 
@@ -52,8 +32,8 @@ class Link(Protocol):
     def ship(self) -> None:
         """Make what was changed known to all."""
 
-    def known(self, keys: Sequence[bytes]) -> list[tuple[int, Row | None]]:
-        """Return for each key (8 bytes; none for a URL without) its id, and its row if it was entered."""
+    def known(self, keys: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
+        """Return for each key (8 bytes; none for a URL without) its id, and its record if it was entered."""
 
     def take(self) -> Taken | None:
         """Lease the best URL of the slots that are this process's or nobody's."""
@@ -63,29 +43,6 @@ class Link(Protocol):
 
     def catch_up(self) -> None:
         """Take over what others wrote."""
-
-
-def packed_key(key: int | None) -> bytes:
-    """Return the 8 bytes of a signed *key*, none where there is none."""
-    return b"" if key is None else key.to_bytes(8, "big", signed=True)
-
-
-def pack(row: Row) -> bytes:
-    """Return the record of a URL, as the scripts know it."""
-    place = Place(bool(row.is_demoted), row.priority, row.score).pack()
-    rest = [row.url, packed_key(row.key), row.depth, row.parent, row.payload, row.leeway]
-    packed = msgpack.packb(rest, unicode_errors="surrogatepass")
-    return b"%d%c%b%b%b" % (row.state, len(place), place, row.host.to_bytes(HOST_BYTES, "big"), packed)
-
-
-def unpack(url_id: int, record: bytes) -> Row:
-    """Return the row that :meth:`pack` made a record of."""
-    end = 2 + record[1]
-    place = Place.unpack(record[2:end])
-    host = int.from_bytes(record[end : end + HOST_BYTES], "big")
-    url, key, *rest = msgpack.unpackb(record[end + HOST_BYTES :], unicode_errors="surrogatepass")
-    signed = int.from_bytes(key, "big", signed=True) if key else None
-    return Row(url_id, host, url, signed, record[0] - ord("0"), *place, *rest)
 
 
 class RemoteFrontier:
@@ -152,8 +109,9 @@ class RedisUrlTable(UrlTable):
 
     frontier: RemoteFrontier
 
-    def __init__(self, connection: Connection, link: Link, mirror: Mirror) -> None:
+    def __init__(self, connection: Connection, link: Link, mirror: Mirror, records: Records) -> None:
         self._link, self._silent, self._take_over = link, mirror.silent, mirror.apply_urls
+        self._records = records
         self._ids: list[int] = []
         """Ids of the URLs to be entered next that have none yet, the first of them last."""
         self.in_flight: dict[int, str] = {}
@@ -196,11 +154,17 @@ class RedisUrlTable(UrlTable):
             return
         keys = list(dict.fromkeys((url.key, place if url.key is None else 0) for place, url in enumerate(asked)))
         found = self._link.known([packed_key(key) for key, _ in keys])
-        self._ids = [url_id for url_id, row in reversed(found) if row is None]
-        rows = [row for _, row in found if row is not None]
+        self._ids = [url_id for url_id, record in reversed(found) if record is None]
+        rows = [self._unpacked(url_id, record) for url_id, record in found if record is not None]
         if rows:
             self._take_over([(row.id, row) for row in rows])
             known.update({row.key: (row.id, *row[3:8]) for row in rows if row.key is not None})
+
+    def _unpacked(self, url_id: int, record: bytes) -> Row:
+        row = self._records.unpack(url_id, record)
+        if row.host not in self._rows:
+            self.meet(row.host, *self._records.host(row.host))
+        return row
 
     def _new_id(self) -> int:
         return self._ids.pop()
@@ -212,9 +176,9 @@ class RedisUrlTable(UrlTable):
         taken = self._link.take()
         if taken is None:
             return None
-        row = taken.row
-        if row.host not in self._rows or taken.is_other:
+        if taken.is_other:
             self._link.catch_up()
+        row = self._unpacked(taken.id, taken.record)
         change = "state = ?, is_demoted = ?, priority = ?, score = ?, payload = ?, leeway = ?"
         with self._silent():
             if not self._write(f"UPDATE urls SET {change} WHERE id = ?", (*row[4:8], *row[10:], row.id)).rowcount:

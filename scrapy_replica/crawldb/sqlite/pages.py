@@ -8,7 +8,7 @@ from http import HTTPStatus
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.crawldb.pages import Fetched, HeardPage, HostPage, PageRow, TextPlace, Trace
+from scrapy_replica.crawldb.pages import Fetched, HeardPage, HostPage, Judgement, PageRow, TextPlace, Trace
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 # The fields of the record are columns; the host is that of the URL.
@@ -102,7 +102,7 @@ class PageTable:
         sql = "SELECT 1 FROM pages WHERE url = ? AND status IS NOT 200"
         return self._read(sql, (url_id,)).fetchone() is not None
 
-    def judgement(self, url_id: int) -> tuple[bytes | None, str, PageRow | None] | None:
+    def judgement(self, url_id: int) -> Judgement | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
         row = self._read(
             "SELECT signature, novelty, twin FROM pages WHERE url = ? AND status = 200", (url_id,)

@@ -130,7 +130,7 @@ class UrlTable:
             if row is None:
                 found.append((self._new(url, rows, known), Found.NEW))
             else:
-                if rows and row[0] >= rows[0][0]:
+                if any(new[0] == row[0] for new in rows):
                     # The URL stands twice among *urls*: enter the first before the second is held against it.
                     self._insert(rows)
                 found.append((row[0], self._again(url, row, known)))

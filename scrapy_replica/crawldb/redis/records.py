@@ -1,0 +1,98 @@
+"""URLs as the scripts have them: records of few bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scrapy_replica.crawldb.redis.libraries import msgpack
+from scrapy_replica.crawldb.redis.mirror import Mirror, pack, unpack
+from scrapy_replica.crawldb.redis.place import Place
+from scrapy_replica.crawldb.redis.server import Server
+from scrapy_replica.crawldb.sqlite.connection import Connection
+
+HOST_BYTES = 5
+
+SCHEMES = ("http://", "https://")
+"""What most URLs begin with, before the name of their host, which their record leaves out: it is a fifth of it."""
+
+
+class Row(NamedTuple):
+    """A row of the table, its columns in their order."""
+
+    id: int
+    host: int
+    url: str
+    key: int | None
+    state: int
+    is_demoted: int
+    priority: int
+    score: float
+    depth: int
+    parent: int | None
+    payload: bytes | None
+    leeway: int
+
+
+def packed_key(key: int | None) -> bytes:
+    """Return the 8 bytes of a signed *key*, none where there is none."""
+    return b"" if key is None else key.to_bytes(8, "big", signed=True)
+
+
+class Records:
+    """Packs rows of ``urls``, and knows the hosts that they are of."""
+
+    def __init__(self, server: Server, mirror: Mirror, connection: Connection) -> None:
+        self._server, self._mirror, self._connection = server, mirror, connection
+        self._hosts: dict[int, tuple[str, str]] = {}
+        """Name and slot: 250 bytes a host."""
+
+    def host(self, host: int) -> tuple[str, str]:
+        """Return name and slot of a host, which another process may have entered a moment ago."""
+        found = self._hosts.get(host)
+        if found is None:
+            found = self._hosts[host] = self._stored(host) or self._asked(host)
+        return found
+
+    def _stored(self, host: int) -> tuple[str, str] | None:
+        found: tuple[str, str] | None = self._connection.read(
+            "SELECT name, slot FROM hosts WHERE id = ?", (host,)
+        ).fetchone()
+        return found
+
+    def _asked(self, host: int) -> tuple[str, str]:
+        key = pack((host,))
+        row = self._server.run("HGET", self._server.key("t:hosts"), key)
+        self._mirror.apply([("hosts", key, row)])
+        _, name, slot, _ = unpack(row)
+        return name, slot
+
+    def pack(self, row: Row) -> bytes:
+        """Return the record of a URL."""
+        place = Place(bool(row.is_demoted), row.priority, row.score).pack()
+        name = self.host(row.host)[0]
+        rest = [_short(row.url, name), packed_key(row.key), row.depth, row.parent, row.payload, row.leeway]
+        packed = msgpack.packb(rest, unicode_errors="surrogatepass")
+        return b"%d%c%b%b%b" % (row.state, len(place), place, row.host.to_bytes(HOST_BYTES, "big"), packed)
+
+    def unpack(self, url_id: int, record: bytes) -> Row:
+        """Return the row that :meth:`pack` made a record of."""
+        end = 2 + record[1]
+        place = Place.unpack(record[2:end])
+        host = int.from_bytes(record[end : end + HOST_BYTES], "big")
+        url, key, *rest = msgpack.unpackb(record[end + HOST_BYTES :], unicode_errors="surrogatepass")
+        signed = int.from_bytes(key, "big", signed=True) if key else None
+        return Row(url_id, host, self._long(url, host), signed, record[0] - ord("0"), *place, *rest)
+
+    def _long(self, url: str, host: int) -> str:
+        scheme = ord(url[0]) if url else len(SCHEMES)
+        return f"{SCHEMES[scheme]}{self.host(host)[0]}{url[1:]}" if scheme < len(SCHEMES) else url
+
+
+def _short(url: str, name: str) -> str:
+    """Return *url* without the scheme and the *name* of its host, which one character stands for."""
+    for number, scheme in enumerate(SCHEMES):
+        begin = scheme + name
+        # A control character is in no URL.
+        if url.startswith(begin):
+            return chr(number) + url[len(begin) :]
+    return url

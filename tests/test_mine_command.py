@@ -1,0 +1,209 @@
+"""``scrapy replica mine``: from inputs to the files that the next crawl begins with."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+from contextlib import redirect_stdout
+
+import pytest
+from pyarrow import parquet
+from scrapy.cmdline import execute
+from test_hosts_command import replica
+from test_live_replicas import ALL, crawl_sites, site
+from test_mining_inputs import line, warc_of
+
+from scrapy_replica.commands import INTERRUPTED
+from scrapy_replica.mining import expressions, run
+from scrapy_replica.mining.rows import TableWriter
+from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.sites.judge import Judge, judge_at
+from scrapy_replica.urls.interchange import rules_at
+
+FILES = {
+    "aliases.txt", "clusters.parquet", "groups.csv", "judge.json", "mine.json", "rules.json", "uncertain.csv",
+    "verdicts.csv",
+}  # fmt: skip
+
+
+def table(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def warc(tmp_path_factory):
+    """A site, another name of it, one below a path, and a site of its own; session ids on the first."""
+    sites = [site("http://a.example", "w"), site("http://b.example/m", "w"), site("http://other.example", "x")]
+    names = [(url.replace("//", "//www."), body.replace("//", "//www.")) for url, body in sites[0].items()]
+    sites.append(dict(names))
+    captures = [(url, 200, body) for pages in sites for url, body in pages.items()]
+    captures += [(f"{url}?sid={n}", 200, body) for n, (url, body) in enumerate(sites[0].items())]
+    return warc_of(tmp_path_factory.mktemp("web") / "web.warc.gz", captures)
+
+
+@pytest.fixture(scope="module")
+def mined(warc, tmp_path_factory):
+    """The folder that was written, what was told a person, and what a program."""
+    folder = tmp_path_factory.mktemp("mined")
+    told = {}
+    for name, options in (("words", ()), ("json", ("--json",))):
+        with redirect_stdout(io.StringIO()) as output, pytest.raises(SystemExit) as end:
+            execute(["scrapy", "replica", "mine", str(warc), "--out", str(folder / name), *options])
+        assert not end.value.code
+        told[name] = output.getvalue()
+    return folder / "json", told["words"], json.loads(told["json"])
+
+
+class TestOutputs:
+    def test_all_files_are_there_and_nothing_else(self, mined):
+        assert {path.name for path in mined[0].iterdir()} == FILES
+
+    def test_verdicts_and_groups(self, mined):
+        out, _, _ = mined
+        verdicts = table(out / "verdicts.csv")
+        assert {(row["copy"], row["copy_prefix"]) for row in verdicts} == {("www.a.example", ""), ("b.example", "m")}
+        assert all(row["sure"] == "yes" and float(row["score"]) > 0.8 for row in verdicts)
+        assert all("pages in equal places that agree: " in row["evidence"] for row in verdicts)
+        hosts = ["a.example", "b.example", "www.a.example"]
+        assert table(out / "groups.csv") == [{"kept": "a.example", "host": host} for host in hosts]
+
+    def test_a_crawl_loads_what_it_is_to_begin_with(self, mined):
+        out, _, _ = mined
+        aliases = Aliases.from_file(out / "aliases.txt")
+        assert aliases.canonical_host("www.a.example") == "a.example"
+        assert aliases.canonical_host("b.example") == "b.example"
+        assert [str(rule).partition(" [")[0] for rule in rules_at(out / "rules.json")] == ["a.example: drop sid"]
+        learnt = judge_at(out / "judge.json")
+        assert learnt.lac.cube.counts.sum() > Judge.load().lac.cube.counts.sum()
+
+    def test_clusters(self, mined):
+        rows = parquet.read_table(mined[0] / "clusters.parquet").to_pylist()
+        assert len(rows) == 3 * 40 + 39  # the front page of the copy has a text of its own
+        by_cluster = {}
+        for row in rows:
+            by_cluster.setdefault(row["cluster"], set()).add(row["url"])
+        front = {"http://a.example/", "http://www.a.example/", "http://a.example/?sid=***"}
+        assert front in by_cluster.values()
+
+    def test_figures(self, mined):
+        out, _, told = mined
+        assert told == json.loads((out / "mine.json").read_text())
+        figures = told["figures"]
+        expected = {"pages": 200, "verdicts": 2, "groups": 1, "hosts_in_groups": 3, "aliases": 1, "rules": 1}
+        assert {name: figures[name] for name in expected} == expected
+        assert told["inputs"]["engine"] == "duckdb"
+
+    def test_a_person_reads_what_lies_where(self, mined):
+        out, told, _ = mined
+        assert "hosts that are copies of others                        2\n" in told
+        assert all(f"{out.with_name('words')}/{name} " in told for name in FILES)
+
+
+@pytest.mark.asyncio
+async def test_a_job_is_mined(tmp_path):
+    """Pages that the crawl did not fetch of a copy are known by their URLs; rules that acted are handed on."""
+    job = tmp_path / "job"
+    await crawl_sites(
+        site("http://a.example", "w"), site("http://b.example/m", "w"), settings=ALL | {"JOBDIR": str(job)}
+    )
+    from scrapy_replica.commands.job import reading
+    from scrapy_replica.mining import inputs
+
+    found = run.mine(
+        inputs.sources_of([str(job)]), tmp_path / "out", "duckdb", inputs.Openers(reading, list), Judge.load(), 0.001
+    )
+    assert [(verdict.copy, verdict.keeper) for verdict in found.judged.verdicts] == [("b.example", "a.example")]
+    assert found.figures["pages"] < 60
+
+
+class TestRefusals:
+    def test_wrong_use_is_told_in_one_line(self, tmp_path, capsys):
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full" / "file").touch()
+        cdx = tmp_path / "a.cdx"
+        cdx.write_text(line())
+        (tmp_path / "empty.cdx").touch()
+        for arguments, told in (
+            ([tmp_path / "nowhere", "--out", tmp_path / "o"], "nowhere: there is no such file or folder"),
+            ([tmp_path / "empty.cdx", "--out", tmp_path / "o"], "empty.cdx is empty"),
+            ([cdx, "--out", tmp_path / "full"], "full is not empty: name a new folder with --out"),
+            ([cdx, "--out", tmp_path / "o", "--engine", "spork"], "there is no engine 'spork'"),
+            ([cdx, "--out", cdx], "a.cdx"),
+            ([cdx, "--out", tmp_path / "p", "-s", "REPLICA_MODEL=nowhere"], "REPLICA_MODEL: cannot read nowhere"),
+        ):
+            code, out, err = replica(capsys, "mine", *arguments)
+            assert (code, out, err.count("\n")) == (2, "", 1), arguments
+            assert told in err
+
+    def test_inputs_without_a_page(self, tmp_path, capsys):
+        (tmp_path / "a.cdx").write_text(line(status="404") + line(mime="image/png"))
+        code, _, err = replica(capsys, "mine", tmp_path / "a.cdx", "--out", tmp_path / "o")
+        assert code == 2
+        assert "there is no page in the inputs: 1 not status 200, 1 not HTML\n" in err
+
+    def test_what_a_run_has_found_is_not_written_over(self, mined, warc, capsys):
+        code, _, err = replica(capsys, "mine", warc, "--out", mined[0])
+        assert code == 2
+        assert "holds what a run has found" in err
+
+    def test_nothing_found_is_no_failure_and_no_success(self, tmp_path, capsys):
+        (tmp_path / "a.cdx").write_text(line())
+        code, _, err = replica(capsys, "mine", tmp_path / "a.cdx", "--out", tmp_path / "o")
+        assert (code, err) == (1, "")
+
+
+class TestGoingOn:
+    def interrupted(self, monkeypatch, error):
+        def rows(_):
+            raise error
+
+        monkeypatch.setitem(expressions.TABLES, "rows", rows)
+
+    def test_the_same_command_goes_on(self, warc, tmp_path, capsys, monkeypatch):
+        out = tmp_path / "mined"
+        with monkeypatch.context() as patch:
+            self.interrupted(patch, KeyboardInterrupt())
+            assert replica(capsys, "mine", warc, "--out", out)[0] == INTERRUPTED
+        made = {path: path.stat().st_mtime_ns for name in ("pairs", "weak") for path in (out / "work" / name).iterdir()}
+        monkeypatch.setitem(expressions.TABLES, "pairs", None)  # not made again
+        assert made
+        assert replica(capsys, "mine", warc, "--out", out)[0] == 0
+        assert {path.name for path in out.iterdir()} == FILES
+        assert len(table(out / "verdicts.csv")) == 2
+
+    def test_another_command_does_not(self, warc, tmp_path, capsys, monkeypatch):
+        out = tmp_path / "mined"
+        with monkeypatch.context() as patch:
+            self.interrupted(patch, KeyboardInterrupt())
+            replica(capsys, "mine", warc, "--out", out)
+        (tmp_path / "a.cdx").write_text(line())
+        code, _, err = replica(capsys, "mine", warc, tmp_path / "a.cdx", "--out", out)
+        assert code == 2
+        assert f"delete {out}" in err
+
+    def test_a_full_disk_is_one_line(self, warc, tmp_path, capsys, monkeypatch):
+        def full(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(TableWriter, "_flush", full)
+            code, _, err = replica(capsys, "mine", warc, "--out", tmp_path / "mined")
+        assert code == 2
+        told = "the disk is full; make room, and the same command goes on where it was"
+        assert err == f"scrapy replica mine: {tmp_path}/mined: {told}\n"
+        assert replica(capsys, "mine", warc, "--out", tmp_path / "mined")[0] == 0
+
+
+@pytest.mark.shared
+def test_real_replicas_are_found(shared, tmp_path, capsys):
+    """As the evaluation judges the same pairs of hosts, of which it says that .98 are right and .98 are found."""
+    out = tmp_path / "mined"
+    assert replica(capsys, "mine", shared / "replicas" / "warc", "--out", out)[0] == 0
+    code, told, _ = replica(capsys, "eval", "replicas", shared / "replicas", "--groups", out / "groups.csv", "--json")
+    figures = json.loads(told)["figures"]
+    assert code == 0
+    assert figures["groups.precision"] >= 0.97
+    assert figures["groups.recall"] >= 0.92
