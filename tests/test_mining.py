@@ -143,7 +143,13 @@ class TestAliases:
         kept, copy = site("a.example", "w", 15), site("b.example", "w", 15)
         assert not self.alias([*copy[:-1], *site("b.example", "x", 15)[-1:]], kept)
         assert not self.alias(site("b.example", "w", 16), kept)
-        assert not self.alias(copy, [*kept[:-1]][:9])
+        assert not self.alias(copy, kept[:-1])
+
+    def test_a_page_that_may_be_the_copys_own(self):
+        """A link leads to it, and nobody has looked whether the other host has it."""
+        kept, copy = site("a.example", "w", 15), site("b.example", "w", 15)
+        assert self.alias(copy[:-1], kept)
+        assert not self.alias(copy[:-1], kept[:-1])
 
     def test_paths_to_the_letter(self):
         """An alias keeps the path: the page lies elsewhere on a host that has folders in place of files."""

@@ -315,8 +315,6 @@ def test_a_host_has_one_number(redis, server):
         one, other = Ids(server, 1), Ids(second, 2)
         assert [one("hosts", "a", "a"), one("hosts", "a", "mine")] == [1, 2]
         assert [other("hosts", "b", "b"), other("hosts", "a", "mine"), other("hosts", "a", "a")] == [3, 2, 1]
-        one.meet([("c", "c"), ("a", "a")])
-        assert [one("hosts", "a", "a"), one("hosts", "c", "c")] == [1, 4]
 
 
 def test_tables_take_the_numbers_that_are_given():

@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 
 import pytest
 from crawldb_contract import enter, name, taken
+from processes import NumberedWeb, end_all, until
 from redis import Redis
 from redis_server import RedisServer
 
@@ -171,3 +172,54 @@ def test_full(redis):
     enter(two, *(f"h{n_kept % 9}/{n_kept}-{number}" for number in range(50)))
     assert two.urls.waiting == 50
     two.close()
+
+
+# Real processes
+
+
+def errors(process):
+    return [line for line in process.told.splitlines() if " ERROR: " in line]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_that_waits_ends_with_a_signal(started, redis_server, number):
+    with NumberedWeb(200, seconds=0.05).serving() as web:
+        one = started("topic", "one", seeds=web.of(0))
+        until(lambda: len(web.asked) > 30)
+        redis_server.kill()
+        until(lambda: "does not answer" in one.log.read_text())
+        one.send(number)
+        one.ended(20)
+    assert ["the wait for it was ended" in line for line in errors(one)] == [True], one.told
+    assert "Traceback" not in one.told
+
+
+def test_a_crawl_whose_redis_is_full_ends_in_one_line_and_goes_on(started, redis_server):
+    with NumberedWeb(200, seconds=0.02).serving() as web, Redis(port=redis_server.port) as client:
+        both = [started("topic", name, seeds=web.of(0)) for name in ("one", "two")]
+        until(lambda: len(web.asked) > 60)
+        client.config_set("maxmemory", client.info("memory")["used_memory"])
+        for process in both:
+            process.ended(30)
+            assert ["is full" in line for line in errors(process)] == [True], process.told
+            assert "Traceback" not in process.told
+        n_fetched = len(web.asked)
+        assert n_fetched < 200
+        client.config_set("maxmemory", 0)
+        for process in both:
+            process.start()
+        end_all(*both)
+        assert set(web.fetched()) == web.whole
+        assert len(web.asked) <= 200 + 40, "what was in flight, and no more, is fetched again"
+
+
+def test_a_crawl_whose_redis_lost_everything_ends_in_one_line(started, redis_server):
+    with NumberedWeb(200, seconds=0.05).serving() as web:
+        both = [started("topic", name, seeds=web.of(0)) for name in ("one", "two")]
+        until(lambda: len(web.asked) > 30)
+        redis_server.kill()
+        redis_server.start()
+        for process in both:
+            process.ended(30)
+            assert ["came back without its last changes" in line for line in errors(process)] == [True], process.told
+            assert "Traceback" not in process.told

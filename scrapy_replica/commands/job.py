@@ -28,7 +28,7 @@ SCHEMES = ("redis://", "rediss://", "unix://")
 
 def is_shared(job: str) -> bool:
     """Tell whether *job* is the address of a job that processes share."""
-    return job.startswith(SCHEMES)
+    return str(job).startswith(SCHEMES)
 
 
 def name_of(job: str) -> str:

@@ -138,17 +138,14 @@ def _conclude(found: Judged, detector: Detector) -> None:
 
 
 def _find_aliases(hosts: Sequence[str], found: Judged, detector: Detector) -> None:
-    """Find the *hosts* of one site that are other names of hosts before them."""
-    names = hosts[:1]
-    for host in hosts[1:]:
-        copy = detector.candidates.host(host)
+    """Find the *hosts* of one site that are other names of others, the first of which is none."""
+    of = detector.candidates.host
+    for host in reversed(hosts[1:]):
+        names = (name for name in hosts[:MAX_NAMES] if name != host and name not in found.aliases)
         for name in names:
-            kept = detector.candidates.host(name)
-            if is_alias(copy, kept) and _is_sure(Comparison(copy, kept, ("", "")), detector.judge):
+            if is_alias(of(host), of(name)) and _is_sure(Comparison(of(host), of(name), ("", "")), detector.judge):
                 found.aliases[host] = name
                 break
-        else:
-            names = [*names, host][:MAX_NAMES]
 
 
 def _is_sure(pair: Comparison, judge: Judge) -> bool:
@@ -162,19 +159,17 @@ def _is_settled(verdict: Verdict, detector: Detector) -> bool:
 def is_alias(copy: HostEvidence, kept: HostEvidence) -> bool:
     """Tell whether *copy* is another name of *kept*, so surely that it need not be tested any more.
 
-    All that is known of it lies in the same place of the other, and of at least ten pages that both gave none differs.
-    Others may be missing: a crawl that saw the two for one site asked one of them for most pages. An alias keeps scheme
-    and path, so these must be the same to the letter.
+    Each page that it has or may have was fetched from the other as well, ten of them with some text, and those of both
+    are the same. An alias keeps scheme and path, so these must be the same to the letter.
     """
-    if not (_NAME.fullmatch(copy.name) and _NAME.fullmatch(kept.name)):
+    if not (_NAME.fullmatch(copy.name) and _NAME.fullmatch(kept.name)) or _scheme(copy) != _scheme(kept):
         return False
-    if _scheme(copy) != _scheme(kept) or not copy.paths.items() <= kept.paths.items():
-        return False
-    if not kept.missing.isdisjoint(copy.paths):
+    known = copy.paths.keys() - copy.missing
+    if not known <= kept.pages.keys() or any(copy.paths[path] != kept.paths.get(path) for path in known):
         return False
     twins = [(mark, kept.pages[path]) for path, mark in copy.pages.items() if path in kept.pages]
-    told = [is_same_page(mark, twin) for mark, twin in twins if mark.words >= MIN_WORDS]
-    return len(told) >= MIN_SAME and all(told)
+    n_told = sum(mark.words >= MIN_WORDS for mark, _ in twins)
+    return n_told >= MIN_SAME and all(mark == twin or is_same_page(mark, twin) for mark, twin in twins)
 
 
 def _scheme(host: HostEvidence) -> str:

@@ -76,10 +76,9 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def _make_connection(self, folder: Path | None) -> Connection:  # noqa: ARG002 - the mirror has none
         connection = _unnamed()
-        connection.new_id = self._ids = Ids(self._server, self._number)
+        connection.new_id = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         self._records = Records(self._server, self._mirror, connection)
-        self._mirror.keep_private()
         if self._is_begun:
             self._mirror.copy(self._server, all_urls(self._server, self._records))
         self._log = Log(self._server, self._mirror, self._records, self._seen)

@@ -1,11 +1,7 @@
--- KEYS: hosts (packed name and slot -> id), id:hosts (the last id). ARGV: names. Returns the id of each, new ones entered.
-local found = {}
-for place, name in ipairs(ARGV) do
-    local id = redis.call('HGET', KEYS[1], name)
-    if not id then
-        id = redis.call('INCR', KEYS[2])
-        redis.call('HSET', KEYS[1], name, id)
-    end
-    found[place] = tonumber(id)
+-- KEYS: hosts (packed name and slot -> id), id:hosts (the last id). ARGV: packed name and slot. Returns its id.
+local id = redis.call('HGET', KEYS[1], ARGV[1])
+if not id then
+    id = redis.call('INCR', KEYS[2])
+    redis.call('HSET', KEYS[1], ARGV[1], id)
 end
-return found
+return tonumber(id)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from scrapy_replica.crawldb.redis.mirror import pack
 from scrapy_replica.crawldb.redis.server import Server
 
@@ -25,22 +23,12 @@ class Ids:
         self._server = server
         self._process = process % (1 << PROCESS_BITS)
         self._last_us = 0
-        self._hosts: dict[tuple[str, ...], int] = {}
-        """Hosts that were asked for and are not entered yet."""
 
     def __call__(self, table: str, *names: str) -> int:
         """Return the number of a new row of *table*, that of the host of that name and slot for ``hosts``."""
-        if table == "hosts":
-            if names not in self._hosts:
-                self.meet([(names[0], names[1])])
-            return self._hosts.pop(names)
         if table in TIMED:
             self._last_us = max(self._last_us + 1, int(self._server.now() * 1e6))
             return self._last_us << PROCESS_BITS | self._process
+        if table == "hosts":
+            return int(self._server.call("host", ["hosts", "id:hosts"], [pack(names)], is_change=False))
         return int(self._server.run("INCR", self._server.key(f"id:{table}")))
-
-    def meet(self, hosts: Sequence[tuple[str, str]]) -> None:
-        """Ask at once for the numbers of *hosts*, names and slots, which are to be entered."""
-        packed = [pack(host) for host in hosts]
-        found = self._server.call("host", ["hosts", "id:hosts"], packed, is_change=False)
-        self._hosts = dict(zip(hosts, found, strict=True))

@@ -61,12 +61,12 @@ class Log:
         :raises BehindError: some of them are not kept any more.
         """
         theirs: set[Key] = set()
-        while entries := self._read():
-            for fields in entries:
-                if (entry := self._follow(fields, theirs)) is not None:
-                    yield entry
-            self._mirror.commit()
-            if len(entries) < MOST_CHANGES:
+        while fields := self._read():
+            changed: dict[Key, bytes | None] = {}
+            found = [self._follow(one, theirs, changed) for one in fields]
+            self._apply(changed)
+            yield from (entry for entry in found if entry is not None)
+            if len(fields) < MOST_CHANGES:
                 break
 
     def _read(self) -> list[dict[bytes, bytes]]:
@@ -82,28 +82,33 @@ class Log:
         self.seen = server.seen = _number(entries[-1])
         return [dict(zip(fields[::2], fields[1::2], strict=True)) for _, fields in entries]
 
-    def _follow(self, fields: Mapping[bytes, bytes], theirs: set[Key]) -> Entry | None:
-        """Take over one change.
+    def _follow(
+        self, fields: Mapping[bytes, bytes], theirs: set[Key], changed: dict[Key, bytes | None]
+    ) -> Entry | None:
+        """Add the rows of one change to *changed*.
 
         Of a change of this process, what others wrote before it and was taken over a moment ago (*theirs*): it came
         later than theirs.
         """
         rows, urls, new = unpack(fields.get(b"d", NOTHING))
-        changed: dict[Key, bytes | None] = {(table, key): row for table, key, row in rows}
-        changed |= {("saved", key): None for key in read(fields.get(b"n", NONE))}
-        changed |= {(URLS, url_id): record for url_id, record in (*urls, *read(fields.get(b"f", NONE)))}
-        is_own = fields[b"p"] == self._server.name.encode()
-        if is_own:
-            changed = {what: row for what, row in changed.items() if what in theirs}
-        else:
-            theirs.update(changed)
+        these: dict[Key, bytes | None] = {(table, key): row for table, key, row in rows}
+        these |= {("saved", key): None for key in read(fields.get(b"n", NONE))}
+        these |= {(URLS, url_id): record for url_id, record in (*urls, *read(fields.get(b"f", NONE)))}
+        if fields[b"p"] == self._server.name.encode():
+            changed |= {what: row for what, row in these.items() if what in theirs}
+            return None
+        theirs.update(these)
+        changed |= these
+        return Entry(rows, new)
+
+    def _apply(self, changed: Mapping[Key, bytes | None]) -> None:
         self._mirror.apply((table, key, row) for (table, key), row in changed.items() if isinstance(key, bytes))
         self._mirror.apply_urls(
             (key, self._records.unpack(key, row) if row else None)
             for (_, key), row in changed.items()
             if isinstance(key, int)
         )
-        return None if is_own else Entry(rows, new)
+        self._mirror.commit()
 
 
 def _number(entry: tuple[bytes, Any]) -> int:
