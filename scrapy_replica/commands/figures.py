@@ -27,6 +27,8 @@ NAMES = {
     "wall_s": "seconds",
     "cpu_ms_per_page": "processor time a page, ms",
     "max_rss_mb": "most memory, MB",
+    "all_pages": "pages of all processes so far",
+    "processes": "processes",
     "samples": "samples of what was saved, settled",
     "false_drop_rate": "share of what was saved that was lost",
     "false_drop_rate_low": "  at least (95 %)",
