@@ -185,6 +185,7 @@ def _session(master: str, folder: Path) -> Any:
     for key, value in {
         "spark.driver.memory": f"{_memory() >> 20}m",
         "spark.local.dir": str(folder),
+        "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.ansi.enabled": "false",  # what lies beyond the end of a list is null, as in DuckDB
