@@ -79,10 +79,15 @@ class RedisCrawlDB(SqliteCrawlDB):
         connection.new_id = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         self._records = Records(self._server, self._mirror, connection)
-        if self._is_begun:
-            self._mirror.copy(self._server, all_urls(self._server, self._records))
         self._log = Log(self._server, self._mirror, self._records, self._seen)
+        if self._is_begun:
+            self._mirror.copy(self._server, all_urls(self._server, self._records), self._go_on_opening)
         return connection
+
+    def _go_on_opening(self) -> None:
+        """Do not fall behind, and do not be taken for dead, while a large job is read."""
+        self._call("opening")
+        self._log.take_over()
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
         urls = RedisUrlTable(connection, self, self._mirror, self._records)

@@ -21,6 +21,7 @@ local host = entry:sub(-5)
 if ARGV[3] == 'look' then
     return cmsgpack.pack({unpacked(host)})
 end
+is_open()
 local slot = call('HGET', P .. 'slot', unpacked(host))
 local is_other = is_free and claim(slot) or false
 local id = unpacked(entry:sub(-10, -6))
