@@ -169,9 +169,9 @@ class RedisCrawlDB(SqliteCrawlDB):
         url_id, host, record, is_other, self.urls.waiting, _ = found
         return Taken(url_id, host, record, is_other)
 
-    def first(self) -> int | None:
-        host: int = read(self._call("take", "look"))[0]
-        return host or None
+    def first(self, most: int) -> list[int]:
+        found: list[int] = read(self._call("take", str(most)))
+        return found
 
     def listen(self) -> News | None:
         """Tell that this process is alive, and take over what others wrote.

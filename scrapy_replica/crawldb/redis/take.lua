@@ -1,5 +1,5 @@
--- Leases the best URL of the slots that belong to the process or to none, and that it does not hold; ARGV[3] is "look"
--- to tell only which host it is of.
+-- Leases the best URL of the slots that belong to the process or to none, and that it does not hold; ARGV[3] is a number
+-- to tell only which host it is of, and so many hosts at most that come next.
 -- Returns nothing, or: id, host, record, whether the slot belonged to another process before, URLs that wait, the last
 -- change.
 -- COMMON
@@ -15,12 +15,21 @@ if entry and is_demoted(entry) and not is_demoted(first('heads')) then
     entry = nil
 end
 if not entry then
-    return cmsgpack.pack({false})
+    return cmsgpack.pack(ARGV[3] and {} or {false})
+end
+if ARGV[3] then
+    local best = call('ZRANGE', P .. 'ready:' .. ME, 0, ARGV[3] - 1)
+    for _, other in ipairs(call('ZRANGE', P .. 'free', 0, ARGV[3] - 1)) do
+        best[#best + 1] = other
+    end
+    table.sort(best, is_before)
+    local hosts = {}
+    for n = 1, math.min(#best, ARGV[3]) do
+        hosts[n] = unpacked(best[n]:sub(-5))
+    end
+    return cmsgpack.pack(hosts)
 end
 local host = entry:sub(-5)
-if ARGV[3] == 'look' then
-    return cmsgpack.pack({unpacked(host)})
-end
 is_open()
 local slot = call('HGET', P .. 'slot', unpacked(host))
 local is_other = is_free and claim(slot) or false
