@@ -196,11 +196,9 @@ class TestSilence:
         one, two = (RedisCrawlDB(address, "x") for _ in range(2))
         time.sleep(3.5)
         one.listen()
-        two.listen()
-        time.sleep(2)
-        two.listen()
-        time.sleep(2)
-        two.listen()
+        for _ in range(16):
+            two.listen()
+            time.sleep(0.25)
         with pytest.raises(StoreError):
             one.listen()
         two.close()

@@ -263,18 +263,11 @@ local function bury_the_dead()
     end
 end
 
--- Tells that the process is alive; one that was taken for dead may not go on. Where it comes late, and nobody took it for
--- dead, Redis may have been away: the others have a lease once more as well.
+-- Tells that the process is alive; one that was taken for dead may not go on.
 local function check_in()
-    local deadline, time = call('ZSCORE', P .. 'alive', ME), now()
-    if not deadline then
+    if not call('ZSCORE', P .. 'alive', ME) then
         return redis.error_reply('GONE this process gave no sign of life for too long')
     end
-    if tonumber(deadline) < time then
-        for _, process in ipairs(call('ZRANGEBYSCORE', P .. 'alive', '-inf', time)) do
-            call('ZADD', P .. 'alive', time + LEASE, process)
-        end
-    end
-    call('ZADD', P .. 'alive', time + LEASE, ME)
+    call('ZADD', P .. 'alive', now() + LEASE, ME)
     return nil
 end
