@@ -61,6 +61,11 @@ class OneOf:
             self.store.commit()
         return news
 
+    def idle(self, *, is_idle):
+        """Let the others give up hosts to this one if it has nothing to do."""
+        if self.store.is_shared:
+            self.store.idle(is_idle)
+
     def take(self):
         """Take a URL; ``None`` if there is none."""
         taken = self.crawl.take()
@@ -109,12 +114,11 @@ class Crawls:
 
     def __init__(self, web, n=2, server=None, config=None, page_of=None):
         self._stack = ExitStack()
+        self._server, self._made_of = server, (config, page_of)
+        self._web, self._gone = web, []
         self.all = []
         for _ in range(n):
-            store = RedisCrawlDB(server.address(), "shared") if server is not None else SqliteCrawlDB(None, "shared")
-            self.all.append(OneOf(web, store, config, page_of))
-            self._stack.callback(self.all[-1].close)
-            self.all[-1].listen()
+            self.join()
 
     def __enter__(self):
         return self
@@ -122,10 +126,21 @@ class Crawls:
     def __exit__(self, *error):
         self._stack.close()
 
+    def join(self):
+        """Begin one more process, and return it."""
+        server = self._server
+        store = RedisCrawlDB(server.address(), "shared") if server is not None else SqliteCrawlDB(None, "shared")
+        one = OneOf(self._web, store, *self._made_of)
+        self.all.append(one)
+        self._stack.callback(one.close)
+        one.listen()
+        return one
+
     def leave(self, one):
         """Let *one* end."""
         one.close()
         self.all.remove(one)
+        self._gone.append(one)
 
     @property
     def leader(self):
@@ -133,7 +148,7 @@ class Crawls:
 
     @property
     def fetched(self):
-        return [url for one in self.all for url in one.fetched]
+        return [url for one in (*self._gone, *self.all) for url in one.fetched]
 
     def listen(self):
         for one in self.all:
@@ -144,6 +159,8 @@ class Crawls:
         self.all[0].seed(*seeds)
         for turn in range(most):
             has_turned = [one.turn() for one in self.all]
+            for one, is_busy in zip(self.all, has_turned, strict=True):
+                one.idle(is_idle=not is_busy)
             if turn % every == 0 or not any(has_turned):
                 self.listen()
             if any(has_turned) or any(one.crawl.has_work for one in self.all) or self.all[0].store.urls.waiting:

@@ -10,15 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis_server import RedisServer
-from shared_crawls import Crawls
+from shared_crawls import IN_FLIGHT, Crawls
 from test_live_replicas import html, site, text_of
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
-from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, PAUSE, RESUME, SEEDS
+from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
 from scrapy_replica.crawldb.rules import ACTING, WITHDRAWN
 from scrapy_replica.decision import Action, Decision, Mode, Outcome, Reason
+from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.records import Reach, Verdict
 from scrapy_replica.urls.interchange import clean_param
 
@@ -385,3 +387,143 @@ def page_text(html):
 
 def links_of(html):
     return [part.partition('"')[0] for part in html.split('href="')[1:]]
+
+
+class TestTopic:
+    """Two processes learn one topic: what the one that leads learns, the other one takes over."""
+
+    TOPIC = Config(explore=0.0, hosts=False, dust=False, topic=Path("any"), warmup_pages=8, strategy="link-aware")
+
+    @pytest.fixture
+    def web(self):
+        return {url: page for name in "ab" for url, page in topical(f"http://{name}.example", 60).items()}
+
+    @pytest.fixture
+    def learning(self, crawls, web):
+        def learning(n=2):
+            found = crawls(web, n, self.TOPIC)
+            for one in found.all:
+                one.crawl.guide.relevance.learn(fit)
+            return found
+
+        return learning
+
+    SEEDS = ("http://a.example/0", "http://b.example/0")
+
+    def test_all_judge_with_the_same_model_and_leave_the_warm_up(self, learning):
+        both = learning()
+        for one, seed in zip(both.all, self.SEEDS, strict=True):  # each has a host
+            one.seed(seed)
+            assert one.take().url == seed
+        both.run()
+        assert len(both.fetched) == len(set(both.fetched)) == 120
+        leader, follower = both.all
+        assert (leader.store.leads, follower.store.leads) == (True, False)
+        pages = [follower.crawl.guide.relevance.of_terms(terms) for terms in ({"markov": 9}, {"recipe": 9})]
+        assert pages == [leader.crawl.guide.relevance.of_terms(terms) for terms in ({"markov": 9}, {"recipe": 9})]
+        assert pages[0] > pages[1]
+        assert [one.crawl.guide.is_warming_up for one in both.all] == [False, False]
+        assert leader.store.meta("stage") == follower.store.meta("stage")
+
+    def test_each_strategy_sees_every_page_once(self, learning, monkeypatch):
+        seen = []
+        both = learning()
+        for one in both.all:
+            strategy, of_one = one.crawl.guide._strategy, []
+            seen.append(of_one)
+            visited = strategy.visited
+            monkeypatch.setattr(
+                strategy, "visited", lambda page, *more, of=of_one, to=visited: (of.append(page.url), to(page, *more))
+            )
+        both.all[0].seed(*self.SEEDS)
+        for _ in range(3):  # before the end of the warm-up, when there is another strategy
+            for one in both.all:
+                one.turn()
+            both.listen()
+        for one in both.all:
+            one.crawl.learn_anew()
+        assert [sorted(urls) for urls in seen] == [sorted(both.fetched)] * 2
+
+    def test_who_joins_knows_what_was_learnt(self, learning, server):
+        both = learning()
+        both.all[0].seed(*self.SEEDS)
+        for _ in range(20):
+            for one in both.all:
+                one.turn()
+            both.listen()
+        third = both.join()
+        third.crawl.guide.relevance.learn(fit)
+        guide = both.leader.crawl.guide
+        assert third.crawl.guide.is_warming_up is guide.is_warming_up is False
+        assert third.crawl.guide.relevance.of_terms({"markov": 9}) == guide.relevance.of_terms({"markov": 9})
+        both.run()
+        assert len(both.fetched) == len(set(both.fetched)) == 120
+
+    def test_the_next_leader_learns_on(self, learning):
+        both = learning()
+        both.all[0].seed(*self.SEEDS)
+        for _ in range(2):
+            for one in both.all:
+                one.turn()
+            both.listen()
+        before = both.all[1].store.meta("stage")
+        both.leave(both.all[0])
+        both.listen()
+        both.run()
+        assert before is None
+        assert both.all[0].store.meta("stage") is not None
+        assert not both.all[0].crawl.guide.is_warming_up
+
+    def test_marks_of_a_person_are_heard_of(self, learning):
+        both = learning()
+        both.run(*self.SEEDS)
+        leader, follower = both.all
+        url = next(url for url in leader.fetched if "misc" in url)
+        leader.store.orders.give(MARK, {"url": url, "is_relevant": True}, 1.0)
+        leader.crawl.consequences.obey()
+        assert leader.store.orders.last(1)[0].is_done
+        follower.listen()
+        assert follower.crawl.guide.relevance.marks.relevance(url) == 1.0
+
+
+def topical(origin, n_pages):
+    """Pages that link to seven others; every fourth is on the topic."""
+    urls = [f"{origin}/{'markov' if number % 4 == 3 else 'misc'}/{number}" for number in range(n_pages)]
+    urls[0] = f"{origin}/0"
+    return {
+        url: html(
+            "markov chain hidden model " * 15 * (number % 4 == 3) + text_of(url),
+            [urls[(3 * number + step) % n_pages] for step in range(1, 8)],
+        )
+        for number, url in enumerate(urls)
+    }
+
+
+def fit(unlabelled, yes, no):
+    model = Relevance()
+    wanted = [{"markov": 20, "chain": 20, "hidden": 20, "model": 20, f"w{number}": 1} for number in range(8)]
+    model.fit([*wanted, *yes], Background.shipped().with_documents([*unlabelled, *no]))
+    return model
+
+
+def test_a_host_that_comes_over_is_counted_anew(crawls):
+    """The budget of a host holds however often it changes hands."""
+    web = {f"http://a.example/{number}": html(text_of(number)) for number in range(30)}
+    both = crawls(web, config=Config(explore=0.0, host_pages=10))
+    first, second = both.all
+    first.seed("http://a.example/0")
+    urls = [NewUrl(url, "a.example", first.crawl.intake.key(url), depth=1) for url in web]
+    first.store.urls.discover(urls)
+    assert first.turn()
+    second.listen()
+    # Met while another process has the host.
+    assert second.crawl.policy.decide("http://a.example/99", "a.example", Leeway.MOVE, "").action is Action.FETCH
+    for _ in range(6):
+        first.turn()
+    while first._in_flight:
+        first.answer()
+    both.leave(first)
+    second.listen()
+    while second.turn():
+        pass
+    assert 10 <= len(both.fetched) <= 9 + IN_FLIGHT

@@ -47,7 +47,7 @@ NAMES = {
     "without_a_payload": "captures without a payload",
     "cut_off": "files that are cut off",
     "pairs_judged": "pairs of hosts that were judged",
-    "pairs_without_promise": "pairs of hosts with too little in common",
+    "pairs_without_promise": "pairs of hosts without a text in common",
     "verdicts": "hosts that are copies of others",
     "verdicts_sure": "  which a running crawl would have blocked",
     "uncertain_pairs": "pairs of hosts that may be copies",

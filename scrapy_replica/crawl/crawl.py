@@ -361,7 +361,7 @@ class Crawl:
     @property
     def has_to_learn(self) -> bool:
         """Whether there is something to do for :meth:`learn_anew`: a span for nothing would take 15 us a response."""
-        return self._asking.has_work or self.guide.has_to_learn(self._pages)
+        return (self.store.leads and self._asking.has_work) or self.guide.has_to_learn(self._pages)
 
     def learn_anew(self) -> None:
         """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back."""

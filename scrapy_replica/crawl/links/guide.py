@@ -157,12 +157,16 @@ class Guide:
         if self._strategy.remembers:
             self._others.extend(filter(self._numbers.add, visits))
 
-    def _show_others(self) -> None:
+    def _show_others(self) -> dict[str, float]:
+        """Show the strategy some visits of others; return new scores of URLs found earlier."""
+        moved: dict[str, float] = {}
         some = [self._others.popleft() for _ in range(min(len(self._others), SHOWN_AT_ONCE))]
         for _, visit in self._visits.of(some):
             if self.is_warming_up:
                 self._early_order.scores(visit.links)
             self._show(visit)
+            moved.update(self._moved)
+        return {} if self.is_warming_up else moved
 
     def follow(self, meta: Set[str]) -> None:
         """Take over what the process that leads has learnt, where that is among the keys *meta* that it wrote."""
@@ -236,9 +240,11 @@ class Guide:
         example has lost its text, the crawl goes on with what it knows. Where another process leads, that one learns.
         """
         is_due = self._is_due(pages)
+        moved: dict[str, float] = {}
         try:
             if self._others:
-                self._show_others()
+                moved = self._show_others()
+                self._new_scores.drop(moved)
             if self._successor is None and is_due:
                 self._begin_anew(self._stage or 0)
             elif self._is_marked and self._successor is None and not self._visits.is_saving:
@@ -253,7 +259,7 @@ class Guide:
             self.relevance.marks.end()
             if is_due:
                 self._end_stage(self._best.scores)
-        return self._new_scores.take()
+        return self._new_scores.take() | moved
 
     @property
     def _is_marked(self) -> bool:

@@ -7,16 +7,7 @@ local gone = check_in()
 if gone then
     return gone
 end
--- Where nobody was heard for long it is Redis that was away: nobody is dead of that.
-local heard = tonumber(call('GET', P .. 'heard') or 0)
-call('SET', P .. 'heard', now())
-if now() - heard > LEASE / 2 then
-    for _, process in ipairs(call('ZRANGE', P .. 'alive', 0, -1)) do
-        call('ZADD', P .. 'alive', now() + LEASE, process)
-    end
-else
-    bury_the_dead()
-end
+bury_the_dead()
 if ARGV[3] == '1' then
     call('SADD', P .. 'idle', ME)
 else

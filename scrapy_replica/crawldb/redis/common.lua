@@ -23,7 +23,6 @@
 -- hosts         hash    packed name and slot -> number in hosts
 -- id:TABLE      string  last number of a row that was given, of tables with few rows
 -- alive         zset    process -> milliseconds since the epoch until which it is alive, by the clock of Redis
--- heard         string  when a process gave a sign of life last, as alive
 -- idle          set     processes that have nothing to do
 -- lead          string  the process that leads
 -- over          string  there is one: the crawl is through

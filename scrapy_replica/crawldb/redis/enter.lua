@@ -7,7 +7,6 @@ if layout and layout ~= ARGV[4] then
 end
 call('SET', P .. 'layout', ARGV[4])
 bury_the_dead()
-call('SET', P .. 'heard', now())
 if call('ZCARD', P .. 'alive') == 0 then
     -- Only that run knew of it.
     local paused = call('SMEMBERS', P .. 'paused')
