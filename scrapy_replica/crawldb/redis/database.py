@@ -175,7 +175,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         """
         self.ship()
         seq, leads, waiting, self.are_all_idle, is_other_idle, self.is_over = read(
-            self._call("beat", str(int(self._is_idle)))
+            self._call("beat", str(int(self._is_idle)), self._log.seen)
         )
         self.urls.waiting = waiting
         has_come, self.leads = leads and not self.leads, leads
@@ -215,9 +215,8 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._is_idle = is_idle
 
     def end(self) -> None:
-        """Tell all that the crawl is through."""
-        self._server.run("SET", self._server.key("over"), 1)
-        self.is_over = True
+        """Tell all that the crawl is through, unless something came back meanwhile."""
+        self.is_over = bool(self._call("over"))
 
     def tell(self, stats: Mapping[str, float]) -> None:
         """Keep the statistics of this process."""
