@@ -186,7 +186,6 @@ class RedisCrawlDB(SqliteCrawlDB):
         return news if news != News() else None
 
     def catch_up(self) -> None:
-        """Take over what others wrote; the crawl hears of it when it listens next."""
         self.ship()
         for entry in self._log.catch_up():
             self._hear(entry)
