@@ -450,6 +450,9 @@ class CrawlDB(Protocol):
         ``None`` where one process has the whole crawl.
         """
 
+    def catch_up(self) -> None:
+        """Commit, and take over what other processes committed so far; :meth:`listen` tells of it. Never within a span."""
+
     @property
     def urls(self) -> UrlStore: ...
 

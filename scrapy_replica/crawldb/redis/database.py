@@ -180,7 +180,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         """
         self.ship()
         seq, leads, waiting, self.are_all_idle, is_other_idle, self.is_over = read(
-            self._call("beat", str(int(self._is_idle)))
+            self._call("beat", str(int(self._is_idle)), self._log.seen)
         )
         self.urls.waiting = waiting
         has_come, self.leads = leads and not self.leads, leads
@@ -191,7 +191,6 @@ class RedisCrawlDB(SqliteCrawlDB):
         return news if news != News() else None
 
     def catch_up(self) -> None:
-        """Take over what others wrote; the crawl hears of it when it listens next."""
         self.ship()
         for entry in self._log.catch_up():
             self._hear(entry)
@@ -220,9 +219,8 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._is_idle = is_idle
 
     def end(self) -> None:
-        """Tell all that the crawl is through."""
-        self._server.run("SET", self._server.key("over"), 1)
-        self.is_over = True
+        """Tell all that the crawl is through, unless something came back meanwhile."""
+        self.is_over = bool(self._call("over"))
 
     def tell(self, stats: Mapping[str, float]) -> None:
         """Keep the statistics of this process."""
