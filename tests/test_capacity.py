@@ -35,7 +35,7 @@ class TestNeeds:
 
     @pytest.mark.parametrize("numbers", [(-1, 1, 1), (10, 0, 1), (10, 11, 1), (10, 1, -1), (0, 0, 0)])
     def test_what_makes_no_sense_is_refused(self, numbers):
-        with pytest.raises(ValueError, match="--(urls|hosts|links) is"):
+        with pytest.raises(ValueError, match=r"--(urls|hosts|links) is"):
             needs(*numbers)
 
 
@@ -44,7 +44,7 @@ class TestCommand:
         done = command("--urls", 10**9, "--hosts", 10**7)
         assert (done.returncode, done.stderr) == (0, "")
         assert max(map(len, done.stdout.splitlines())) <= 80
-        assert "memory of Redis in all" in done.stdout
+        assert "memory of Redis, all fetched" in done.stdout
 
     def test_as_json_it_is_in_bytes_and_seconds(self):
         done = command("--urls", 1000, "--hosts", 10, "--json")

@@ -195,6 +195,28 @@ class TestEvidence:
             found = Counter((row.url, row.words) for row in store.rows(name))
             assert found == Counter((row.url, row.words) for row in rows if row.host == name)
 
+    @given(
+        st.lists(
+            st.tuples(st.sampled_from("ab"), st.none() | st.integers(0, 2**64 - 1), st.integers(18, 22)), max_size=9
+        ),
+        st.sets(st.integers(0, 63), max_size=20),
+    )
+    def test_texts_in_common(self, tmp_path_factory, drawn, flipped):
+        """Beside a comparison of all with all."""
+        folder = tmp_path_factory.mktemp("texts")
+        mask = sum(1 << bit for bit in flipped)
+        drawn = drawn + [("b", simhash ^ mask, 30) for host, simhash, _ in drawn[:1] if host == "a" and simhash]
+        rows = [
+            PageRow(
+                f"http://{h}.example/{n}", f"{h}.example", f"/{n}", simhash=s and (s ^ 1 << 63) - (1 << 63), words=w
+            )
+            for n, (h, s, w) in enumerate(sorted(drawn, key=lambda row: row[0]))
+        ]
+        store = HostRows([written(folder / "rows.parquet", rows)], folder / "rows.arrow")
+        texts = {h: [s for host, s, words in drawn if host == h and s and words >= 20] for h in "ab"}
+        expected = any((a ^ b).bit_count() <= 10 for a in texts["a"] for b in texts["b"])
+        assert store.share_text("a.example", "b.example") is expected
+
     @pytest.mark.asyncio
     async def test_it_is_what_a_crawl_reads_of_its_job(self, tmp_path):
         pages = {f"http://a.example/{n}": html([f"/{n + 1}", f"/gone{n}"], seed=n, title=f"{n}") for n in range(20)}

@@ -411,6 +411,10 @@ class TestEngines:
 @pytest.mark.spark
 def test_spark_says_the_same(engine, tmp_path):
     pytest.importorskip("pyspark")
+    try:
+        check_java()
+    except ValueError as error:
+        pytest.skip(str(error))
     rows = [
         page(
             f"h{n}.example", f"/{'m' * (n % 2)}/{n // 2}/{i}", (n // 2 * 50 + i) * 0x9E3779B97F4A7 ^ (1 << i) * (n % 2)

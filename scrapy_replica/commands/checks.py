@@ -43,6 +43,7 @@ EXTRAS = {
     "report": "report, serve and plots",
     "parquet": "export --format parquet",
     "mine": "mine",
+    "spark": "mine on Spark",
     "redis": "crawls of several processes, REPLICA_CRAWLDB",
 }
 """What extras are for; those of developers are left out."""

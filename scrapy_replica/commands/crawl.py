@@ -12,7 +12,6 @@ from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_argument
 from scrapy_replica.commands.status_text import saved_in_words
 from scrapy_replica.components.others import ALL
 from scrapy_replica.crawldb.contract import State
-from scrapy_replica.words import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
 TOLD_OF_THE_JOB = ("decision.", "samples", "false_drop_rate")
 """Beginnings of figures that ``status`` tells of the whole job, counted by URL: a person gets these."""
+
+OF_ALL = {"all_pages": "page/observed", "processes": "processes"}
+"""Figures of all processes that share a crawl -> what they are called among the sums."""
 
 POLITE = {"ROBOTSTXT_OBEY": True, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "DOWNLOAD_DELAY": 1}
 """What ``scrapy startproject`` writes into a new project's settings; a project's own settings and ``-s`` win."""
@@ -73,7 +75,7 @@ class CrawlCommand(Command):
         inputs = {"seeds": opts.seeds, "topic": opts.topic, "job": opts.job}
         if shared:
             inputs["join"] = name_of(shared)
-            figures |= {f"all.{name}": run.stats.get(f"{ALL}{name}", 0) for name in ("page/observed", "processes")}
+            figures |= {name: run.stats.get(f"{ALL}{key}", 0) for name, key in OF_ALL.items()}
         print_figures(figures, inputs, as_json=opts.json)
         sys.stdout.write(held_back)
         if opts.warc:
@@ -82,8 +84,6 @@ class CrawlCommand(Command):
         if is_resumed and not opts.revisit and is_over(run, opts.job):
             say("everything in scope was fetched; --revisit looks again")
         if shared:
-            pages, processes = (run.stats.get(f"{ALL}{name}", 0) for name in ("page/observed", "processes"))
-            say(f"all {counted(processes, 'process', 'processes')}: {counted(pages, 'page')} so far")
             say(f"ledger: {name_of(shared)} (scrapy replica explain URL --job ADDRESS)")
         elif opts.job:
             say(f"ledger: {database_path(opts.job)} (scrapy replica explain URL --job {opts.job})")

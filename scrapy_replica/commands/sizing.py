@@ -34,16 +34,20 @@ LINKS_IN_PAGE = 20
 
 # Many processes over Redis
 
-REDIS_URL = 290
-"""Bytes of memory of Redis of a URL that waits or is done (``bench_capacity.py --store redis``)."""
-REDIS_PAGE = 700
-"""Bytes of memory of Redis of a fetched page beside that (``bench_capacity.py --store redis``)."""
-REDIS_HOST = 500
+REDIS_URL = 165
+"""Bytes of memory of Redis of a URL, whatever became of it (``bench_capacity.py --store redis``: 87 for one of 32
+characters; the characters on top, and its hashes at their worst)."""
+REDIS_WAITING = 95
+"""Bytes of memory of Redis beside that while it waits (as above, and ``bench_redis.py``: 251 to 301 in all)."""
+REDIS_PAGE = 525
+"""Bytes of memory of Redis of a fetched page beside its URL (``bench_capacity.py --store redis``)."""
+REDIS_HOST = 400
 """Bytes of memory of Redis of a host, its slot and its part of the frontier (``bench_capacity.py --store redis``)."""
-REDIS_LOG = 100_000_000
-"""Bytes of memory of Redis for the log of the last 20,000 changes."""
-REDIS_CPU_PAGE = 0.0015
-"""Seconds that Redis, which has one thread, works for a page (``bench_capacity.py --store redis``)."""
+REDIS_LOG = 30_000_000
+"""Bytes of memory of Redis for the log of the last 20,000 changes (``bench_capacity.py --store redis``: 15 MB of
+10,000)."""
+REDIS_CPU_PAGE = 0.00065
+"""Seconds that Redis, which has one thread, works for a page of 20 links (``bench_capacity.py --store redis``)."""
 PROCESSES_OF_JOB = 8
 """Processes that one job is worth: each applies what all others write to a mirror of its own."""
 REDIS_NODE = 64_000_000_000
@@ -56,12 +60,12 @@ PARQUET_URL = 47
 """Bytes of Parquet of a URL with host, path, address, signature and simhash (``bench_mining.py``)."""
 MARKED_URL = 150
 """Bytes beside that of a mark and a title, which do not compress."""
-SPILL_URL = 140
-"""Bytes on the disk while candidates are joined (``bench_mining.py``)."""
-MINING_CPU_URL = 14e-6
-"""Processor seconds of candidates (``bench_mining.py``)."""
+SPILL_URL = 120
+"""Bytes on the disk while candidates are joined: 120 of three million, 99 of thirty (``bench_mining.py``)."""
+MINING_CPU_URL = 10.5e-6
+"""Processor seconds of candidates: 10.5 us of three million, 9.0 of thirty (``bench_mining.py``)."""
 MINED_ALONE = 30_000_000
-"""URLs that one machine of two processors and 16 GB was measured with; beyond, more memory or Spark."""
+"""URLs that one machine of two processors and 12 GB was measured with; beyond, more memory or Spark."""
 
 
 class Need(NamedTuple):
@@ -116,9 +120,11 @@ def cpu_seconds(urls: int, links: int) -> float:
 
 def _many_processes(urls: int, hosts: int, redis: int, jobs: int) -> list[Need]:
     where = "many processes, Redis"
+    waiting = urls * (REDIS_URL + REDIS_WAITING) + hosts * REDIS_HOST + REDIS_LOG
     mirror = (urls * (SQLITE_URL + SQLITE_PAGE) + hosts * SQLITE_HOST) / jobs
     return [
-        Need(where, "memory of Redis in all", redis, "bytes"),
+        Need(where, "memory of Redis, all fetched", redis, "bytes"),
+        Need(where, "memory of Redis, all waiting", waiting, "bytes"),
         Need(where, "time of Redis' one thread, a job", urls * REDIS_CPU_PAGE / jobs, "seconds"),
         Need(where, "jobs, a node of Redis each", jobs, ""),
         Need(where, "processes that they are worth", jobs * PROCESSES_OF_JOB, ""),

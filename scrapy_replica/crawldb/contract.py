@@ -334,7 +334,10 @@ class UrlStore(Protocol):
         """
 
     def heads(self, most: int) -> list[Waiting]:
-        """Return the best waiting URLs of the host whose URL :meth:`take` would give, best first."""
+        """Return the best waiting URLs of the host whose URL :meth:`take` would give, best first.
+
+        Where each look costs time, those of the hosts that come next follow, so many of each.
+        """
 
     def hold(self, slot: str) -> None:
         """Give out nothing of that download slot until it is released."""
@@ -446,6 +449,9 @@ class CrawlDB(Protocol):
 
         ``None`` where one process has the whole crawl.
         """
+
+    def catch_up(self) -> None:
+        """Commit, and take over what other processes committed so far; :meth:`listen` tells of it. Never within a span."""
 
     @property
     def urls(self) -> UrlStore: ...

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import mmh3
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 from pyarrow import compute, ipc
 
 from scrapy_replica.address import origin_of
@@ -17,7 +19,7 @@ from scrapy_replica.mining.rows import arrow_schema, batches
 from scrapy_replica.mining.schema import PAGES
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import normal_path
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, mark_of, path_of
+from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.memory import NearText
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.sketch import BINS
@@ -75,6 +77,17 @@ def sketch_of_simhash(simhash: int) -> bytes:
     return bytes(bits[p] | bits[(p + 21) % BINS] << 1 | bits[(p + 43) % BINS] << 2 for p in range(BINS))
 
 
+def _texts_of(batch: Any) -> NDArray[np.uint64]:
+    """Return the simhashes of the pages of an Arrow batch, that of the mark without one; 0 where no text is known."""
+    simhashes = batch.column("simhash").fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)
+    signatures = batch.column("signature").to_pylist()
+    stand_ins = [mmh3.hash64(s, signed=False)[0] if s else 0 for s in signatures]
+    texts = np.where(batch.column("simhash").is_null(), np.array(stand_ins, np.uint64), simhashes)
+    has_words = batch.column("words").fill_null(MIN_WORDS).to_numpy(zero_copy_only=False) >= MIN_WORDS
+    is_page = batch.column("status").fill_null(HTTPStatus.OK).to_numpy(zero_copy_only=False) == HTTPStatus.OK
+    return np.where(has_words & is_page, texts, np.uint64(0))
+
+
 def evidence_of(host: str, rows: Iterable[Row]) -> HostEvidence:
     """Return what *rows*, the URLs of *host*, tell of it, as a crawl would have it that had met them in their order."""
     evidence = HostEvidence(host)
@@ -119,6 +132,7 @@ class HostRows:
         self._write(tables, file)
         self._source = pa.memory_map(str(file))
         self._rows = ipc.open_file(self._source).read_all()
+        self._texts = self._mapped_texts(file.with_suffix(".texts"))
 
     def _write(self, tables: Iterable[Path], file: Path) -> None:
         schema = arrow_schema({name: kind for name, kind in PAGES.items() if name in Row._fields})
@@ -137,8 +151,21 @@ class HostRows:
             start = place + end
         return place + len(hosts)
 
-    def __contains__(self, host: str) -> bool:
-        return host in self._spans
+    def _mapped_texts(self, file: Path) -> NDArray[np.uint64]:
+        """Return, for each row, the simhash of its page or what stands in for it, 0 where there is no text."""
+        with file.open("wb") as output:
+            for batch in self._rows.to_batches():
+                output.write(_texts_of(batch).tobytes())
+        return np.memmap(file, np.uint64, "r") if self._rows.num_rows else np.zeros(0, np.uint64)
+
+    def share_text(self, first: str, second: str) -> bool:
+        """Tell whether two hosts have a text in common: simhashes that differ in 10 bits at most, wherever they lie.
+
+        Without one there is no verdict. 20 us for hosts of 50 pages, where to compare them takes 2 ms.
+        """
+        mine, theirs = (self._texts[slice(*self._spans.get(host, (0, 0)))] for host in (first, second))
+        mine, theirs = mine[mine != 0], theirs[theirs != 0]
+        return bool((np.bitwise_count(mine[:, None] ^ theirs) <= SAME_PAGE_BITS).any())
 
     def rows(self, host: str) -> list[Row]:
         """Return the rows of *host*."""

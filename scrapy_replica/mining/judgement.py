@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappush, heapreplace
 from typing import NamedTuple
+from zlib import crc32
 
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.records import UncertainPair, Verdict
 from scrapy_replica.sites.candidates import Pair
-from scrapy_replica.sites.detector import PROMISE, Detector
+from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
 from scrapy_replica.sites.features import Comparison
 from scrapy_replica.sites.judge import Judge
@@ -35,8 +37,6 @@ class PairRow(NamedTuple):
     n_near: int
     first_prefix: str
     second_prefix: str
-    first_listed: int | None = None
-    second_listed: int | None = None
 
     def pair(self) -> Pair:
         """Return the pair as the detector has it."""
@@ -45,10 +45,9 @@ class PairRow(NamedTuple):
         return pair
 
     @property
-    def is_promising(self) -> bool:
-        """Whether the two may be one site: a crawl looks at others seldom, and never finds enough in common."""
-        listed = [number for number in (self.first_listed, self.second_listed) if number is not None]
-        return self.n_near > 0 or self.n_suffixes >= PROMISE * min(listed, default=0)
+    def draw(self) -> int:
+        """A number by which pairs are drawn."""
+        return crc32(f"{self.first}\n{self.second}".encode("utf-8", "surrogatepass"))
 
 
 @dataclass
@@ -78,7 +77,7 @@ class Judged:
 
 
 def judged(
-    pairs: Sequence[PairRow],
+    pairs: Iterable[PairRow],
     weak: Sequence[PairRow],
     rows: HostRows,
     readers: Mapping[str, Iterable[str]],
@@ -89,21 +88,18 @@ def judged(
 ) -> Judged:
     """Return what the crawl's judge says of *pairs*, after it has learnt the obvious ones of them and of *weak*.
 
-    The pairs for which most speaks come first, as in a crawl; a copy that was found is in no further pair.
+    The pairs for which most speaks come first, as in a crawl; a copy that was found is in no further pair. Most pairs
+    have no text in common: from these is only learnt.
 
     :param readers: host -> registered domains of hosts that link to it.
     :param max_fpr: share of the obvious negatives that the threshold lets pass.
     """
     detector = Detector(judge, rows)
-    sample = [row.pair() for row in _sample(pairs, MAX_LEARNT // 2)]
-    sample += [row.pair() for row in weak[: MAX_LEARNT // 2]]
-    for _ in detector.recalibrate(max_fpr, sample):
+    wanted, drawn, n_others = _looked_through(pairs, rows)
+    for _ in detector.recalibrate(max_fpr, [row.pair() for row in [*drawn, *weak[: MAX_LEARNT // 2]]]):
         pass
-    found = Judged(detector.judge)
-    for row in progress(_in_order(pairs)):
-        if not row.is_promising:
-            found.n_unpromising += 1
-            continue
+    found = Judged(detector.judge, n_unpromising=n_others)
+    for row in progress(_in_order(wanted)):
         for host in (row.first, row.second):
             for domain in readers.get(host, ()):
                 detector.linked(host, domain)
@@ -115,9 +111,22 @@ def judged(
     return found
 
 
-def _sample(pairs: Sequence[PairRow], most: int) -> Sequence[PairRow]:
-    ordered = sorted(pairs)
-    return ordered[:: 1 + len(ordered) // most]
+def _looked_through(pairs: Iterable[PairRow], rows: HostRows) -> tuple[list[PairRow], list[PairRow], int]:
+    """Return the pairs that have a text in common, some of all, drawn, and how many of them have none."""
+    wanted: list[PairRow] = []
+    drawn: list[tuple[int, PairRow]] = []
+    n_others = 0
+    for row in pairs:
+        entry = -row.draw, row
+        if len(drawn) < MAX_LEARNT // 2:
+            heappush(drawn, entry)
+        elif entry > drawn[0]:
+            heapreplace(drawn, entry)
+        if rows.share_text(row.first, row.second):
+            wanted.append(row)
+        else:
+            n_others += 1
+    return wanted, sorted(row for _, row in drawn), n_others
 
 
 def _in_order(pairs: Iterable[PairRow]) -> list[PairRow]:

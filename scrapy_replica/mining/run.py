@@ -172,9 +172,7 @@ def _write(engine: Engine, expression: Callable[[Collection], Any], collection: 
 
 
 def _judged(work: Work, judge: Judge, max_fpr: float, show: Show) -> Judged:
-    pairs, weak = (
-        [PairRow._make(row) for row in read(work.files(name), PairRow._fields)] for name in ("pairs", "weak")
-    )
+    pairs, weak = (map(PairRow._make, read(work.files(name), PairRow._fields)) for name in ("pairs", "weak"))
     readers: dict[str, list[str]] = {}
     for host, domain in read(work.files("readers"), LINKS):
         known = readers.setdefault(host, [])
@@ -182,8 +180,8 @@ def _judged(work: Work, judge: Judge, max_fpr: float, show: Show) -> Judged:
             known.append(domain)
     rows = HostRows(work.files("rows"), work.folder / "rows.arrow")
     return judged(
-        pairs,
-        weak,
+        show.progress(pairs, "looking through pairs of hosts"),
+        list(weak),
         rows,
         readers,
         judge=judge,

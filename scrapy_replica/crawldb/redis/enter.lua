@@ -7,7 +7,6 @@ if layout and layout ~= ARGV[4] then
 end
 call('SET', P .. 'layout', ARGV[4])
 bury_the_dead()
-call('SET', P .. 'heard', now())
 if call('ZCARD', P .. 'alive') == 0 then
     -- Only that run knew of it.
     local paused = call('SMEMBERS', P .. 'paused')
@@ -16,7 +15,7 @@ if call('ZCARD', P .. 'alive') == 0 then
         refresh(packed(tonumber(host)))
     end
 end
-call('ZADD', P .. 'alive', now() + LEASE, ME)
+call('ZADD', P .. 'alive', now() + OPENING * LEASE, ME)
 call('HSET', P .. 'processes', ME, ARGV[3])
 if not call('GET', P .. 'lead') then
     call('SET', P .. 'lead', ME)

@@ -12,6 +12,9 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Head
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 
+LOOKED_AT = 4
+"""Hosts that are looked at together: a page then takes two looks, and 5 with one host."""
+
 GIVEN_AT_ONCE = 200
 """Slots that are offered to others in one turn."""
 
@@ -38,8 +41,8 @@ class Link(Protocol):
     def take(self) -> Taken | None:
         """Lease the best URL of the slots that are this process's or nobody's."""
 
-    def first(self) -> int | None:
-        """Return the host of the URL that :meth:`take` would give."""
+    def first(self, most: int) -> list[int]:
+        """Return the host of the URL that :meth:`take` would give, and the next ones, so many at most."""
 
     def catch_up(self) -> None:
         """Take over what others wrote."""
@@ -89,9 +92,9 @@ class RemoteFrontier:
     def resume(self, host: int) -> None:
         self.acts.append(("resume", host))
 
-    def first(self) -> int | None:
+    def best(self, most: int) -> list[int]:
         self._link.ship()
-        return self._link.first()
+        return self._link.first(most)
 
     def shipped(self) -> None:
         """Take note that Redis knows of it all."""
@@ -168,6 +171,9 @@ class RedisUrlTable(UrlTable):
 
     def _new_id(self) -> int:
         return self._ids.pop()
+
+    def heads(self, most: int) -> list[Waiting]:
+        return [head for host in self.frontier.best(LOOKED_AT) for head in self._best(host, most)]
 
     # What becomes of a URL
 

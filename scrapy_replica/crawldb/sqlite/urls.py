@@ -269,8 +269,9 @@ class UrlTable:
 
     def heads(self, most: int) -> list[Waiting]:
         host = self._frontier.first()
-        if host is None:
-            return []
+        return [] if host is None else self._best(host, most)
+
+    def _best(self, host: int, most: int) -> list[Waiting]:
         rows = self._read(
             f"SELECT id, host, {COLUMNS} FROM urls WHERE state = {WAITING} AND host = ?"
             " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?",
