@@ -237,6 +237,22 @@ class TestRaces:
         assert all(one.crawl.trials.has_refuted(cause) for one in both.all)
         assert leader.crawl.intake.has_ended(cause)
 
+    @pytest.mark.parametrize("is_gone", [False, True])
+    def test_the_target_is_left_out_where_nobody_knows_yet_what_it_saved(self, crawls, is_gone):
+        both = crawls({self.KEPT: html(text_of("own")), self.ON_COPY: html(text_of("own"))})
+        leader, follower = both.all
+        leader.seed(self.KEPT)
+        enter_verdict(leader)
+        follower.listen()
+        self.save(follower)
+        follower.store.commit()
+        if is_gone:
+            both.leave(follower)
+        leader.crawl.scope.exclude("*a.example/x*")
+        assert leader.take() is None
+        self.end(both)
+        assert self.KEPT not in both.fetched
+
     def test_work_of_a_process_that_is_gone_is_done(self, two):
         leader, follower = two.all
         self.save(follower)

@@ -374,11 +374,43 @@ class TestTwoProcesses:
         assert not one.are_all_idle
         one.urls.finish([url_id])
         one.idle(True)
-        self.hear(one, two, one)
+        self.hear(one, two, one, two, one)
         assert one.are_all_idle
         one.end()
         two.listen()
         assert two.is_over
+
+    def test_who_did_not_hear_of_the_last_change_may_have_something_to_do(self, both):
+        one, two = both
+        for store in both:
+            store.idle(True)
+        self.hear(one, two, one, two, one)
+        assert one.are_all_idle
+        one.saved.begin_work("of budget on a")  # and two has to bring back what it saved by that
+        self.hear(one)
+        one.listen()
+        assert not one.are_all_idle
+        one.end()
+        assert not one.is_over
+        self.hear(two, two, one)
+        assert one.are_all_idle
+
+    def test_it_is_not_over_where_somebody_came_and_found_more(self, both, opened):
+        one, two = both
+        for store in both:
+            store.idle(True)
+        self.hear(one, two, one, two, one)
+        late = opened()
+        one.end()  # as it heard that all have nothing to do
+        assert not one.is_over
+        late.idle(True)
+        self.hear(late, one, two, late, one, two)
+        one.end()
+        assert one.is_over
+        enter(late, "a/1")
+        late.urls.take()
+        two.listen()
+        assert not two.is_over
 
     def test_statistics_are_summed_also_those_of_the_dead(self, both):
         one, two = both

@@ -92,6 +92,8 @@ class Others:
         if news is not None:
             self._crawl.heed(news)
             self._store.commit()
+            if self._crawl.has_work:
+                self.is_idle = False
         if self._looks % TELL_EVERY == 0:
             self.tell()
         if news is not None or self._is_quiet or self._looks % ASK_EVERY == 0:
@@ -119,7 +121,7 @@ class Others:
             self._wake()
             return False
         store.end()
-        return True
+        return store.is_over
 
     def tell(self) -> None:
         """Let the others know the statistics of this process."""

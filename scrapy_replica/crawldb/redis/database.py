@@ -79,10 +79,15 @@ class RedisCrawlDB(SqliteCrawlDB):
         connection.new_id = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         self._records = Records(self._server, self._mirror, connection)
-        if self._is_begun:
-            self._mirror.copy(self._server, all_urls(self._server, self._records))
         self._log = Log(self._server, self._mirror, self._records, self._seen)
+        if self._is_begun:
+            self._mirror.copy(self._server, all_urls(self._server, self._records), self._go_on_opening)
         return connection
+
+    def _go_on_opening(self) -> None:
+        """Do not fall behind, and do not be taken for dead, while a large job is read."""
+        self._call("opening")
+        self._log.take_over()
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
         urls = RedisUrlTable(connection, self, self._mirror, self._records)
@@ -175,7 +180,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         """
         self.ship()
         seq, leads, waiting, self.are_all_idle, is_other_idle, self.is_over = read(
-            self._call("beat", str(int(self._is_idle)))
+            self._call("beat", str(int(self._is_idle)), self._log.seen)
         )
         self.urls.waiting = waiting
         has_come, self.leads = leads and not self.leads, leads
@@ -186,7 +191,6 @@ class RedisCrawlDB(SqliteCrawlDB):
         return news if news != News() else None
 
     def catch_up(self) -> None:
-        """Take over what others wrote; the crawl hears of it when it listens next."""
         self.ship()
         for entry in self._log.catch_up():
             self._hear(entry)
@@ -215,9 +219,8 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._is_idle = is_idle
 
     def end(self) -> None:
-        """Tell all that the crawl is through."""
-        self._server.run("SET", self._server.key("over"), 1)
-        self.is_over = True
+        """Tell all that the crawl is through, unless something came back meanwhile."""
+        self.is_over = bool(self._call("over"))
 
     def tell(self, stats: Mapping[str, float]) -> None:
         """Keep the statistics of this process."""
