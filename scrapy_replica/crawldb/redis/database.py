@@ -82,6 +82,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         if self._is_begun:
             self._mirror.copy(self._server, all_urls(self._server, self._records))
         self._log = Log(self._server, self._mirror, self._records, self._seen)
+        self._told = self._seen
         return connection
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
@@ -131,7 +132,7 @@ class RedisCrawlDB(SqliteCrawlDB):
             ],
             "saved": self._guarded(saved),
             "ended": [cause for cause in map(_ended, changes.rows) if cause is not None],
-            "seen": self._log.seen,
+            "seen": self._told,
             "log": packed([changes.rows, [(url_id, record) for url_id, _, record in urls], new]),
         }
         _, self.urls.waiting, fixes, unsaved = read(self._call("commit", told(what), is_change=True))
@@ -182,6 +183,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         if seq > self._log.seen:
             self.catch_up()
         self._offer(is_other_idle=is_other_idle)
+        self._told = self._log.seen
         news = self._heard.told(leads=has_come)
         return news if news != News() else None
 
