@@ -30,6 +30,9 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
 
+KEEP_UP_S = 0.3
+"""Seconds between two signs of life while the job is copied, less than the shortest lease."""
+
 OFFER_S = 0.5
 """Seconds between two offers of slots that have nothing in flight."""
 
@@ -79,11 +82,24 @@ class RedisCrawlDB(SqliteCrawlDB):
         connection.new_id = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         self._records = Records(self._server, self._mirror, connection)
-        if self._is_begun:
-            self._mirror.copy(self._server, all_urls(self._server, self._records))
         self._log = Log(self._server, self._mirror, self._records, self._seen)
-        self._told = self._seen
+        if self._is_begun:
+            self._kept_up_at = time.monotonic()
+            self._mirror.copy(self._server, all_urls(self._server, self._records), self._keep_up)
+            self._beat()
+        self._told = self._log.seen
         return connection
+
+    def _keep_up(self) -> None:
+        """Tell while the job is copied that this process is alive, and take over what others write meanwhile.
+
+        What is copied later is no older than that.
+        """
+        if time.monotonic() - self._kept_up_at >= KEEP_UP_S:
+            self._kept_up_at = time.monotonic()
+            self._beat()
+            for _ in self._log.catch_up():
+                pass  # the crawl is made of what is there
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
         urls = RedisUrlTable(connection, self, self._mirror, self._records)
@@ -175,10 +191,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         :return: what that is; ``None`` if nothing.
         """
         self.ship()
-        seq, leads, waiting, self.are_all_idle, is_other_idle, self.is_over = read(
-            self._call("beat", str(int(self._is_idle)), self._log.seen)
-        )
-        self.urls.waiting = waiting
+        seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, self.is_over = self._beat()
         has_come, self.leads = leads and not self.leads, leads
         if seq > self._log.seen:
             self.catch_up()
@@ -186,6 +199,9 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._told = self._log.seen
         news = self._heard.told(leads=has_come)
         return news if news != News() else None
+
+    def _beat(self) -> Any:
+        return read(self._call("beat", str(int(self._is_idle)), self._log.seen))
 
     def catch_up(self) -> None:
         self.ship()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -152,16 +152,19 @@ class Mirror:
             if not self._depth:
                 self._write("DELETE FROM temp.applying")
 
-    def copy(self, server: Server, urls: Iterable[Sequence[tuple[int, Row]]]) -> int:
+    def copy(
+        self, server: Server, urls: Iterable[Sequence[tuple[int, Row]]], meanwhile: Callable[[], None] = lambda: None
+    ) -> int:
         """Write all rows of the job, in transactions of a batch each; return how many they are.
 
         Rows are read from the hashes ``t:TABLE`` (packed key -> packed row), and those of ``urls`` from *urls*, batch
-        by batch. What others write meanwhile is in the log.
+        by batch. What others write meanwhile is in the log. After each batch *meanwhile* is called.
         """
         n_rows, told = 0, time.monotonic()
         for size in self._copied(server, urls):
             self._connection.commit()
             n_rows += size
+            meanwhile()
             if time.monotonic() - told >= TELL_S:
                 told = time.monotonic()
                 logger.info("copying the job from %s: %s so far", server.address, counted(n_rows, "row"))
