@@ -80,9 +80,11 @@ class Others:
         except StoreError as error:
             self.close()
             self._stop(error)
-        except Exception:
-            # A bad record never stops a crawl.
-            logger.exception("What other processes wrote cannot be taken up; the next look is in %s s", LISTEN_SECONDS)
+        except Exception as error:
+            # Whoever does not hear the others any more must not go on beside them.
+            logger.exception("What other processes wrote cannot be taken up")
+            self.close()
+            self._stop(StoreError(f"the others are not heard any more ({type(error).__name__}): start it again"))
 
     def _listen(self) -> None:
         self._looks += 1
@@ -90,6 +92,8 @@ class Others:
         if news is not None:
             self._crawl.heed(news)
             self._store.commit()
+            if self._crawl.has_work:
+                self.is_idle = False
         if self._looks % TELL_EVERY == 0:
             self.tell()
         if news is not None or self._is_quiet or self._looks % ASK_EVERY == 0:
@@ -117,7 +121,7 @@ class Others:
             self._wake()
             return False
         store.end()
-        return True
+        return store.is_over
 
     def tell(self) -> None:
         """Let the others know the statistics of this process."""

@@ -306,6 +306,8 @@ class Consequences:
         self._store.urls.drop(taken.id)
         if taken.key is None or self._store.pages.has_page(taken.id):
             return  # nothing stands on it, or it was fetched before
+        if self._store.is_shared:
+            self._store.catch_up()  # from now on nobody saves anything for it, and what was saved so far is known
         self._end(self._samples.failed(taken.id))
         for waiting in self._trials.awaiting(taken.key):
             self._end(self._trials.settle(waiting, Outcome.FAILED))

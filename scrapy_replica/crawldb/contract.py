@@ -450,6 +450,12 @@ class CrawlDB(Protocol):
         ``None`` where one process has the whole crawl.
         """
 
+    def catch_up(self) -> None:
+        """Commit, and take over what other processes committed so far; never within a span.
+
+        :meth:`listen` tells of it.
+        """
+
     @property
     def urls(self) -> UrlStore: ...
 

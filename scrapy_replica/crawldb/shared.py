@@ -36,7 +36,7 @@ class SharedCrawlDB(CrawlDB, Protocol):
         """Whether the process that leads had said that the crawl is through when this one listened last."""
 
     def end(self) -> None:
-        """Say that the crawl is through, as the process that leads."""
+        """Say that the crawl is through, as the process that leads; it is not if something came back meanwhile."""
 
     def tell(self, stats: Mapping[str, float]) -> None:
         """Keep the statistics of this process."""

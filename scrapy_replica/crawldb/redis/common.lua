@@ -23,7 +23,7 @@
 -- hosts         hash    packed name and slot -> number in hosts
 -- id:TABLE      string  last number of a row that was given, of tables with few rows
 -- alive         zset    process -> milliseconds since the epoch until which it is alive, by the clock of Redis
--- idle          set     processes that have nothing to do
+-- idle          zset    processes that have nothing to do, and the last change that each knew of when it said so
 -- lead          string  the process that leads
 -- over          string  there is one: the crawl is through
 -- processes     hash    process -> its host and pid
@@ -39,6 +39,9 @@
 -- A place is a string of bytes that sorts as the URL does.
 local P = KEYS[1]
 local ME, LEASE = ARGV[1], tonumber(ARGV[2])
+-- Leases that a process has from when it enters until it takes part: a job of a million URLs is read in 14 s and more,
+-- and what a crawl makes of it takes its time.
+local OPENING = 10
 local WAITING, LEASED, DONE, DROPPED = '0', '1', '2', '3'
 local call = redis.call
 
@@ -247,13 +250,20 @@ local function bury(process)
     end
     call('DEL', P .. 'slots:' .. process, P .. 'ready:' .. process)
     call('ZREM', P .. 'alive', process)
-    call('SREM', P .. 'idle', process)
+    call('ZREM', P .. 'idle', process)
     if call('GET', P .. 'lead') == process then
         call('DEL', P .. 'lead')
     end
     if #fixes > 0 then
         add_to_log('f', cmsgpack.pack(fixes))
     end
+end
+
+-- Whether no process has anything to do, and all know of all changes, of which they might make something to do.
+local function are_all_idle()
+    local n_idle = call('ZCOUNT', P .. 'idle', call('GET', P .. 'seq') or 0, '+inf')
+    local waiting = tonumber(call('GET', P .. 'waiting') or 0)
+    return n_idle == call('ZCARD', P .. 'alive') and waiting == 0 and call('HLEN', P .. 'lease') == 0
 end
 
 local function bury_the_dead()
@@ -274,6 +284,12 @@ local function check_in()
             call('ZADD', P .. 'alive', time + LEASE, process)
         end
     end
-    call('ZADD', P .. 'alive', time + LEASE, ME)
+    -- Who reads the job has longer.
+    call('ZADD', P .. 'alive', 'GT', time + LEASE, ME)
     return nil
+end
+
+-- From when it takes URLs, others wait for it no longer than a lease.
+local function is_open()
+    call('ZADD', P .. 'alive', now() + LEASE, ME)
 end

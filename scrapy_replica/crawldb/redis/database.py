@@ -79,10 +79,16 @@ class RedisCrawlDB(SqliteCrawlDB):
         connection.new_id = Ids(self._server, self._number)
         self._mirror = Mirror(connection)
         self._records = Records(self._server, self._mirror, connection)
-        if self._is_begun:
-            self._mirror.copy(self._server, all_urls(self._server, self._records))
         self._log = Log(self._server, self._mirror, self._records, self._seen)
+        if self._is_begun:
+            self._mirror.copy(self._server, all_urls(self._server, self._records), self._go_on_opening)
+        self._told = self._log.seen
         return connection
+
+    def _go_on_opening(self) -> None:
+        """Do not fall behind, and do not be taken for dead, while a large job is read."""
+        self._call("opening")
+        self._log.take_over()
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
         urls = RedisUrlTable(connection, self, self._mirror, self._records)
@@ -131,7 +137,7 @@ class RedisCrawlDB(SqliteCrawlDB):
             ],
             "saved": self._guarded(saved),
             "ended": [cause for cause in map(_ended, changes.rows) if cause is not None],
-            "seen": self._log.seen,
+            "seen": self._told,
             "log": packed([changes.rows, [(url_id, record) for url_id, _, record in urls], new]),
         }
         _, self.urls.waiting, fixes, unsaved = read(self._call("commit", told(what), is_change=True))
@@ -174,19 +180,19 @@ class RedisCrawlDB(SqliteCrawlDB):
         :return: what that is; ``None`` if nothing.
         """
         self.ship()
-        seq, leads, waiting, self.are_all_idle, is_other_idle, self.is_over = read(
-            self._call("beat", str(int(self._is_idle)))
-        )
-        self.urls.waiting = waiting
+        seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, self.is_over = self._beat()
         has_come, self.leads = leads and not self.leads, leads
         if seq > self._log.seen:
             self.catch_up()
         self._offer(is_other_idle=is_other_idle)
+        self._told = self._log.seen
         news = self._heard.told(leads=has_come)
         return news if news != News() else None
 
+    def _beat(self) -> Any:
+        return read(self._call("beat", str(int(self._is_idle)), self._log.seen))
+
     def catch_up(self) -> None:
-        """Take over what others wrote; the crawl hears of it when it listens next."""
         self.ship()
         for entry in self._log.catch_up():
             self._hear(entry)
@@ -215,9 +221,8 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._is_idle = is_idle
 
     def end(self) -> None:
-        """Tell all that the crawl is through."""
-        self._server.run("SET", self._server.key("over"), 1)
-        self.is_over = True
+        """Tell all that the crawl is through, unless something came back meanwhile."""
+        self.is_over = bool(self._call("over"))
 
     def tell(self, stats: Mapping[str, float]) -> None:
         """Keep the statistics of this process."""

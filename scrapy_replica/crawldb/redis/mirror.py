@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -25,6 +25,9 @@ OWN_KEYS = {"work": ("work",)}
 
 BATCH = 1_000
 """Rows copied at once."""
+
+BETWEEN_S = 1.0
+"""Seconds between two looks at the log while the job is copied."""
 
 TELL_S = 10.0
 """Seconds between two lines of the log about the first copy."""
@@ -152,16 +155,21 @@ class Mirror:
             if not self._depth:
                 self._write("DELETE FROM temp.applying")
 
-    def copy(self, server: Server, urls: Iterable[Sequence[tuple[int, Row]]]) -> int:
+    def copy(
+        self, server: Server, urls: Iterable[Sequence[tuple[int, Row]]], between: Callable[[], object] = lambda: None
+    ) -> int:
         """Write all rows of the job, in transactions of a batch each; return how many they are.
 
         Rows are read from the hashes ``t:TABLE`` (packed key -> packed row), and those of ``urls`` from *urls*, batch
-        by batch. What others write meanwhile is in the log.
+        by batch. What others write meanwhile is in the log; *between* is called every second, to take it over.
         """
-        n_rows, told = 0, time.monotonic()
+        n_rows, told, called = 0, time.monotonic(), time.monotonic()
         for size in self._copied(server, urls):
             self._connection.commit()
             n_rows += size
+            if time.monotonic() - called >= BETWEEN_S:
+                between()
+                called = time.monotonic()
             if time.monotonic() - told >= TELL_S:
                 told = time.monotonic()
                 logger.info("copying the job from %s: %s so far", server.address, counted(n_rows, "row"))

@@ -30,6 +30,7 @@ if ARGV[3] then
     return cmsgpack.pack(hosts)
 end
 local host = entry:sub(-5)
+is_open()
 local slot = call('HGET', P .. 'slot', unpacked(host))
 local is_other = is_free and claim(slot) or false
 local id = unpacked(entry:sub(-10, -6))
@@ -38,6 +39,7 @@ put(id, record, touched)
 settle(touched)
 call('HSET', P .. 'lease', id, ME)
 call('SADD', P .. 'leases:' .. ME, id)
-call('SREM', P .. 'idle', ME)
+call('ZREM', P .. 'idle', ME)
+call('DEL', P .. 'over')
 local seq = add_to_log('f', cmsgpack.pack({{id, record}}))
 return cmsgpack.pack({id, unpacked(host), record, is_other, tonumber(call('GET', P .. 'waiting')), seq})

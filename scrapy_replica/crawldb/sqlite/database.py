@@ -113,6 +113,10 @@ class SqliteCrawlDB:
     def listen(self) -> News | None:
         return None
 
+    def catch_up(self) -> None:
+        """Commit: nobody else writes."""
+        self.commit()
+
     def commit(self) -> None:
         self.urls.store_count()
         self._connection.commit()
