@@ -391,7 +391,7 @@ class TestNothingIsLost:
             assert store.saved.unfinished_work() == []
             assert len(crawls.fetched) == len(fetched)
 
-    @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_rules_that_one_process_learns_lose_nothing_in_another(self, server, data):
         """Links carry session ids, which mean nothing, and ids, which do; both hosts link to both."""
@@ -410,22 +410,23 @@ class TestNothingIsLost:
 class Sessions(dict):
     """Two hosts of *n* pages, each under any session id; of every third its ``id`` means something."""
 
-    IDS = 4
+    IDS = 12
 
     def __init__(self, n, seed):
         super().__init__()
-        self.seeds = [f"http://{name}.example/dir/0?id=0&sid=0" for name in "ab"]
+        self.seeds = [f"http://{name}.example/dir/0?id=0&PHPSESSID=0" for name in "ab"]
         self._n, self._seed = n, seed
 
     def get(self, url, default=None):
-        found = re.fullmatch(r"http://([ab])\.example/dir/(\d+)(?:\?(?:id=(\d+))?&?(?:sid=(\d+))?)?", url)
+        found = re.fullmatch(r"http://([ab])\.example/dir/(\d+)(?:\?(?:id=(\d+))?&?(?:PHPSESSID=(\d+))?)?", url)
         if found is None or int(found[2]) >= self._n:
             return default
         host, number, own, sid = found[1], int(found[2]), int(found[3] or 0), int(found[4] or 0)
-        chance = random.Random(f"{self._seed} {host} {number} {own} {sid}")
+        chance = random.Random(f"{self._seed} {host} {number} {own}")
+        others = chance.sample([f"{name}.example/dir/{number}" for name in "ab" for number in range(self._n)], 6)
         links = [
-            f"http://{chance.choice('ab')}.example/dir/{chance.randrange(self._n)}?id={chance.randrange(3)}&sid={sid_}"
-            for sid_ in range(self.IDS)
+            f"http://{other}?id={chance.randrange(2)}&PHPSESSID={(sid + step) % self.IDS}"
+            for step, other in enumerate(others)
         ]
         return html(text_of(f"{host} {number} {own if number % 3 == 0 else 0}"), links)
 
