@@ -16,7 +16,7 @@ from shared_crawls import IN_FLIGHT, Crawls
 from test_live_replicas import html, site, text_of
 
 from scrapy_replica.address import host_of
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
 from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
 from scrapy_replica.crawldb.rules import ACTING, WITHDRAWN
@@ -362,6 +362,24 @@ class TestOrders:
         assert leader.crawl.scope.outside("http://s.example/1", "s.example") is not None
         leader.listen()
         assert leader.crawl.scope.outside("http://s.example/1", "s.example") is None
+
+    def test_another_scope_is_refused(self, crawls):
+        both = crawls({})
+        with pytest.raises(ConfigError, match="another scope: give REPLICA_SCOPE, REPLICA_HOST_PAGES as it has"):
+            both.join(Config(scope=Reach.HOSTS, host_pages=5))
+
+    def test_news_that_cannot_be_taken_up_leave_the_rest_alone(self, crawls, monkeypatch, caplog):
+        leader, follower = crawls({}).all
+
+        def fails(_):
+            raise RuntimeError("a bad rule")
+
+        monkeypatch.setattr(follower.crawl.dust, "heed", fails)
+        leader.store.rules.enter(clean_param("a.example", "sid").to_dict(), 1.0)
+        enter_verdict(leader)
+        with caplog.at_level("CRITICAL"):
+            follower.listen()
+        assert follower.crawl.replicas.verdict_of("b.example") == COPY
 
 
 class TestNothingIsLost:
