@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 sys.path.append(str(Path(__file__).parents[1]))
 from redis_server import RedisServer
@@ -163,6 +164,13 @@ def run(spider: str, topic: Path, addresses: list[str]) -> dict[str, float]:
     }
 
 
+def spent(server: RedisServer) -> float:
+    """Return the seconds of processor time that Redis took so far."""
+    with redis.Redis(port=server.port) as client:
+        told = client.info("cpu")
+    return float(told["used_cpu_user"] + told["used_cpu_sys"])
+
+
 def measure(spider: str, rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
     """Return the medians of each way to crawl; they take turns."""
     runs: dict[str, list[dict[str, float]]] = {"sqlite": [], "redis 1": [], "redis 2": []}
@@ -175,8 +183,10 @@ def measure(spider: str, rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
         with RedisServer(Path(folder)) as server:
             for number in range(rounds):
                 for way, found in runs.items():
+                    before = spent(server)
                     address = "" if way == "sqlite" else server.address(prefix=f"{spider}{number}{way[-1]}")
                     found.append(run(spider, Path(folder), [address] * (2 if way == "redis 2" else 1)))
+                    found[-1]["redis_cpu_ms_per_page"] = 1e3 * (spent(server) - before) / PAGES
                     print(spider, way, {name: round(value, 3) for name, value in found[-1].items()}, flush=True)
     return {
         way: {name: statistics.median(one[name] for one in found) for name in found[0]} for way, found in runs.items()
