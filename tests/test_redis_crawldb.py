@@ -555,6 +555,18 @@ class TestFollower:
         with follower.reading() as reader:
             assert sorted(reader.host_names()) == ["a", "b", "c"]
 
+    def test_a_job_in_the_place_of_one_that_was_deleted_is_read_anew(self, opened, follower, server):
+        for host, n_commits in (("old", 3), ("new", 2), ("last", 9)):
+            server.clear()
+            with pytest.raises(StoreError, match="there is no crawl at redis://"), follower.reading():
+                pass
+            one = opened()
+            for n in range(n_commits):
+                enter(one, f"{host}/{n}")
+                one.commit()
+            with follower.reading() as reader:
+                assert reader.host_names() == [host]
+
     def test_orders(self, opened, follower):
         one, two = opened(), opened()
         with follower.ordering() as orders:

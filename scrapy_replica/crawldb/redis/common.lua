@@ -31,6 +31,7 @@
 -- number        string  processes that were let in so far
 -- lives         list    run id of Redis and number of changes, in turn, at each of its starts
 -- layout        string  version of all this
+-- job           string  first process; another job of this prefix, after all keys were deleted, has another one
 -- done:P        hash    the last call of process P that changed something, and what was answered
 -- log, seq      stream, string   all changes, each with its number; the last number
 -- id, waiting   string  last id of a URL; number of URLs that wait

@@ -6,6 +6,7 @@ if layout and layout ~= ARGV[4] then
     return redis.error_reply('LAYOUT ' .. layout)
 end
 call('SET', P .. 'layout', ARGV[4])
+call('SETNX', P .. 'job', ME)
 bury_the_dead()
 if call('ZCARD', P .. 'alive') == 0 then
     -- Only that run knew of it.
