@@ -35,7 +35,7 @@ class TestNeeds:
 
     @pytest.mark.parametrize("numbers", [(-1, 1, 1), (10, 0, 1), (10, 11, 1), (10, 1, -1), (0, 0, 0)])
     def test_what_makes_no_sense_is_refused(self, numbers):
-        with pytest.raises(ValueError, match="--(urls|hosts|links) is"):
+        with pytest.raises(ValueError, match=r"--(urls|hosts|links) is"):
             needs(*numbers)
 
 

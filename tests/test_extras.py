@@ -101,6 +101,7 @@ def test_a_crawl(bare, tmp_path):
         (["eval", "noise", "."], "eval"),
         (["report", "file"], "report"),
         (["serve", "job"], "report"),
+        (["mine", "file", "--out", "out"], "mine"),
         (["crawl", "http://a.example/", "--join", "redis://127.0.0.1:1"], "redis"),
         (["status", "redis://127.0.0.1:1"], "redis"),
         (["block", "b.example", "--as", "a.example", "--job", "redis://127.0.0.1:1"], "redis"),
@@ -164,4 +165,4 @@ def test_the_other_commands(bare, tmp_path):
     assert told[PARQUET][0] == 2
     assert "pip install 'scrapy-replica[parquet]'" in told[PARQUET][1]
     used = {line.split()[0] for line in (*WORK, *TOPIC)}
-    assert used | {"crawl", "rehearse", "report", "serve"} == {command.name for command in load_commands()}
+    assert used | {"crawl", "rehearse", "report", "serve", "mine"} == {command.name for command in load_commands()}

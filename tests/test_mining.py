@@ -196,7 +196,9 @@ class TestEvidence:
             assert found == Counter((row.url, row.words) for row in rows if row.host == name)
 
     @given(
-        st.lists(st.tuples(st.sampled_from("ab"), st.none() | st.integers(0, 2**64 - 1), st.integers(18, 22)), max_size=9),
+        st.lists(
+            st.tuples(st.sampled_from("ab"), st.none() | st.integers(0, 2**64 - 1), st.integers(18, 22)), max_size=9
+        ),
         st.sets(st.integers(0, 63), max_size=20),
     )
     def test_texts_in_common(self, tmp_path_factory, drawn, flipped):
@@ -205,7 +207,9 @@ class TestEvidence:
         mask = sum(1 << bit for bit in flipped)
         drawn = drawn + [("b", simhash ^ mask, 30) for host, simhash, _ in drawn[:1] if host == "a" and simhash]
         rows = [
-            PageRow(f"http://{h}.example/{n}", f"{h}.example", f"/{n}", simhash=s and (s ^ 1 << 63) - (1 << 63), words=w)
+            PageRow(
+                f"http://{h}.example/{n}", f"{h}.example", f"/{n}", simhash=s and (s ^ 1 << 63) - (1 << 63), words=w
+            )
             for n, (h, s, w) in enumerate(sorted(drawn, key=lambda row: row[0]))
         ]
         store = HostRows([written(folder / "rows.parquet", rows)], folder / "rows.arrow")

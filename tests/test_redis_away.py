@@ -10,12 +10,13 @@ import time
 from contextlib import closing, suppress
 
 import pytest
-from crawldb_contract import enter, name, taken
+from crawldb_contract import enter, name, taken, url
 from processes import NumberedWeb, end_all, until
 from redis import Redis
 from redis_server import RedisServer
 
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.redis import mirror
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 
 LEASE_S = 1.0
@@ -29,6 +30,14 @@ def redis(tmp_path):
 
 def opened(redis, lease=LEASE_S):
     return RedisCrawlDB(redis.address(lease=lease))
+
+
+def live(store, seconds):
+    """Give signs of life."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        store.listen()
+        time.sleep(0.05)
 
 
 class CuttingProxy:
@@ -133,16 +142,42 @@ def test_who_is_silent_while_others_are_heard_is_still_out(redis):
     one, two = opened(redis), opened(redis)
     enter(one, "a/1")
     one.urls.take()
-    end = time.monotonic() + 1.5 * LEASE_S
-    while time.monotonic() < end:
-        two.listen()
-        time.sleep(0.05)
+    live(two, 1.5 * LEASE_S)
     assert taken(two) == ["a/1"]
     with pytest.raises(StoreError, match="no sign of life"):
         one.listen()
     with suppress(StoreError):
         one.close()
     two.close()
+
+
+def test_a_large_job_is_read_for_longer_than_the_lease(redis, monkeypatch):
+    """Others go on meanwhile, and do not take who reads for dead; what they write is heard."""
+    monkeypatch.setattr(mirror, "BETWEEN_S", 0.0)
+    one = opened(redis)
+    enter(one, *(f"h{number}/1" for number in range(100)))
+    one.commit()
+    between = RedisCrawlDB._go_on_opening
+
+    def slowly(self):
+        live(one, 1.5 * LEASE_S)
+        enter(one, f"late{self._log.seen}/1")
+        one.commit()
+        between(self)
+        monkeypatch.undo()
+
+    monkeypatch.setattr(RedisCrawlDB, "_go_on_opening", slowly)
+    two = opened(redis)
+    two.listen()
+    assert two.urls.waiting == 101
+    assert len(one.processes()) == 2
+    assert len({*taken(one), *taken(two)}) == 101
+    live(one, 1.5 * LEASE_S)
+    with pytest.raises(StoreError, match="no sign of life"):  # who takes part has no longer than the others
+        two.listen()
+    one.close()
+    with suppress(StoreError):
+        two.close()
 
 
 def test_full(redis):
@@ -172,6 +207,27 @@ def test_full(redis):
     enter(two, *(f"h{n_kept % 9}/{n_kept}-{number}" for number in range(50)))
     assert two.urls.waiting == 50
     two.close()
+
+
+def test_a_cluster(tmp_path):
+    """All keys of a job have one slot, wherever their names are made."""
+    with RedisServer(tmp_path, cluster_enabled="yes") as redis, Redis(port=redis.port) as client:
+        client.execute_command("CLUSTER", "ADDSLOTS", *range(16384))
+        while client.execute_command("CLUSTER", "INFO").count(b"cluster_state:ok") == 0:
+            time.sleep(0.05)
+        one, two = opened(redis, lease=30), opened(redis, lease=30)
+        enter(one, "a/1", "b/1", "c/1")
+        one.saved.begin_work("of rule 1")
+        for store in (one, two, one):
+            store.listen()
+        found = [*taken(two), *taken(one)]
+        assert sorted(found) == ["a/1", "b/1", "c/1"]
+        assert two.saved.unfinished_work() == ["of rule 1"]
+        one.urls.drop(one.urls.discover([url("d/1")])[0][0])
+        one.close()
+        two.close()
+        slots = {client.execute_command("CLUSTER", "KEYSLOT", key) for key in client.scan_iter()}
+        assert slots == {client.execute_command("CLUSTER", "KEYSLOT", "replica")}
 
 
 # Real processes

@@ -22,8 +22,6 @@ from hypothesis import strategies as st
 from redis_server import RedisServer
 
 from scrapy_replica.crawldb.contract import Found, Leeway, Saved, State, StoreError
-from scrapy_replica.crawldb.redis import database as module
-from scrapy_replica.crawldb.redis import log
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.redis.layout import LAYOUT
@@ -390,28 +388,6 @@ class TestTwoProcesses:
             rows = [sorted(map(repr, db._connection.read(f"SELECT * FROM {table}"))) for db in (one, two, three)]
             assert rows[0] == rows[1] == rows[2]
         assert [name(row) for row in (three.urls.take(), three.urls.take(), three.urls.take()) if row] == ["a/1", "b/1"]
-
-    def test_who_copies_the_job_for_long_is_alive_and_hears_of_changes(self, both, opened, monkeypatch):
-        one, _ = both
-        enter(one, "a/1")
-        one.commit()
-        key, call = one._server.key, one._server.run
-
-        def all_urls(*args):
-            (late,) = set(call("ZRANGE", key("alive"), 0, -1)) - {store._server.name.encode() for store in both}
-            call("ZADD", key("alive"), 1, late)
-            enter(one, "a/2", "b/1")
-            one.commit()
-            yield from log.all_urls(*args)
-            call("XTRIM", key("log"), "MAXLEN", 0)
-            for store in both:
-                store.listen()
-
-        monkeypatch.setattr(module, "all_urls", all_urls)
-        monkeypatch.setattr(module, "KEEP_UP_S", 0)
-        late = opened()
-        assert late.listen() is None
-        assert sorted(taken(late)) == ["a/1", "a/2", "b/1"]
 
     def test_all_have_nothing_to_do(self, both):
         one, two = both

@@ -451,7 +451,10 @@ class CrawlDB(Protocol):
         """
 
     def catch_up(self) -> None:
-        """Commit, and take over what other processes committed so far; :meth:`listen` tells of it. Never within a span."""
+        """Commit, and take over what other processes committed so far; never within a span.
+
+        :meth:`listen` tells of it.
+        """
 
     @property
     def urls(self) -> UrlStore: ...

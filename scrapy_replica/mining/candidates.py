@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy_replica.mining.engine import Engine
 
 MAX_SHARED = 1_000_000_000
-"""Places that two hosts share, all pairs of hosts together. Beyond, the longest lists, of less evidence, are left out."""
+"""Places that two hosts share, over all pairs of hosts. Beyond, the longest lists, of less evidence, are left out."""
 MAX_COMMON = 8
 """Pages of a host at paths that many hosts have whose texts are looked up: those of the lowest numbers, which mirrors
 draw alike."""

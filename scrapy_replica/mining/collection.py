@@ -1,4 +1,4 @@
-"""A collection as the expressions see it: every column there, every path as the crawl aligns it, hosts sampled alike."""
+"""A collection as the expressions see it: all columns, paths as the crawl aligns them, hosts sampled alike."""
 
 from __future__ import annotations
 

@@ -185,6 +185,7 @@ def _session(master: str, folder: Path) -> Any:
     for key, value in {
         "spark.driver.memory": f"{_memory() >> 20}m",
         "spark.local.dir": str(folder),
+        "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.ansi.enabled": "false",  # what lies beyond the end of a list is null, as in DuckDB
@@ -212,7 +213,9 @@ def check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     command = str(Path(home, "bin", "java")) if home else "java"
     try:
-        told = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+        told = subprocess.run(  # noqa: S603 - the Java of whoever calls
+            [command, "-version"], capture_output=True, text=True, timeout=60, check=False
+        ).stderr
     except OSError as error:
         raise ValueError(f"Spark needs Java {MIN_JAVA} or newer, and there is no {command}") from error
     version = re.search(r'version "(?:1\.)?(\d+)', told)
@@ -229,11 +232,9 @@ def _memory() -> int:
 def _function(ibis: Any, name: str) -> Callable[[Value], IntegerValue]:
     """Return the engine's own function of any value that is called *name* and gives 64 bits."""
 
-    def hashed(value):  # type: ignore[no-untyped-def]  # ibis reads the annotations of a column's type
-        ...
+    def hashed(value: Any) -> int: ...  # type: ignore[empty-body]
 
-    hashed.__name__ = name
-    hashed.__annotations__ = {"return": int}
+    hashed.__annotations__ = {"return": int}  # Ibis would read the others as types of columns
     function: Callable[[Value], IntegerValue] = ibis.udf.scalar.builtin(hashed, name=name)
     return function
 

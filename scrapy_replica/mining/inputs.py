@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -139,7 +140,7 @@ def collect(sources: Sequence[Source], folder: Path, openers: Openers, processes
     for source in sources:
         if source.kind is Kind.PARQUET and parquet.is_ours(source.path):
             collection.pages.append(source.path)
-            collection.counts["pages"] += parquet.rows_in(source.path)
+            collection.counts["pages"] += parquet.pages_in(source.path)
         elif not (folder / f"{source.stamp}.json").is_file():
             open_ones.append(source)
     convert = partial(_convert, folder=folder, openers=openers)
@@ -231,6 +232,8 @@ def _in_parallel(
                 for one in ready:
                     one.result()
                 done(len(ready))
+        except BrokenProcessPool:
+            raise OSError("a process that read the inputs was killed, for want of memory as a rule") from None
         except BaseException:
             with shared.get_lock():
                 shared.value = -1

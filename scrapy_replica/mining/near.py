@@ -6,7 +6,7 @@ have n - d in common, so each choice of n - d blocks is one table that is joined
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import ibis
@@ -21,7 +21,7 @@ MAX_BUCKET = 300
 """Fingerprints with equal blocks; where there are more, a template speaks, and none of them is near another there."""
 
 
-@ibis.udf.scalar.builtin(name="bit_count")
+@ibis.udf.scalar.builtin(name="bit_count")  # type: ignore[untyped-decorator]
 def _bit_count(value: int) -> int:  # type: ignore[empty-body]
     """Count the bits that are set."""
 
@@ -51,7 +51,7 @@ def near(engine: Engine, name: str, prints: Table, distance: int, n_blocks: int)
 def _blocks(n_blocks: int) -> list[tuple[int, int]]:
     """Return (lowest bit, number of bits) of each block."""
     edges = [BITS * n // n_blocks for n in range(n_blocks + 1)]
-    return [(low, high - low) for low, high in zip(edges, edges[1:])]
+    return [(low, high - low) for low, high in pairwise(edges)]
 
 
 def _joined(simhash: IntegerValue, blocks: tuple[tuple[int, int], ...]) -> IntegerValue:

@@ -23,7 +23,7 @@ _UTF8 = "|".join(
 )
 
 
-@ibis.udf.scalar.builtin(name="url_decode")
+@ibis.udf.scalar.builtin(name="url_decode")  # type: ignore[untyped-decorator]
 def _url_decode(text: str) -> str:  # type: ignore[empty-body]
     """Decode a text whose escapes are UTF-8."""
 

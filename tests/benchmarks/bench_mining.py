@@ -45,9 +45,10 @@ MAX_COPIES = 30
 PATHS = """
 CASE
     WHEN j < 12 AND j < size / 2 THEN '/' || (['', 'about', 'contact', 'news', 'index.php?lang=en', 'blog/',
-        'login', 'sitemap', 'impressum', 'products.html', 'search', 'help', 'terms', 'privacy', 'feed', 'rss', 'archive', 'tags',
-        'team', 'jobs', 'faq', 'press', 'events', 'links', 'gallery', 'register', 'cart', 'shop/', 'support', 'download',
-        'docs/', 'api', 'static/info', 'img/logo', 'wp-login.php', 'en/', 'de/', 'fr/', 'home/start', 'user/login'
+        'login', 'sitemap', 'impressum', 'products.html', 'search', 'help', 'terms', 'privacy', 'feed', 'rss',
+        'archive', 'tags', 'team', 'jobs', 'faq', 'press', 'events', 'links', 'gallery', 'register', 'cart', 'shop/',
+        'support', 'download', 'docs/', 'api', 'static/info', 'img/logo', 'wp-login.php', 'en/', 'de/', 'fr/',
+        'home/start', 'user/login'
         ])[1 + least(39, (40 * pow((hash(site, j, 1) % 1000) / 1000.0, 2))::INT)]
     WHEN hash(site, j, 2) % 10 < 2 THEN '/article/' || hash(site, j, 3) % (20 * size) || '.html'
     WHEN hash(site, j, 2) % 10 < 3 THEN '/?p=' || hash(site, j, 3) % (20 * size)

@@ -7,6 +7,7 @@ local gone = check_in()
 if gone then
     return gone
 end
+is_open()
 bury_the_dead()
 if ARGV[3] == '1' then
     call('ZADD', P .. 'idle', ARGV[4], ME)

@@ -40,6 +40,9 @@
 -- A place is a string of bytes that sorts as the URL does.
 local P = KEYS[1]
 local ME, LEASE = ARGV[1], tonumber(ARGV[2])
+-- Leases that a process has from when it enters until it takes part: a job of a million URLs is read in 14 s and more,
+-- and what a crawl makes of it takes its time.
+local OPENING = 10
 local WAITING, LEASED, DONE, DROPPED = '0', '1', '2', '3'
 local call = redis.call
 
@@ -282,6 +285,12 @@ local function check_in()
             call('ZADD', P .. 'alive', time + LEASE, process)
         end
     end
-    call('ZADD', P .. 'alive', time + LEASE, ME)
+    -- Who reads the job has longer.
+    call('ZADD', P .. 'alive', 'GT', time + LEASE, ME)
     return nil
+end
+
+-- From when it takes URLs, others wait for it no longer than a lease.
+local function is_open()
+    call('ZADD', P .. 'alive', now() + LEASE, ME)
 end

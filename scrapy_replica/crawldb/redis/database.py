@@ -30,9 +30,6 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
 
-KEEP_UP_S = 0.3
-"""Seconds between two signs of life while the job is copied, less than the shortest lease."""
-
 OFFER_S = 0.5
 """Seconds between two offers of slots that have nothing in flight."""
 
@@ -84,22 +81,14 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._records = Records(self._server, self._mirror, connection)
         self._log = Log(self._server, self._mirror, self._records, self._seen)
         if self._is_begun:
-            self._kept_up_at = time.monotonic()
-            self._mirror.copy(self._server, all_urls(self._server, self._records), self._keep_up)
-            self._beat()
+            self._mirror.copy(self._server, all_urls(self._server, self._records), self._go_on_opening)
         self._told = self._log.seen
         return connection
 
-    def _keep_up(self) -> None:
-        """Tell while the job is copied that this process is alive, and take over what others write meanwhile.
-
-        What is copied later is no older than that.
-        """
-        if time.monotonic() - self._kept_up_at >= KEEP_UP_S:
-            self._kept_up_at = time.monotonic()
-            self._beat()
-            for _ in self._log.catch_up():
-                pass  # the crawl is made of what is there
+    def _go_on_opening(self) -> None:
+        """Do not fall behind, and do not be taken for dead, while a large job is read."""
+        self._call("opening")
+        self._log.take_over()
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
         urls = RedisUrlTable(connection, self, self._mirror, self._records)

@@ -16,7 +16,7 @@ if call('ZCARD', P .. 'alive') == 0 then
         refresh(packed(tonumber(host)))
     end
 end
-call('ZADD', P .. 'alive', now() + LEASE, ME)
+call('ZADD', P .. 'alive', now() + OPENING * LEASE, ME)
 call('HSET', P .. 'processes', ME, ARGV[3])
 if not call('GET', P .. 'lead') then
     call('SET', P .. 'lead', ME)

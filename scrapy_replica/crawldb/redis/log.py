@@ -69,6 +69,11 @@ class Log:
             if len(fields) < MOST_CHANGES:
                 break
 
+    def take_over(self) -> None:
+        """Take over all changes that are not known here."""
+        for _ in self.catch_up():
+            pass
+
     def _read(self) -> list[dict[bytes, bytes]]:
         server = self._server
         begin = f"{self.seen + 1}-0"

@@ -26,6 +26,9 @@ OWN_KEYS = {"work": ("work",)}
 BATCH = 1_000
 """Rows copied at once."""
 
+BETWEEN_S = 1.0
+"""Seconds between two looks at the log while the job is copied."""
+
 TELL_S = 10.0
 """Seconds between two lines of the log about the first copy."""
 
@@ -153,18 +156,20 @@ class Mirror:
                 self._write("DELETE FROM temp.applying")
 
     def copy(
-        self, server: Server, urls: Iterable[Sequence[tuple[int, Row]]], meanwhile: Callable[[], None] = lambda: None
+        self, server: Server, urls: Iterable[Sequence[tuple[int, Row]]], between: Callable[[], object] = lambda: None
     ) -> int:
         """Write all rows of the job, in transactions of a batch each; return how many they are.
 
         Rows are read from the hashes ``t:TABLE`` (packed key -> packed row), and those of ``urls`` from *urls*, batch
-        by batch. What others write meanwhile is in the log. After each batch *meanwhile* is called.
+        by batch. What others write meanwhile is in the log; *between* is called every second, to take it over.
         """
-        n_rows, told = 0, time.monotonic()
+        n_rows, told, called = 0, time.monotonic(), time.monotonic()
         for size in self._copied(server, urls):
             self._connection.commit()
             n_rows += size
-            meanwhile()
+            if time.monotonic() - called >= BETWEEN_S:
+                between()
+                called = time.monotonic()
             if time.monotonic() - told >= TELL_S:
                 told = time.monotonic()
                 logger.info("copying the job from %s: %s so far", server.address, counted(n_rows, "row"))

@@ -110,14 +110,14 @@ class Follower:
             if self._seen < 0:
                 self._copy(mirror, records)
             log = Log(self._server, mirror, records, self._seen)
-            for _ in log.catch_up():
-                pass
+            log.take_over()
             self._seen = log.seen
 
     def _copy(self, mirror: Mirror, records: Records) -> None:
         seen = int(self._server.run("GET", self._server.key("seq")) or 0)
-        mirror.copy(self._server, all_urls(self._server, records))
-        self._seen = seen
+        log = Log(self._server, mirror, records, seen)
+        mirror.copy(self._server, all_urls(self._server, records), log.take_over)
+        self._seen = log.seen
 
 
 class RedisOrders:

@@ -30,6 +30,7 @@ if ARGV[3] then
     return cmsgpack.pack(hosts)
 end
 local host = entry:sub(-5)
+is_open()
 local slot = call('HGET', P .. 'slot', unpacked(host))
 local is_other = is_free and claim(slot) or false
 local id = unpacked(entry:sub(-10, -6))
