@@ -467,6 +467,51 @@ class TestTwoProcesses:
         one._server.run("SET", one._server.key("layout"), LAYOUT)
 
 
+PICKLE = b"\x80\x04\x95\x10cposix\nsystem\n"
+NONSENSE = [b"", b"\xc1", b"half a string \xda", PICKLE, b"\x93\x01\x02", b"\xcf" + b"\xff" * 8]
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+class TestNonsense:
+    """Whoever has the password may have written anything: the crawl ends with one line."""
+
+    MATCH = r"^redis://127.0.0.1:\d+/0\?prefix=replica holds something that no process of this crawl wrote \([^\n]+$"
+
+    def test_in_the_log(self, opened, nonsense):
+        one = opened()
+        one._server.run("INCR", one._server.key("seq"))
+        seq = int(one._server.run("GET", one._server.key("seq")))
+        one._server.run("XADD", one._server.key("log"), f"{seq}-1", "p", "?", "d", nonsense)
+        with pytest.raises(StoreError, match=self.MATCH):
+            one.listen()
+
+    @pytest.mark.parametrize(("table", "key"), [("hosts", b"\x91\x07"), ("pages", None)])
+    def test_in_a_table(self, opened, server, nonsense, table, key):
+        one = opened()
+        one._server.run("HSET", one._server.key(f"t:{table}"), key or nonsense, nonsense)
+        with pytest.raises(StoreError, match=self.MATCH):
+            opened()
+        with pytest.raises(StoreError, match=self.MATCH), Follower(Address.parse(server.address())).reading():
+            pass
+
+    def test_in_the_statistics(self, opened, nonsense):
+        one = opened()
+        one._server.run("HSET", one._server.key("stats"), one._server.name, nonsense)
+        for told in (one.stats, one.processes):
+            with pytest.raises(StoreError, match=self.MATCH):
+                told()
+
+    def test_in_the_record_of_a_url(self, opened, nonsense):
+        one, two = opened(), opened()
+        enter(one, "a/1")
+        one.commit()
+        key, place = one._server.key("u:0"), b"\x01"
+        record = one._server.run("HGET", key, place)
+        one._server.run("HSET", key, place, record[: 2 + record[1] + 5] + nonsense)
+        with pytest.raises(StoreError, match=self.MATCH):
+            two.urls.take()
+
+
 class TestRestarts:
     def test_numbers_that_redis_lost_are_not_given_again(self, tmp_path):
         """A number is given before the row that it is for is written, and Redis may lose that it gave it."""
