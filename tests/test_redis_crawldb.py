@@ -389,6 +389,28 @@ class TestTwoProcesses:
             assert rows[0] == rows[1] == rows[2]
         assert [name(row) for row in (three.urls.take(), three.urls.take(), three.urls.take()) if row] == ["a/1", "b/1"]
 
+    def test_large_changes_are_kept_until_all_know_them(self, both, opened):
+        one, two = both
+        late = opened()
+
+        def length():
+            one._server.run("INCRBY", one._server.key("logged"), 1 << 28)
+            enter(one, f"a/{length.n}", payload=b"a")
+            length.n += 1
+            one.commit()
+            return one._server.run("XLEN", one._server.key("log"))
+
+        length.n = 0
+        self.hear(one, two, late, one, two, late)
+        lengths = [length(), length()]
+        self.hear(one, two, one, two)
+        lengths.append(length())
+        self.hear(late, one, two, late, one, two)
+        lengths.append(length())
+        assert lengths == [1, 2, 3, 1]
+        late.listen()
+        assert len(late.urls.find([key_of(f"a/{n}") for n in range(4)])) == 4
+
     def test_all_have_nothing_to_do(self, both):
         one, two = both
         (url_id,) = enter(one, "a/1")
