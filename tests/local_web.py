@@ -24,6 +24,13 @@ class Asked(NamedTuple):
     method: str
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Whoever asked was killed."""
+
+
 class LocalWeb:
     """Pages of *page*, each answered after *seconds*."""
 
@@ -44,8 +51,7 @@ class LocalWeb:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("0.0.0.0", 0), Handler)  # all of 127.0.0.0/8
-        self._server.daemon_threads = True
+        self._server = Server(("0.0.0.0", 0), Handler)  # all of 127.0.0.0/8
         self.port = self._server.server_address[1]
 
     def host(self, number: int) -> str:

@@ -71,7 +71,9 @@ class Process:
         """Kill it, if it runs."""
         if self.process.poll() is None:
             self.send(signal.SIGKILL)
-            self.process.communicate()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
 
     def ended(self, seconds=120):
         """Wait for its end, and return its statistics."""

@@ -94,8 +94,8 @@ def main() -> None:
     crawler = process.create_crawler(SPIDERS[sys.argv[1]])
     task = process.crawl(crawler, **json.loads(sys.argv[3]) if len(sys.argv) > 3 else {})
     process.start()
-    if task.done() and not task.cancelled() and task.exception() is not None:
-        sys.exit(1)
+    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+        sys.exit(f"ERROR: {error}")
     stats = {key: value for key, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
     print(json.dumps(stats), flush=True)
 

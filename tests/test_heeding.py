@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import re
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from redis_server import RedisServer
 from shared_crawls import IN_FLIGHT, Crawls
@@ -389,6 +391,46 @@ class TestNothingIsLost:
             assert store.saved.unfinished_work() == []
             assert len(crawls.fetched) == len(fetched)
 
+    @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(data=st.data())
+    def test_rules_that_one_process_learns_lose_nothing_in_another(self, server, data):
+        """Links carry session ids, which mean nothing, and ids, which do; both hosts link to both."""
+        web = Sessions(9, data.draw(st.integers(0, 1000)))
+        server.clear()
+        with Crawls(web, data.draw(st.integers(2, 3)), server, Config(mode=Mode.DROP)) as crawls:
+            for one, seed in zip(crawls.all, web.seeds, strict=False):
+                one.seed(seed)
+            crawls.run(every=data.draw(st.integers(1, 10)))
+            assert lost(web, set(crawls.fetched)) == set()
+            assert crawls.leader.store.saved.bereft(10) == []
+            event(f"rules acting: {len(list(crawls.leader.store.rules.acting()))}")
+            event(f"fetched: {len(crawls.fetched) // 50 * 50}")
+
+
+class Sessions(dict):
+    """Two hosts of *n* pages, each under any session id; of every third its ``id`` means something."""
+
+    IDS = 4
+
+    def __init__(self, n, seed):
+        super().__init__()
+        self.seeds = [f"http://{name}.example/dir/0?id=0&sid=0" for name in "ab"]
+        self._n, self._seed = n, seed
+
+    def get(self, url, default=None):
+        found = re.fullmatch(r"http://([ab])\.example/dir/(\d+)(?:\?(?:id=(\d+))?&?(?:sid=(\d+))?)?", url)
+        if found is None or int(found[2]) >= self._n:
+            return default
+        host, number, own, sid = found[1], int(found[2]), int(found[3] or 0), int(found[4] or 0)
+        chance = random.Random(f"{self._seed} {host} {number} {own} {sid}")
+        links = [
+            f"http://{chance.choice('ab')}.example/dir/{chance.randrange(self._n)}?id={chance.randrange(3)}&sid={sid_}"
+            for sid_ in range(self.IDS)
+        ]
+        return html(text_of(f"{host} {number} {own if number % 3 == 0 else 0}"), links)
+
+    __getitem__ = get
+
 
 def lost(web, fetched):
     """Return the URLs of pages that no page that was fetched is."""
@@ -520,6 +562,17 @@ def fit(unlabelled, yes, no):
     wanted = [{"markov": 20, "chain": 20, "hidden": 20, "model": 20, f"w{number}": 1} for number in range(8)]
     model.fit([*wanted, *yes], Background.shipped().with_documents([*unlabelled, *no]))
     return model
+
+
+def test_who_takes_a_url_knows_the_page_that_it_was_found_on(crawls):
+    """It may be taken before anything was heard of it."""
+    web = {"http://a.example/": html(text_of("a"), ["http://b.example/"])}
+    finder, taker = crawls(web).all
+    finder.seed(*web)
+    assert finder.turn()
+    taken = taker.take()
+    assert taken.url == "http://b.example/"
+    assert taker.store.urls.url_of(taken.parent) == "http://a.example/"
 
 
 def test_a_host_that_comes_over_is_counted_anew(crawls):

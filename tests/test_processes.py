@@ -13,18 +13,32 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from fastwarc.warc import ArchiveIterator, WarcRecordType
 from processes import NumberedWeb, end_all, until
 
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 
 
+def kept(folder):
+    """URLs of the responses in the WARC files of *folder*, all of which are finished."""
+    urls = Counter()
+    for path in folder.iterdir():
+        assert path.name.endswith(".warc.gz")
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False):
+                urls[record.headers["WARC-Target-URI"]] += 1
+    return urls
+
+
 class TestTogether:
-    def test_every_page_and_none_twice(self, started):
+    def test_every_page_and_none_twice(self, started, tmp_path):
         with NumberedWeb(400, seconds=0.1).serving() as web:
-            both = [started("topic", name, seeds=web.of(0)) for name in ("one", "two")]
+            keep = {"REPLICA_WARC": str(tmp_path / "warc")}
+            both = [started("topic", name, keep, seeds=web.of(0)) for name in ("one", "two")]
             stats = end_all(*both)
             assert web.fetched() == Counter(web.whole)
+            assert kept(tmp_path / "warc") == Counter(web.whole)
             items = [item["url"] for process in both for item in process.found]
             assert sorted(items) == sorted(web.whole)
             share = Counter(asked.who for asked in web.asked)
@@ -39,6 +53,15 @@ class TestTogether:
             one = started("topic", "one", seeds=web.of(0))
             until(lambda: len(web.asked) > 60)
             two = started("topic", "two", seeds=web.of(0))
+            feeds = {"FEEDS": {str(one.items): {"format": "jsonl"}}}
+            wrong = {"a": feeds, "b": {"REPLICA_STRATEGY": "random"}}
+            others = [started("topic", name, settings, seeds=web.of(0)) for name, settings in wrong.items()]
+            for other, why in zip(others, ("another process writes to it", "REPLICA_STRATEGY"), strict=True):
+                other.ended()
+                assert other.code == 1
+                told = [line for line in other.told.splitlines() if "ERROR" in line]
+                assert len(told) == 1
+                assert why in told[0]
             end_all(one, two)
             assert web.fetched() == Counter(web.whole)
             assert len(two.found) > 10

@@ -10,7 +10,7 @@ import time
 from contextlib import closing, suppress
 
 import pytest
-from crawldb_contract import enter, name, taken
+from crawldb_contract import enter, name, taken, url
 from processes import NumberedWeb, end_all, until
 from redis import Redis
 from redis_server import RedisServer
@@ -207,6 +207,27 @@ def test_full(redis):
     enter(two, *(f"h{n_kept % 9}/{n_kept}-{number}" for number in range(50)))
     assert two.urls.waiting == 50
     two.close()
+
+
+def test_a_cluster(tmp_path):
+    """All keys of a job have one slot, wherever their names are made."""
+    with RedisServer(tmp_path, cluster_enabled="yes") as redis, Redis(port=redis.port) as client:
+        client.execute_command("CLUSTER", "ADDSLOTS", *range(16384))
+        while client.execute_command("CLUSTER", "INFO").count(b"cluster_state:ok") == 0:
+            time.sleep(0.05)
+        one, two = opened(redis, lease=30), opened(redis, lease=30)
+        enter(one, "a/1", "b/1", "c/1")
+        one.saved.begin_work("of rule 1")
+        for store in (one, two, one):
+            store.listen()
+        found = [*taken(two), *taken(one)]
+        assert sorted(found) == ["a/1", "b/1", "c/1"]
+        assert two.saved.unfinished_work() == ["of rule 1"]
+        one.urls.drop(one.urls.discover([url("d/1")])[0][0])
+        one.close()
+        two.close()
+        slots = {client.execute_command("CLUSTER", "KEYSLOT", key) for key in client.scan_iter()}
+        assert slots == {client.execute_command("CLUSTER", "KEYSLOT", "replica")}
 
 
 # Real processes

@@ -252,6 +252,31 @@ class TestTwoProcesses:
         assert [store.saved.causes_of(key_of("b/1")) for store in both] == [[], []]
         assert sorted(taken(one)) == ["a/1", "b/1"]
 
+    def test_what_is_saved_by_a_cause_whose_end_was_not_told_yet_waits(self, both):
+        one, two = both
+        (url_id,) = enter(one, "a/1")
+        self.hear(one, two)
+        two.saved.begin_work("of budget on a")
+        two.commit()
+        one.catch_up()  # as it does when a slot comes over
+        one.urls.drop(url_id)
+        one.saved.save([Saved(url_id, "budget on a", None)])
+        one.commit()
+        assert one.urls.find([key_of("a/1")])[key_of("a/1")].state is State.WAITING
+
+    def test_a_cause_may_end_again_before_all_that_it_saved_came_back(self, both):
+        one, two = both
+        (url_id,) = enter(one, "a/1")
+        two.saved.begin_work("of budget on a")
+        self.hear(one, two)
+        two.saved.begin_work("of budget on a")
+        two.commit()
+        one.urls.drop(url_id)
+        one.saved.save([Saved(url_id, "budget on a", None)])
+        one.commit()
+        assert one.urls.find([key_of("a/1")])[key_of("a/1")].state is State.WAITING
+        assert one.listen().ended == {"budget on a"}
+
     def test_what_is_saved_by_a_cause_that_was_known_to_end_is_saved(self, both):
         one, two = both
         (url_id,) = enter(one, "a/1")
@@ -440,6 +465,35 @@ class TestTwoProcesses:
         with pytest.raises(StoreError, match=r"another release.*another prefix"):
             opened("mine")
         one._server.run("SET", one._server.key("layout"), LAYOUT)
+
+
+class TestRestarts:
+    def test_numbers_that_redis_lost_are_not_given_again(self, tmp_path):
+        """A number is given before the row that it is for is written, and Redis may lose that it gave it."""
+        with RedisServer(tmp_path) as redis:
+            one, two = RedisCrawlDB(redis.address()), RedisCrawlDB(redis.address())
+            enter(one, "a/0")
+            for store in (one, two, one):
+                store.listen()
+            one._server.run("SAVE")
+            with one.page():
+                mine = one.urls.discover([url("b/1")])
+                one.saved.begin_work("of one")
+            redis.kill()
+            redis.start()
+            with two.page():
+                theirs = two.urls.discover([url("c/1"), url("c/2")])
+                two.saved.begin_work("of two")
+            for store in (one, two, one):
+                store.listen()
+            assert not {*mine} & {*theirs}
+            assert one.saved.unfinished_work() == two.saved.unfinished_work() == ["of one", "of two"]
+            for store in (one, two):
+                hosts = store._connection.read("SELECT name FROM hosts").fetchall()
+                assert sorted(hosts) == [("a",), ("b",), ("c",)]
+            assert sorted(taken(two)) == ["a/0", "b/1", "c/1", "c/2"]
+            for store in (one, two):
+                store.close()
 
 
 class TestFollower:

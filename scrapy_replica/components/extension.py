@@ -22,7 +22,7 @@ from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFin
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.others import Others
-from scrapy_replica.components.outputs import OutputError, claimed
+from scrapy_replica.components.outputs import OutputError, claimed, claimed_feeds
 from scrapy_replica.components.pages import Pages
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
@@ -127,10 +127,10 @@ class ReplicaExtension:
         config, crawler = self.config, self._crawler
         folder = job_dir(crawler.settings)
         aliases = Aliases.from_file(config.aliases) if config.aliases else Aliases({})
+        if config.crawldb is not None:
+            self._claim_files()
         if config.ledger is not None:
             with refusing("REPLICA_LEDGER"):
-                if config.crawldb is not None:
-                    self._claimed = claimed(config.ledger)
                 self._sink = config.ledger.open("a", encoding="utf-8")
         shared = shared_store(config, crawler.spidercls.name) if config.crawldb is not None else None
         store = shared or own_store(folder, crawler.spidercls.name)
@@ -153,6 +153,14 @@ class ReplicaExtension:
             assert crawler.stats is not None
             self.others = Others(crawl, shared, crawler.stats, self._wake, self.stop)
         return crawl
+
+    def _claim_files(self) -> None:
+        """Keep what this process writes to itself."""
+        with refusing("FEEDS"):
+            self._claimed = claimed_feeds(self._crawler.settings.getdict("FEEDS"))
+        if self.config.ledger is not None:
+            with refusing("REPLICA_LEDGER"):
+                self._claimed.append(claimed(self.config.ledger))
 
     def _wake(self) -> None:
         self.wake()

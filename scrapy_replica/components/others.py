@@ -80,9 +80,11 @@ class Others:
         except StoreError as error:
             self.close()
             self._stop(error)
-        except Exception:
-            # A bad record never stops a crawl.
-            logger.exception("What other processes wrote cannot be taken up; the next look is in %s s", LISTEN_SECONDS)
+        except Exception as error:
+            # Whoever does not hear the others any more must not go on beside them.
+            logger.exception("What other processes wrote cannot be taken up")
+            self.close()
+            self._stop(StoreError(f"the others are not heard any more ({type(error).__name__}): start it again"))
 
     def _listen(self) -> None:
         self._looks += 1

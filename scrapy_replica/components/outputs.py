@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from scrapy.extensions.feedexport import FeedExporter
 from w3lib.url import file_uri_to_path
 
-from scrapy_replica.components.refused import refusing
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.contract import StoreError
 
@@ -21,7 +20,7 @@ if sys.platform != "win32":
     import fcntl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -79,18 +78,6 @@ class Feeds:
 
     def __init__(self, crawler: Crawler) -> None:
         self._exporter = crawler.get_extension(FeedExporter)
-        self._claimed: list[BinaryIO] = []
-
-    def claim(self) -> None:
-        """Keep other processes of the crawl from writing to the same files, while this one lives.
-
-        :raises ConfigError: one does, and two would write into each other's lines.
-        """
-        for uri in self._exporter.feeds if self._exporter is not None else ():
-            path = None if "%(" in uri else _file(uri)
-            if path is not None:
-                with refusing("FEEDS"):
-                    self._claimed.append(claimed(path))
 
     def flush(self) -> None:
         """Hand the items so far to the system, which keeps them if the process is killed.
@@ -123,6 +110,15 @@ class Feeds:
                 _mend(path, options["format"])
                 if options["format"] == "csv" and path.stat().st_size:
                     _go_on_with_columns(path, options)
+
+
+def claimed_feeds(feeds: Iterable[object]) -> list[BinaryIO]:
+    """Keep other processes of the crawl from writing to the same *feeds*, keys of the setting, while this one lives.
+
+    :raises ConfigError: one does, and two would write into each other's lines.
+    """
+    paths = [None if "%(" in uri else _file(uri) for uri in map(str, feeds)]
+    return [claimed(path) for path in paths if path is not None]
 
 
 def claimed(path: Path) -> BinaryIO:

@@ -82,8 +82,6 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.keeper is not None:
             self._extension.keeper.on_written = self._schedule
         self._feeds = Feeds(self._crawler)
-        if self._extension.others is not None:
-            self._feeds.claim()
         if self._crawler.settings["JOBDIR"] or self._extension.others is not None:
             self._feeds.resume()
         connect = self._crawler.signals.connect

@@ -140,7 +140,7 @@ def collect(sources: Sequence[Source], folder: Path, openers: Openers, processes
     for source in sources:
         if source.kind is Kind.PARQUET and parquet.is_ours(source.path):
             collection.pages.append(source.path)
-            collection.counts["pages"] += parquet.rows_in(source.path)
+            collection.counts["pages"] += parquet.pages_in(source.path)
         elif not (folder / f"{source.stamp}.json").is_file():
             open_ones.append(source)
     convert = partial(_convert, folder=folder, openers=openers)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heappush, heapreplace
+from heapq import nsmallest
 from typing import NamedTuple
 from zlib import crc32
 
@@ -78,7 +78,7 @@ class Judged:
 
 def judged(
     pairs: Iterable[PairRow],
-    weak: Sequence[PairRow],
+    weak: Iterable[PairRow],
     rows: HostRows,
     readers: Mapping[str, Iterable[str]],
     *,
@@ -96,7 +96,7 @@ def judged(
     """
     detector = Detector(judge, rows)
     wanted, drawn, n_others = _looked_through(pairs, rows)
-    for _ in detector.recalibrate(max_fpr, [row.pair() for row in [*drawn, *weak[: MAX_LEARNT // 2]]]):
+    for _ in detector.recalibrate(max_fpr, [row.pair() for row in drawn + _drawn(weak)]):
         pass
     found = Judged(detector.judge, n_unpromising=n_others)
     for row in progress(_in_order(wanted)):
@@ -114,19 +114,23 @@ def judged(
 def _looked_through(pairs: Iterable[PairRow], rows: HostRows) -> tuple[list[PairRow], list[PairRow], int]:
     """Return the pairs that have a text in common, some of all, drawn, and how many of them have none."""
     wanted: list[PairRow] = []
-    drawn: list[tuple[int, PairRow]] = []
     n_others = 0
-    for row in pairs:
-        entry = -row.draw, row
-        if len(drawn) < MAX_LEARNT // 2:
-            heappush(drawn, entry)
-        elif entry > drawn[0]:
-            heapreplace(drawn, entry)
-        if rows.share_text(row.first, row.second):
-            wanted.append(row)
-        else:
-            n_others += 1
-    return wanted, sorted(row for _, row in drawn), n_others
+
+    def looked_at() -> Iterator[PairRow]:
+        nonlocal n_others
+        for row in pairs:
+            if rows.share_text(row.first, row.second):
+                wanted.append(row)
+            else:
+                n_others += 1
+            yield row
+
+    return wanted, _drawn(looked_at()), n_others
+
+
+def _drawn(pairs: Iterable[PairRow]) -> list[PairRow]:
+    """Return some of *pairs*, the same in whatever order they come."""
+    return nsmallest(MAX_LEARNT // 2, pairs, key=lambda row: (row.draw, row))
 
 
 def _in_order(pairs: Iterable[PairRow]) -> list[PairRow]:

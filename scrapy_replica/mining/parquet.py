@@ -136,7 +136,10 @@ def _column(batch: Any, name: str, path: Path) -> Any:
         raise ValueError(f"{path}: the column {name!r} holds what is too large for it ({error})") from None
 
 
-def rows_in(path: Path) -> int:
-    """Return how many rows a Parquet file has."""
+def pages_in(path: Path) -> int:
+    """Return how many fetched pages a Parquet file has that is ours."""
     with parquet.ParquetFile(path) as file:
-        return int(file.metadata.num_rows)
+        if "fetched" not in file.schema_arrow.names:
+            return int(file.metadata.num_rows)
+        batches = file.iter_batches(columns=["fetched"])
+        return sum(compute.sum(batch.column(0).fill_null(True)).as_py() or 0 for batch in batches)

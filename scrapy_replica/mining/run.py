@@ -181,7 +181,7 @@ def _judged(work: Work, judge: Judge, max_fpr: float, show: Show) -> Judged:
     rows = HostRows(work.files("rows"), work.folder / "rows.arrow")
     return judged(
         show.progress(pairs, "looking through pairs of hosts"),
-        list(weak),
+        weak,
         rows,
         readers,
         judge=judge,

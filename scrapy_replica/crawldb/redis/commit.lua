@@ -1,7 +1,7 @@
 -- Ships what a process changed. ARGV[3] packs: slots (pairs of act and slot or host), hosts (host, slot), rows (table,
 -- key, row or false), urls (id, state before or false, record or false), saved (id, cause, key and row as in rows, target
--- id or false, state of it that is expected), ended (causes), seen (the last change that the process knows of) and log (all of
--- it, packed for the others).
+-- id or false, state of it that is expected), ended (causes), seen (the last change that the crawl of the process was
+-- told of) and log (all of it, packed for the others).
 -- Returns: last change, URLs that wait, records that are otherwise than the process thought (id, record), keys
 -- of rows of saved that are not kept.
 -- COMMON

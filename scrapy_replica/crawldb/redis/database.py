@@ -82,6 +82,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._log = Log(self._server, self._mirror, self._records, self._seen)
         if self._is_begun:
             self._mirror.copy(self._server, all_urls(self._server, self._records), self._go_on_opening)
+        self._told = self._log.seen
         return connection
 
     def _go_on_opening(self) -> None:
@@ -136,7 +137,7 @@ class RedisCrawlDB(SqliteCrawlDB):
             ],
             "saved": self._guarded(saved),
             "ended": [cause for cause in map(_ended, changes.rows) if cause is not None],
-            "seen": self._log.seen,
+            "seen": self._told,
             "log": packed([changes.rows, [(url_id, record) for url_id, _, record in urls], new]),
         }
         _, self.urls.waiting, fixes, unsaved = read(self._call("commit", told(what), is_change=True))
@@ -179,16 +180,17 @@ class RedisCrawlDB(SqliteCrawlDB):
         :return: what that is; ``None`` if nothing.
         """
         self.ship()
-        seq, leads, waiting, self.are_all_idle, is_other_idle, self.is_over = read(
-            self._call("beat", str(int(self._is_idle)), self._log.seen)
-        )
-        self.urls.waiting = waiting
+        seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, self.is_over = self._beat()
         has_come, self.leads = leads and not self.leads, leads
         if seq > self._log.seen:
             self.catch_up()
         self._offer(is_other_idle=is_other_idle)
+        self._told = self._log.seen
         news = self._heard.told(leads=has_come)
         return news if news != News() else None
+
+    def _beat(self) -> Any:
+        return read(self._call("beat", str(int(self._is_idle)), self._log.seen))
 
     def catch_up(self) -> None:
         self.ship()

@@ -49,6 +49,13 @@ KEPT_S = 30 * 86_400
 """For how long the server remembers the last reply to a process."""
 
 
+PASSED_OVER = {"id": 100_000, "id:hosts": 100_000} | {
+    f"id:{table}": 100 for table in ("forms", "orders", "rules", "verdicts", "work")
+}
+"""Keys of the last numbers that were given, and how many a start of the server passes over: more than are given in the
+last seconds before it ends."""
+
+
 class Server:
     """One connection to the server of a job.
 
@@ -196,8 +203,9 @@ class Server:
         # One that reads its data answers INFO, and refuses what comes next.
         life = info.get("run_id", "?").encode()
         text, name = _script("lives", False)
-        keys = self.key("lives"), self.key("seq"), self.key(f"done:{self.name}")
-        found = self._evaluate(text, name, [len(keys), *keys, life, self._life, self._answered])
+        keys = [self.key(key) for key in ("lives", "seq", f"done:{self.name}", *PASSED_OVER)]
+        told = [life, self._life, self._answered, *PASSED_OVER.values()]
+        found = self._evaluate(text, name, [len(keys), *keys, *told])
         if found < (self.seen if self._life else 0):
             raise self._refuse(
                 "came back without its last changes: start all processes of the crawl again, which goes on from what"

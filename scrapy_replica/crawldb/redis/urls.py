@@ -187,8 +187,10 @@ class RedisUrlTable(UrlTable):
         row = self._unpacked(taken.id, taken.record)
         change = "state = ?, is_demoted = ?, priority = ?, score = ?, payload = ?, leeway = ?"
         with self._silent():
-            if not self._write(f"UPDATE urls SET {change} WHERE id = ?", (*row[4:8], *row[10:], row.id)).rowcount:
-                self._take_over([(row.id, row)])
+            is_known = self._write(f"UPDATE urls SET {change} WHERE id = ?", (*row[4:8], *row[10:], row.id)).rowcount
+        if not is_known:
+            self._link.catch_up()  # nor is the page that it was found on
+            self._take_over([(row.id, row)])
         slot = self._rows[row.host][1]
         self.in_flight[row.id] = slot
         self._owned[slot] = None

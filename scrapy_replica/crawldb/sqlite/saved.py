@@ -74,7 +74,8 @@ class SavedTable:
         return [target for (target,) in self._read(sql, (most,))]
 
     def begin_work(self, work: str) -> None:
-        if self._read("SELECT 1 FROM work WHERE work = ?", (work,)).fetchone() is None:
+        # A row that is there is written again, so that others hear of it.
+        if not self._write("UPDATE work SET id = id WHERE work = ?", (work,)).rowcount:
             self._write("INSERT INTO work VALUES (?, ?)", (self._connection.new_id("work"), work))
 
     def end_work(self, work: str) -> None:
