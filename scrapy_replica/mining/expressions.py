@@ -56,7 +56,10 @@ def readers(collection: Collection) -> Table:
 
 
 def clusters(collection: Collection) -> Table:
-    """Return :data:`~scrapy_replica.mining.schema.CLUSTERS`, in order of cluster."""
+    """Return :data:`~scrapy_replica.mining.schema.CLUSTERS`, in order of cluster.
+
+    Where only signatures are known the numbers of clusters are those of the engine; the clusters are the same.
+    """
     engine, pages = collection.engine, collection.fetched
     signed = ibis.ifelse(pages.signature.isnull(), None, engine.key(pages.signature))
     texts = pages.select("url", "host", "simhash", text=ibis.coalesce(pages.simhash, signed))
@@ -94,13 +97,17 @@ def urls(collection: Collection) -> Table:
     """Return :data:`~scrapy_replica.mining.schema.URLS`, in order of host."""
     engine, pages = collection.engine, collection.fetched
     signed = ibis.ifelse(pages.signature.isnull(), None, engine.key(pages.signature))
-    found = pages.select("host", "url", "signature", cluster=ibis.coalesce(pages.cluster, signed, pages.simhash))
+    texts = ibis.coalesce(pages.cluster, signed, pages.simhash)
+    found = pages.select("host", "url", "signature", "simhash", own=pages.cluster, cluster=texts)
     found = engine.keep("host_urls", found.filter(found.cluster.notnull()))
     counted = found.group_by("host", "cluster").agg(n=found.count())
     twice = counted.filter(counted.n > 1).select("host").distinct()
     # signatures are hashes: their order samples whole clusters
-    found = _first(found.semi_join(twice, "host"), MAX_FORMS, ["signature", "cluster", "url"])
-    return found.select("host", "url", "cluster").order_by("host", "url")
+    found = _first(found.semi_join(twice, "host"), MAX_FORMS, ["signature", "simhash", "own", "url"])
+    # numbers that are the same in every engine, and none of a crawl's
+    number = ibis.dense_rank().over(group_by=found.host, order_by=[found.signature, found.simhash])
+    found = found.select("host", "url", cluster=ibis.coalesce(found.own, -1 - number))
+    return found.order_by("host", "url")
 
 
 def _first(table: Table, most: int, order: list[str]) -> Table:
