@@ -19,7 +19,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
 from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
-from scrapy_replica.crawldb.rules import ACTING, WITHDRAWN
+from scrapy_replica.crawldb.rules import ACTING, DISABLED, WITHDRAWN
 from scrapy_replica.decision import Action, Decision, Mode, Outcome, Reason
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.relevance import Relevance
@@ -307,6 +307,24 @@ class TestRules:
         leader.store.commit()
         follower.listen()
         assert follower.crawl.dust.hit(self.URL, "a.example") is None
+
+    @pytest.mark.parametrize("end", ["disable", "withdraw"])
+    def test_a_rule_that_ended_stays_so_where_another_process_still_counts(self, two, end):
+        leader, follower = two.all
+        number = self.enter_rule(follower)
+        leader.listen()
+        if end == "disable":
+            leader.crawl.consequences._disable({"id": number})
+        else:
+            leader.store.rules.update(number, WITHDRAWN, 9, 9, 3)
+        leader.store.commit()
+        follower.store.rules.update(number, ACTING, 10, 0, 4)  # a page of the same moment
+        follower.store.commit()
+        two.listen()
+        two.listen()
+        states = {one.store.rules.row(number).state for one in two.all}
+        assert states == {DISABLED if end == "disable" else WITHDRAWN}
+        assert [one.crawl.dust.hit(self.URL, "a.example") for one in two.all] == [None, None]
 
     def test_what_a_rule_saves_while_it_is_withdrawn_comes_back(self, two):
         leader, follower = two.all
