@@ -116,11 +116,14 @@ def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, ju
     :raises ImportError: an extra is missing.
     """
     work, show = Work(out, sources, engine), Show()
-    with show.step("inputs"):
-        inputs = collect(sources, work.folder, openers)
-    if not inputs.pages or not inputs.counts["pages"]:
+    try:
+        with show.step("inputs"):
+            inputs = collect(sources, work.folder, openers)
+        if not inputs.pages or not inputs.counts["pages"]:
+            raise ValueError(f"there is no page in the inputs: {counts_in_words(inputs.counts)}")
+    except ValueError:  # no run over other inputs could go on from there
         shutil.rmtree(work.folder)
-        raise ValueError(f"there is no page in the inputs: {counts_in_words(inputs.counts)}")
+        raise
     _make_tables(work, engine, inputs, show)
     with show.step("verdicts"):
         found = _judged(work, judge, max_fpr, show)
