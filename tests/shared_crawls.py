@@ -114,7 +114,7 @@ class Crawls:
 
     def __init__(self, web, n=2, server=None, config=None, page_of=None):
         self._stack = ExitStack()
-        self._server, self._made_of = server, (config, page_of)
+        self._server, self._config, self._page_of = server, config, page_of
         self._web, self._gone = web, []
         self.all = []
         for _ in range(n):
@@ -126,11 +126,15 @@ class Crawls:
     def __exit__(self, *error):
         self._stack.close()
 
-    def join(self):
+    def join(self, config=None):
         """Begin one more process, and return it."""
         server = self._server
         store = RedisCrawlDB(server.address(), "shared") if server is not None else SqliteCrawlDB(None, "shared")
-        one = OneOf(self._web, store, *self._made_of)
+        try:
+            one = OneOf(self._web, store, config or self._config, self._page_of)
+        except BaseException:
+            store.close()
+            raise
         self.all.append(one)
         self._stack.callback(one.close)
         one.listen()

@@ -16,7 +16,7 @@ from shared_crawls import IN_FLIGHT, Crawls
 from test_live_replicas import html, site, text_of
 
 from scrapy_replica.address import host_of
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
 from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
 from scrapy_replica.crawldb.rules import ACTING, WITHDRAWN
@@ -363,6 +363,24 @@ class TestOrders:
         leader.listen()
         assert leader.crawl.scope.outside("http://s.example/1", "s.example") is None
 
+    def test_another_scope_is_refused(self, crawls):
+        both = crawls({})
+        with pytest.raises(ConfigError, match="another scope: give REPLICA_SCOPE, REPLICA_HOST_PAGES as it has"):
+            both.join(Config(scope=Reach.HOSTS, host_pages=5))
+
+    def test_news_that_cannot_be_taken_up_leave_the_rest_alone(self, crawls, monkeypatch, caplog):
+        leader, follower = crawls({}).all
+
+        def fails(_):
+            raise RuntimeError("a bad rule")
+
+        monkeypatch.setattr(follower.crawl.dust, "heed", fails)
+        leader.store.rules.enter(clean_param("a.example", "sid").to_dict(), 1.0)
+        enter_verdict(leader)
+        with caplog.at_level("CRITICAL"):
+            follower.listen()
+        assert follower.crawl.replicas.verdict_of("b.example") == COPY
+
 
 class TestNothingIsLost:
     @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
@@ -391,7 +409,7 @@ class TestNothingIsLost:
             assert store.saved.unfinished_work() == []
             assert len(crawls.fetched) == len(fetched)
 
-    @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_rules_that_one_process_learns_lose_nothing_in_another(self, server, data):
         """Links carry session ids, which mean nothing, and ids, which do; both hosts link to both."""
@@ -410,22 +428,23 @@ class TestNothingIsLost:
 class Sessions(dict):
     """Two hosts of *n* pages, each under any session id; of every third its ``id`` means something."""
 
-    IDS = 4
+    IDS = 12
 
     def __init__(self, n, seed):
         super().__init__()
-        self.seeds = [f"http://{name}.example/dir/0?id=0&sid=0" for name in "ab"]
+        self.seeds = [f"http://{name}.example/dir/0?id=0&PHPSESSID=0" for name in "ab"]
         self._n, self._seed = n, seed
 
     def get(self, url, default=None):
-        found = re.fullmatch(r"http://([ab])\.example/dir/(\d+)(?:\?(?:id=(\d+))?&?(?:sid=(\d+))?)?", url)
+        found = re.fullmatch(r"http://([ab])\.example/dir/(\d+)(?:\?(?:id=(\d+))?&?(?:PHPSESSID=(\d+))?)?", url)
         if found is None or int(found[2]) >= self._n:
             return default
         host, number, own, sid = found[1], int(found[2]), int(found[3] or 0), int(found[4] or 0)
-        chance = random.Random(f"{self._seed} {host} {number} {own} {sid}")
+        chance = random.Random(f"{self._seed} {host} {number} {own}")
+        others = chance.sample([f"{name}.example/dir/{number}" for name in "ab" for number in range(self._n)], 6)
         links = [
-            f"http://{chance.choice('ab')}.example/dir/{chance.randrange(self._n)}?id={chance.randrange(3)}&sid={sid_}"
-            for sid_ in range(self.IDS)
+            f"http://{other}?id={chance.randrange(2)}&PHPSESSID={(sid + step) % self.IDS}"
+            for step, other in enumerate(others)
         ]
         return html(text_of(f"{host} {number} {own if number % 3 == 0 else 0}"), links)
 

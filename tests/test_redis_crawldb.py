@@ -389,6 +389,28 @@ class TestTwoProcesses:
             assert rows[0] == rows[1] == rows[2]
         assert [name(row) for row in (three.urls.take(), three.urls.take(), three.urls.take()) if row] == ["a/1", "b/1"]
 
+    def test_large_changes_are_kept_until_all_know_them(self, both, opened):
+        one, two = both
+        late = opened()
+
+        def length():
+            one._server.run("INCRBY", one._server.key("logged"), 1 << 28)
+            enter(one, f"a/{length.n}", payload=b"a")
+            length.n += 1
+            one.commit()
+            return one._server.run("XLEN", one._server.key("log"))
+
+        length.n = 0
+        self.hear(one, two, late, one, two, late)
+        lengths = [length(), length()]
+        self.hear(one, two, one, two)
+        lengths.append(length())
+        self.hear(late, one, two, late, one, two)
+        lengths.append(length())
+        assert lengths == [1, 2, 3, 1]
+        late.listen()
+        assert len(late.urls.find([key_of(f"a/{n}") for n in range(4)])) == 4
+
     def test_all_have_nothing_to_do(self, both):
         one, two = both
         (url_id,) = enter(one, "a/1")
@@ -467,6 +489,51 @@ class TestTwoProcesses:
         one._server.run("SET", one._server.key("layout"), LAYOUT)
 
 
+PICKLE = b"\x80\x04\x95\x10cposix\nsystem\n"
+NONSENSE = [b"", b"\xc1", b"half a string \xda", PICKLE, b"\x93\x01\x02", b"\xcf" + b"\xff" * 8]
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+class TestNonsense:
+    """Whoever has the password may have written anything: the crawl ends with one line."""
+
+    MATCH = r"^redis://127.0.0.1:\d+/0\?prefix=replica holds something that no process of this crawl wrote \([^\n]+$"
+
+    def test_in_the_log(self, opened, nonsense):
+        one = opened()
+        one._server.run("INCR", one._server.key("seq"))
+        seq = int(one._server.run("GET", one._server.key("seq")))
+        one._server.run("XADD", one._server.key("log"), f"{seq}-1", "p", "?", "d", nonsense)
+        with pytest.raises(StoreError, match=self.MATCH):
+            one.listen()
+
+    @pytest.mark.parametrize(("table", "key"), [("hosts", b"\x91\x07"), ("pages", None)])
+    def test_in_a_table(self, opened, server, nonsense, table, key):
+        one = opened()
+        one._server.run("HSET", one._server.key(f"t:{table}"), key or nonsense, nonsense)
+        with pytest.raises(StoreError, match=self.MATCH):
+            opened()
+        with pytest.raises(StoreError, match=self.MATCH), Follower(Address.parse(server.address())).reading():
+            pass
+
+    def test_in_the_statistics(self, opened, nonsense):
+        one = opened()
+        one._server.run("HSET", one._server.key("stats"), one._server.name, nonsense)
+        for told in (one.stats, one.processes):
+            with pytest.raises(StoreError, match=self.MATCH):
+                told()
+
+    def test_in_the_record_of_a_url(self, opened, nonsense):
+        one, two = opened(), opened()
+        enter(one, "a/1")
+        one.commit()
+        key, place = one._server.key("u:0"), b"\x01"
+        record = one._server.run("HGET", key, place)
+        one._server.run("HSET", key, place, record[: 2 + record[1] + 5] + nonsense)
+        with pytest.raises(StoreError, match=self.MATCH):
+            two.urls.take()
+
+
 class TestRestarts:
     def test_numbers_that_redis_lost_are_not_given_again(self, tmp_path):
         """A number is given before the row that it is for is written, and Redis may lose that it gave it."""
@@ -530,6 +597,18 @@ class TestFollower:
         one._server.run("XTRIM", one._server.key("log"), "MAXLEN", 1)
         with follower.reading() as reader:
             assert sorted(reader.host_names()) == ["a", "b", "c"]
+
+    def test_a_job_in_the_place_of_one_that_was_deleted_is_read_anew(self, opened, follower, server):
+        for host, n_commits in (("old", 3), ("new", 2), ("last", 9)):
+            server.clear()
+            with pytest.raises(StoreError, match="there is no crawl at redis://"), follower.reading():
+                pass
+            one = opened()
+            for n in range(n_commits):
+                enter(one, f"{host}/{n}")
+                one.commit()
+            with follower.reading() as reader:
+                assert reader.host_names() == [host]
 
     def test_orders(self, opened, follower):
         one, two = opened(), opened()

@@ -240,11 +240,13 @@ class ReplicaExtension:
         try:
             if self.keeper is not None:
                 await self.keeper.close()
-            if self.error is None or isinstance(self.error, OutputError):
-                self.flush()
-                if self.others is not None:
-                    self.others.set_sums()
-            self.crawl.store.close()
+            try:
+                if self.error is None or isinstance(self.error, OutputError):
+                    self.flush()
+                    if self.others is not None:
+                        self.others.set_sums()
+            finally:
+                self.crawl.store.close()
         except StoreError as error:
             if self.error is None:
                 logger.error("%s", error)

@@ -59,10 +59,18 @@ class Heeding:
 
     def heed(self, news: News) -> int:
         """Take up *news*; return the number of pages that others fetched."""
-        with self._alone("what the others decided"):
-            self._of_decisions(news)
-        with self._alone("URLs that others found"):
-            self._of_urls(news.urls)
+        for what, take_up in (
+            ("the lead", self._of_lead),
+            ("causes that ended", self._of_ends),
+            ("seeds", self._of_seeds),
+            ("orders", self._of_orders),
+            ("the topic", self._of_topic),
+            ("rules", self._of_rules),
+            ("verdicts", self._of_verdicts),
+            ("URLs that others found", self._of_urls),
+        ):
+            with self._alone(what):
+                take_up(news)
         n_pages = sum(map(self._of_page, self._store.pages.heard(news.pages)))
         with self._alone("samples of others"):
             self._consequences.of_heard_samples(news.causes)
@@ -83,23 +91,35 @@ class Heeding:
         except Exception:
             logger.exception("Not taken up: %s", what)
 
-    def _of_decisions(self, news: News) -> None:
+    def _of_lead(self, news: News) -> None:
         if news.leads:
             self._replicas.lead()
             self._consequences.adopt()
-        if self._scope.heed(news.seeds):
-            self._consequences.of_heard_end(OUT_OF_SCOPE)
-        self._obeying.heed(news.orders)
-        self._guide.follow(news.meta)
-        began = self._replicas.heed(news.verdicts)
-        self._dust.heed(news.rules)
+
+    def _of_ends(self, news: News) -> None:
         for cause in news.ended:
             self._consequences.of_heard_end(cause)
+
+    def _of_seeds(self, news: News) -> None:
+        if self._scope.heed(news.seeds):
+            self._consequences.of_heard_end(OUT_OF_SCOPE)
+
+    def _of_orders(self, news: News) -> None:
+        self._obeying.heed(news.orders)
+
+    def _of_topic(self, news: News) -> None:
+        self._guide.follow(news.meta)
+
+    def _of_rules(self, news: News) -> None:
+        self._dust.heed(news.rules)
+
+    def _of_verdicts(self, news: News) -> None:
+        began = self._replicas.heed(news.verdicts)
         left_out = self._scope.follow(news.meta)
         self._consequences.of_heard_scope(left_out.union(verdict.keeper for verdict in began))
 
-    def _of_urls(self, url_ids: Sequence[int]) -> None:
-        for found in self._store.urls.found(url_ids):
+    def _of_urls(self, news: News) -> None:
+        for found in self._store.urls.found(news.urls):
             callback = self._payloads.callback(found.payload) if found.parent is not None else None
             self._replicas.known(found.url, found.host, callback)
             if found.found_on is not None and found.found_on != found.host:

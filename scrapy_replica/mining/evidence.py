@@ -17,14 +17,14 @@ from scrapy_replica.address import origin_of
 from scrapy_replica.crawldb.pages import is_absent
 from scrapy_replica.mining.rows import arrow_schema, batches
 from scrapy_replica.mining.schema import PAGES
-from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import normal_path
-from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, HostEvidence, PageMark, mark_of, path_of
+from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, HostEvidence, PageMark, marks_of_title, path_of
 from scrapy_replica.sites.memory import NearText
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.sketch import BINS
 
 _MASK = (1 << 64) - 1
+_SECOND, _THIRD = ((np.arange(BINS) + step) % BINS for step in (21, 43))
 
 
 class Row(NamedTuple):
@@ -55,12 +55,12 @@ def mark_of_row(row: Row) -> PageMark:
     simhash = row.simhash & _MASK if row.simhash is not None else None
     if simhash is None and row.signature:
         simhash = mmh3.hash64(row.signature, signed=False)[0]
-    titled = mark_of(Page(row.url, "", title=row.title or f"{signature or simhash}"))
+    title, pattern = marks_of_title(row.title or f"{signature or simhash}")
     return PageMark(
         simhash,
         signature,
-        titled.title,
-        titled.title_pattern if row.title else titled.title,
+        title,
+        pattern if row.title else title,
         MIN_WORDS if row.words is None else row.words,
         None,
         sketch_of_simhash(simhash) if simhash is not None else None,
@@ -73,8 +73,8 @@ def sketch_of_simhash(simhash: int) -> bytes:
     Each byte holds three bits: of simhashes that differ in d of 64, (1 - d / 64) ** 3 of the bytes agree. Texts whose
     simhashes differ in 3, 6 and 10 bits have a Jaccard coefficient of about .98, .92 and .79; this says .86, .74, .60.
     """
-    bits = [simhash >> place & 1 for place in range(BINS)]
-    return bytes(bits[p] | bits[(p + 21) % BINS] << 1 | bits[(p + 43) % BINS] << 2 for p in range(BINS))
+    bits = np.unpackbits(np.frombuffer(simhash.to_bytes(8, "little"), np.uint8), bitorder="little")
+    return (bits | bits[_SECOND] << 1 | bits[_THIRD] << 2).tobytes()
 
 
 def _texts_of(batch: Any) -> NDArray[np.uint64]:

@@ -83,20 +83,26 @@ class PageMark:
 
 def mark_of(page: Page) -> PageMark:
     """Return the mark of *page*."""
-    title = " ".join((page.title or "").lower().split())
+    title, title_pattern = marks_of_title(page.title or "")
     language = guess_language(page.text)
     if language is None and page.language and re.fullmatch("[a-z]{2}", page.language[:2].lower()):
         language = page.language[:2].lower()
     return PageMark(
         simhash=page.simhash,
         signature=int.from_bytes(page.signature[:8], "little") if page.signature else 0,
-        title=_hash32(title),
-        title_pattern=_hash32(_DIGITS.sub("0", title)),
+        title=title,
+        title_pattern=title_pattern,
         words=page.words,
         language=language,
         sketch=sketch(page.text),
         links=_own_links(page),
     )
+
+
+def marks_of_title(title: str) -> tuple[int, int]:
+    """Return the hash of a folded *title*, and that with every number in it made equal; 0 where there is none."""
+    folded = " ".join(title.lower().split())
+    return _hash32(folded), _hash32(_DIGITS.sub("0", folded))
 
 
 def _own_links(page: Page) -> int:
@@ -247,6 +253,7 @@ __all__ = [
     "PageMark",
     "is_same_page",
     "mark_of",
+    "marks_of_title",
     "normal_path",
     "path_of",
     "sample_hash",

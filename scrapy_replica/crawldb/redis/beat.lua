@@ -9,10 +9,11 @@ if gone then
 end
 is_open()
 bury_the_dead()
+call('ZADD', P .. 'seen', ARGV[4], ME)
 if ARGV[3] == '1' then
-    call('ZADD', P .. 'idle', ARGV[4], ME)
+    call('SADD', P .. 'idle', ME)
 else
-    call('ZREM', P .. 'idle', ME)
+    call('SREM', P .. 'idle', ME)
 end
 local lead = call('GET', P .. 'lead')
 if not lead then
@@ -20,7 +21,7 @@ if not lead then
     call('SET', P .. 'lead', ME)
 end
 local waiting = tonumber(call('GET', P .. 'waiting') or 0)
-local is_other_idle = call('ZCARD', P .. 'idle') > (ARGV[3] == '1' and 1 or 0)
+local is_other_idle = call('SCARD', P .. 'idle') > (ARGV[3] == '1' and 1 or 0)
 return cmsgpack.pack({
     tonumber(call('GET', P .. 'seq') or 0), lead == ME, waiting, are_all_idle(), is_other_idle,
     call('EXISTS', P .. 'over') == 1,

@@ -23,7 +23,8 @@
 -- hosts         hash    packed name and slot -> number in hosts
 -- id:TABLE      string  last number of a row that was given, of tables with few rows
 -- alive         zset    process -> milliseconds since the epoch until which it is alive, by the clock of Redis
--- idle          zset    processes that have nothing to do, and the last change that each knew of when it said so
+-- idle          set     processes that have nothing to do
+-- seen          zset    process -> the last change that it said to know of
 -- lead          string  the process that leads
 -- over          string  there is one: the crawl is through
 -- processes     hash    process -> its host and pid
@@ -31,8 +32,10 @@
 -- number        string  processes that were let in so far
 -- lives         list    run id of Redis and number of changes, in turn, at each of its starts
 -- layout        string  version of all this
+-- job           string  first process; another job of this prefix, after all keys were deleted, has another one
 -- done:P        hash    the last call of process P that changed something, and what was answered
--- log, seq      stream, string   all changes, each with its number; the last number
+-- log, seq      stream, string   the last changes, each with its number; the last number
+-- logged        string  bytes of changes since the log was made shorter
 -- id, waiting   string  last id of a URL; number of URLs that wait
 --
 -- A record is: state (1 character), length of the place (1 byte), place, host (5 bytes), the rest as the client packs it.
@@ -186,9 +189,22 @@ end
 
 -- Changes
 
+local MOST_CHANGES, MOST_BYTES = 20000, 256 * 1024 * 1024
+
+-- The log is as long as MOST_CHANGES, so that who looks now and then finds where it was; where changes are large, what
+-- all processes know goes when MOST_BYTES came together.
 local function add_to_log(...)
     local seq = call('INCR', P .. 'seq')
-    call('XADD', P .. 'log', 'MAXLEN', '~', 20000, string.format('%.0f-1', seq), 'p', ME, ...)
+    call('XADD', P .. 'log', 'MAXLEN', '~', MOST_CHANGES, string.format('%.0f-1', seq), 'p', ME, ...)
+    local size = 0
+    for _, value in ipairs({...}) do
+        size = size + #value
+    end
+    if call('INCRBY', P .. 'logged', size) > MOST_BYTES then
+        local least = call('ZRANGE', P .. 'seen', 0, 0, 'WITHSCORES')[2]
+        call('XTRIM', P .. 'log', 'MINID', string.format('%.0f', (least or seq - 1) + 1))
+        call('SET', P .. 'logged', 0)
+    end
     return seq
 end
 
@@ -250,7 +266,8 @@ local function bury(process)
     end
     call('DEL', P .. 'slots:' .. process, P .. 'ready:' .. process)
     call('ZREM', P .. 'alive', process)
-    call('ZREM', P .. 'idle', process)
+    call('SREM', P .. 'idle', process)
+    call('ZREM', P .. 'seen', process)
     if call('GET', P .. 'lead') == process then
         call('DEL', P .. 'lead')
     end
@@ -261,9 +278,10 @@ end
 
 -- Whether no process has anything to do, and all know of all changes, of which they might make something to do.
 local function are_all_idle()
-    local n_idle = call('ZCOUNT', P .. 'idle', call('GET', P .. 'seq') or 0, '+inf')
+    local n_idle, n_alive = call('SCARD', P .. 'idle'), call('ZCARD', P .. 'alive')
+    local n_up = call('ZCOUNT', P .. 'seen', call('GET', P .. 'seq') or 0, '+inf')
     local waiting = tonumber(call('GET', P .. 'waiting') or 0)
-    return n_idle == call('ZCARD', P .. 'alive') and waiting == 0 and call('HLEN', P .. 'lease') == 0
+    return n_idle == n_alive and n_up == n_alive and waiting == 0 and call('HLEN', P .. 'lease') == 0
 end
 
 local function bury_the_dead()

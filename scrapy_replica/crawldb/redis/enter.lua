@@ -6,6 +6,7 @@ if layout and layout ~= ARGV[4] then
     return redis.error_reply('LAYOUT ' .. layout)
 end
 call('SET', P .. 'layout', ARGV[4])
+call('SETNX', P .. 'job', ME)
 bury_the_dead()
 if call('ZCARD', P .. 'alive') == 0 then
     -- Only that run knew of it.
@@ -16,6 +17,7 @@ if call('ZCARD', P .. 'alive') == 0 then
     end
 end
 call('ZADD', P .. 'alive', now() + OPENING * LEASE, ME)
+call('ZADD', P .. 'seen', call('GET', P .. 'seq') or 0, ME)
 call('HSET', P .. 'processes', ME, ARGV[3])
 if not call('GET', P .. 'lead') then
     call('SET', P .. 'lead', ME)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.words import cleaned
@@ -48,3 +53,22 @@ def told(address: Address, error: Exception, *, is_first: bool = False) -> Store
     if is_first:
         return StoreError(f"{address} cannot be reached ({words}): start Redis there, or correct the address")
     return StoreError(f"{address} cannot be used any more ({words}): look at its log; the same command goes on")
+
+
+SENSELESS = (ValueError, TypeError, LookupError, ArithmeticError, struct.error, sqlite3.Error)
+"""What comes of records that are read and were not written as such."""
+
+
+@contextmanager
+def understanding(address: Address) -> Iterator[None]:
+    """Raise :class:`StoreError` where what was read of the job makes no sense: whoever has the password may write."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except SENSELESS as error:
+        words = cleaned(f"{type(error).__name__} {error}", 200)
+        raise StoreError(
+            f"{address} holds something that no process of this crawl wrote ({words}): see who else writes there, and "
+            "begin the crawl again under another prefix"
+        ) from None

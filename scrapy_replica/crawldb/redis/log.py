@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed, unpack
 from scrapy_replica.crawldb.redis.records import Records, Row
@@ -63,8 +64,9 @@ class Log:
         theirs: set[Key] = set()
         while fields := self._read():
             changed: dict[Key, bytes | None] = {}
-            found = [self._follow(one, theirs, changed) for one in fields]
-            self._apply(changed)
+            with understanding(self._server.address):
+                found = [self._follow(one, theirs, changed) for one in fields]
+                self._apply(changed)
             yield from (entry for entry in found if entry is not None)
             if len(fields) < MOST_CHANGES:
                 break

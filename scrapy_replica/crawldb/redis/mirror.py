@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -164,7 +165,12 @@ class Mirror:
         by batch. What others write meanwhile is in the log; *between* is called every second, to take it over.
         """
         n_rows, told, called = 0, time.monotonic(), time.monotonic()
-        for size in self._copied(server, urls):
+        copied = self._copied(server, urls)
+        while True:
+            with understanding(server.address):
+                size = next(copied, None)
+            if size is None:
+                return n_rows
             self._connection.commit()
             n_rows += size
             if time.monotonic() - called >= BETWEEN_S:
@@ -173,7 +179,6 @@ class Mirror:
             if time.monotonic() - told >= TELL_S:
                 told = time.monotonic()
                 logger.info("copying the job from %s: %s so far", server.address, counted(n_rows, "row"))
-        return n_rows
 
     def _copied(self, server: Server, urls: Iterable[Sequence[tuple[int, Row]]]) -> Iterator[int]:
         for name in self._tables:

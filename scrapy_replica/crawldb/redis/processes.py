@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.shared import Process
 
@@ -26,21 +27,23 @@ def processes(server: Server) -> list[Process]:
     names = dict(zip(who[::2], who[1::2], strict=True))
     counts = dict(zip(stats[::2], stats[1::2], strict=True))
     now = server.now() + server.address.lease_s
-    return [
-        Process(
-            names.get(one, b"?").decode("utf-8", "replace"),
-            max(0.0, now - float(until) / 1000),
-            one == lead,
-            json.loads(counts.get(one, b"{}")).get(PAGES, 0),
-        )
-        for one, until in zip(alive[::2], alive[1::2], strict=True)
-        if float(until) / 1000 >= server.now()
-    ]
+    with understanding(server.address):
+        return [
+            Process(
+                names.get(one, b"?").decode("utf-8", "replace"),
+                max(0.0, now - float(until) / 1000),
+                one == lead,
+                int(dict(json.loads(counts.get(one, b"{}"))).get(PAGES, 0)),
+            )
+            for one, until in zip(alive[::2], alive[1::2], strict=True)
+            if float(until) / 1000 >= server.now()
+        ]
 
 
 def sums(server: Server) -> dict[str, float]:
     """Return the sums of the statistics that the processes of the job told, those that are gone included."""
     found: Counter[str] = Counter()
-    for told in server.run("HVALS", server.key("stats")):
-        found.update(json.loads(told))
+    with understanding(server.address):
+        for told in server.run("HVALS", server.key("stats")):
+            found.update(dict(json.loads(told)))
     return dict(found)

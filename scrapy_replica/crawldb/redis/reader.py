@@ -41,6 +41,8 @@ class Follower:
         self._path = self._folder / FILE_NAME
         self._seen = -1
         """Number of the last change in the file; -1 before it is there."""
+        self._job = b""
+        """Name of the job in the file; all its keys may be deleted, and another one begun in its place."""
         self._lock = threading.Lock()
 
     @property
@@ -60,9 +62,7 @@ class Follower:
             try:
                 self._refresh()
             except BehindError:  # nobody looked for long
-                for file in self._folder.iterdir():
-                    file.unlink()
-                self._seen = -1
+                self._forget()
                 self._refresh()
         with open_reader(self._path) as reader:
             yield reader
@@ -89,11 +89,19 @@ class Follower:
 
     def _check(self) -> None:
         server = self._server
-        layout = server.run("GET", server.key("layout"))
+        layout, job = server.run("MGET", server.key("layout"), server.key("job"))
+        if job != self._job:
+            self._forget()
+            self._job = job
         if layout is None:
             raise StoreError(f"there is no crawl at {server.address}: look at its prefix and database")
         if layout.decode() != LAYOUT:
             raise other_layout(server.address)
+
+    def _forget(self) -> None:
+        for file in self._folder.iterdir():
+            file.unlink()
+        self._seen, self._server.seen = -1, 0
 
     def _refresh(self) -> None:
         with closing(Connection(self._path)) as connection:

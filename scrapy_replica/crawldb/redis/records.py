@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
+from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import Mirror, pack, unpack
 from scrapy_replica.crawldb.redis.place import Place
@@ -45,6 +47,10 @@ class Records:
         self._server, self._mirror, self._connection = server, mirror, connection
         self._hosts: dict[int, tuple[str, str]] = {}
         """Name and slot: 250 bytes a host."""
+
+    def understanding(self) -> AbstractContextManager[None]:
+        """Raise ``StoreError`` where what is read inside makes no sense."""
+        return understanding(self._server.address)
 
     def host(self, host: int) -> tuple[str, str]:
         """Return name and slot of a host, which another process may have entered a moment ago."""

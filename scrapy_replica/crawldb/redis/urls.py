@@ -164,9 +164,10 @@ class RedisUrlTable(UrlTable):
             known.update({row.key: (row.id, *row[3:8]) for row in rows if row.key is not None})
 
     def _unpacked(self, url_id: int, record: bytes) -> Row:
-        row = self._records.unpack(url_id, record)
-        if row.host not in self._rows:
-            self.meet(row.host, *self._records.host(row.host))
+        with self._records.understanding():
+            row = self._records.unpack(url_id, record)
+            if row.host not in self._rows:
+                self.meet(row.host, *self._records.host(row.host))
         return row
 
     def _new_id(self) -> int:
