@@ -137,6 +137,7 @@ class TestRefusals:
             code, out, err = replica(capsys, "mine", *arguments)
             assert (code, out, err.count("\n")) == (2, "", 1), arguments
             assert told in err
+        assert not (tmp_path / "o").exists()
 
     def test_inputs_without_a_page(self, tmp_path, capsys):
         (tmp_path / "a.cdx").write_text(line(status="404") + line(mime="image/png"))

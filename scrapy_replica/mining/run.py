@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_replica.mining import dust, expressions
 from scrapy_replica.mining.collection import Collection
-from scrapy_replica.mining.engine import Engine, open_engine
+from scrapy_replica.mining.engine import Engine, check_engine, open_engine
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.mining.inputs import Openers, Source, collect
 from scrapy_replica.mining.judgement import Judged, PairRow, judged
@@ -115,6 +115,7 @@ def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, ju
     :raises OSError: a file cannot be read or written.
     :raises ImportError: an extra is missing.
     """
+    check_engine(engine)
     work, show = Work(out, sources, engine), Show()
     try:
         with show.step("inputs"):
