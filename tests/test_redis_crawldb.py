@@ -487,7 +487,7 @@ class TestTwoProcesses:
 
     def test_another_spider_or_layout_is_refused(self, opened):
         one = opened("mine")
-        with pytest.raises(StoreError, match=r"belongs to the spider 'mine', not to 'other'"):
+        with pytest.raises(StoreError, match=r"redis://.*'mine', not to 'other': give each spider a prefix"):
             opened("other")
         one._server.run("SET", one._server.key("layout"), "0.0")
         with pytest.raises(StoreError, match=r"another release.*another prefix"):

@@ -85,6 +85,9 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._told = self._log.seen
         return connection
 
+    def _named(self) -> tuple[str, str]:
+        return str(self._server.address), "prefix"
+
     def _go_on_opening(self) -> None:
         """Do not fall behind, and do not be taken for dead, while a large job is read."""
         self._call("opening")
