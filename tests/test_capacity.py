@@ -52,6 +52,7 @@ class TestCommand:
         assert told["inputs"] == {"urls": 1000, "hosts": 10, "links": 20_000}
         assert {need["unit"] for need in told["needs"]} == {"bytes", "seconds", ""}
         assert told["needs"] == [need._asdict() for need in needs(1000, 10, 20_000)]
+        assert set(told["figures"].values()) == {need["amount"] for need in told["needs"]}
 
     def test_one_line_says_what_is_wrong(self):
         done = command("--urls", 10, "--hosts", 20)

@@ -137,12 +137,19 @@ class TestRefusals:
             code, out, err = replica(capsys, "mine", *arguments)
             assert (code, out, err.count("\n")) == (2, "", 1), arguments
             assert told in err
+        assert not (tmp_path / "o").exists()
 
     def test_inputs_without_a_page(self, tmp_path, capsys):
         (tmp_path / "a.cdx").write_text(line(status="404") + line(mime="image/png"))
         code, _, err = replica(capsys, "mine", tmp_path / "a.cdx", "--out", tmp_path / "o")
         assert code == 2
         assert "there is no page in the inputs: 1 not status 200, 1 not HTML\n" in err
+
+    def test_after_a_wrong_input_the_same_folder_takes_a_right_one(self, warc, tmp_path, capsys):
+        (tmp_path / "wrong.txt").write_text("no record")
+        code, _, err = replica(capsys, "mine", tmp_path / "wrong.txt", "--out", tmp_path / "o")
+        assert (code, err.count("\n")) == (2, 1)
+        assert replica(capsys, "mine", warc, "--out", tmp_path / "o")[0] == 0
 
     def test_what_a_run_has_found_is_not_written_over(self, mined, warc, capsys):
         code, _, err = replica(capsys, "mine", warc, "--out", mined[0])

@@ -101,6 +101,9 @@ class TestSeeing:
         _, address = finished
         for arguments, why in (
             (("salvage", address, "--out", str(tmp_path / "new")), "is in Redis"),
+            (("mine", address, "--out", str(tmp_path / "new")), "is in Redis"),
+            (("crawl", "http://a.example/", "--job", address), "crawl --join"),
+            (("crawl", "http://a.example/", "--join", str(tmp_path)), "no address of Redis"),
             (("status", redis_server.address(prefix="other")), "no crawl"),
             (("status", "redis://127.0.0.1:1/0"), "cannot be reached"),
             (("status", "redis://"), "no host"),

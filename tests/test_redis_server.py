@@ -105,7 +105,7 @@ def test_nobody_is_there():
     line = refused(address)
     assert "cannot be reached" in line
     assert "Connection refused" in line
-    assert "start Redis there, or correct REPLICA_CRAWLDB" in line
+    assert "start Redis there, or correct the address" in line
 
 
 def test_a_name_that_is_no_host():

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.sizing import LINKS_IN_PAGE, Need, needs
 from scrapy_replica.words import table, wrapped
 
@@ -38,7 +38,9 @@ class CapacityCommand(Command):
         found = needs(opts.urls, opts.hosts, links)
         if opts.json:
             inputs = {"urls": opts.urls, "hosts": opts.hosts, "links": links}
-            sys.stdout.write(json.dumps({"inputs": inputs, "needs": [need._asdict() for need in found]}) + "\n")
+            figures = {f"{need.where}: {need.what}": need.amount for need in found}
+            told = as_object(figures, inputs) | {"needs": [need._asdict() for need in found]}
+            sys.stdout.write(json.dumps(told) + "\n")
         else:
             rows = [(need.where, need.what, in_words(need)) for need in found]
             sys.stdout.write(table(("Where", "What", "How much"), rows))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command, as_object, needing
 from scrapy_replica.commands.figures import as_text
-from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.job import is_shared, name_of, reading
 from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.config import Config
 from scrapy_replica.sites.judge import judge_at
@@ -52,6 +52,9 @@ class MineCommand(Command):
         if (out / "mine.json").is_file():
             raise ValueError(f"{out} holds what a run has found: name another folder with --out, or delete it")
         for name in opts.inputs:
+            if is_shared(name):
+                told = "mine reads folders and files: give it the WARC files that the processes kept (--warc)"
+                raise ValueError(f"{name_of(name)} is in Redis, and {told}")
             if not Path(name).exists():
                 raise ValueError(f"{name}: there is no such file or folder")
         with needing("mine", "mining needs"):
@@ -62,10 +65,10 @@ class MineCommand(Command):
         sources = inputs.sources_of(opts.inputs)
         with run.going_on(out):
             found = run.mine(sources, out, opts.engine, openers, judge, config.max_fpr)
-            told = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
-            mined.write_all(found, out, told)
+            figures = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
+            mined.write_all(found, out, figures)
         run.end(out)
-        sys.stdout.write(json.dumps(told) + "\n" if opts.json else in_words(found.figures) + mined.contents(out))
+        sys.stdout.write(json.dumps(figures) + "\n" if opts.json else in_words(found.figures) + mined.contents(out))
         return int(not any(found.figures[name] for name in ("verdicts", "rules", "clusters")))
 
 

@@ -13,7 +13,7 @@ from scrapy.utils.conf import feed_process_params_from_cli
 
 from scrapy_replica.address import host_of, site_of
 from scrapy_replica.commands import INTERRUPTED
-from scrapy_replica.commands.job import is_begun
+from scrapy_replica.commands.job import is_begun, is_shared, name_of
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.others import ALL
 from scrapy_replica.components.outputs import refusal
@@ -85,6 +85,8 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
             settings.set(f"REPLICA_{name.upper()}", getattr(opts, name), "cmdline")
     if opts.depth is not None:
         settings.set("DEPTH_LIMIT", opts.depth, "cmdline")
+    if opts.job and is_shared(opts.job):
+        raise ValueError(f"--job is a folder; give the address {name_of(opts.job)} to crawl --join")
     if opts.job:
         settings.set("JOBDIR", opts.job, "cmdline")
     if opts.join:

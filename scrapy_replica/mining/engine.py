@@ -159,6 +159,16 @@ def open_engine(name: str, folder: Path) -> Iterator[Engine]:
         engine.close()
 
 
+def check_engine(name: str) -> None:
+    """Make sure that there is an engine called *name*, before anything is written for it.
+
+    :raises ValueError: there is none, or no Java for it.
+    """
+    if name != "duckdb":
+        _master(name)
+        check_java()
+
+
 def _master(name: str) -> str:
     if not _SPARK.fullmatch(name):
         raise ValueError(f"there is no engine {name!r}: it is duckdb, or Spark as spark://HOST:PORT or local[2]")

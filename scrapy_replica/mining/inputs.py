@@ -101,7 +101,7 @@ def _sources(path: Path) -> Iterator[Source]:
     else:
         files = sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
         if not files:
-            raise ValueError(f"{path} is no job, and there is no {', '.join(SUFFIXES[::2])} or .parquet file in it")
+            raise ValueError(f"{path} is no job, and there is no {', '.join(SUFFIXES[:-1:2])} or .parquet file in it")
         for file in files:
             yield Source(file, _kind(file))
 
@@ -237,7 +237,7 @@ def _in_parallel(
         except BaseException:
             with shared.get_lock():
                 shared.value = -1
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
             raise
 
 

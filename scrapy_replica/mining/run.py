@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_replica.mining import dust, expressions
 from scrapy_replica.mining.collection import Collection
-from scrapy_replica.mining.engine import Engine, open_engine
+from scrapy_replica.mining.engine import Engine, check_engine, open_engine
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.mining.inputs import Openers, Source, collect
 from scrapy_replica.mining.judgement import Judged, PairRow, judged
@@ -115,12 +115,16 @@ def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, ju
     :raises OSError: a file cannot be read or written.
     :raises ImportError: an extra is missing.
     """
+    check_engine(engine)
     work, show = Work(out, sources, engine), Show()
-    with show.step("inputs"):
-        inputs = collect(sources, work.folder, openers)
-    if not inputs.pages or not inputs.counts["pages"]:
+    try:
+        with show.step("inputs"):
+            inputs = collect(sources, work.folder, openers)
+        if not inputs.pages or not inputs.counts["pages"]:
+            raise ValueError(f"there is no page in the inputs: {counts_in_words(inputs.counts)}")
+    except ValueError:  # no run over other inputs could go on from there
         shutil.rmtree(work.folder)
-        raise ValueError(f"there is no page in the inputs: {counts_in_words(inputs.counts)}")
+        raise
     _make_tables(work, engine, inputs, show)
     with show.step("verdicts"):
         found = _judged(work, judge, max_fpr, show)

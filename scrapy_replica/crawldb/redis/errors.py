@@ -51,7 +51,7 @@ def told(address: Address, error: Exception, *, is_first: bool = False) -> Store
     if is_first and address.is_tls and "timeout" in found:
         return StoreError(f"{address} does not answer ({words}): if it speaks no TLS write redis://, else look at it")
     if is_first:
-        return StoreError(f"{address} cannot be reached ({words}): start Redis there, or correct REPLICA_CRAWLDB")
+        return StoreError(f"{address} cannot be reached ({words}): start Redis there, or correct the address")
     return StoreError(f"{address} cannot be used any more ({words}): look at its log; the same command goes on")
 
 

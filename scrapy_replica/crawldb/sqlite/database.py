@@ -93,10 +93,15 @@ class SqliteCrawlDB:
         if owner is None:
             self._connection.set_meta(SPIDER, spider.encode())
         elif owner.decode() != spider:
+            job, place = self._named()
             raise StoreError(
-                f"the job {self._connection.path} belongs to the spider {owner.decode()!r}, not to {spider!r}: "
-                "give each spider a JOBDIR of its own"
+                f"the job {job} belongs to the spider {owner.decode()!r}, not to {spider!r}: "
+                f"give each spider a {place} of its own"
             )
+
+    def _named(self) -> tuple[str, str]:
+        """Return how messages call the job, and the kind of its place."""
+        return str(self._connection.path), "JOBDIR"
 
     @contextmanager
     def page(self) -> Iterator[None]:
