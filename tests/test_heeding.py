@@ -404,7 +404,7 @@ class TestNothingIsLost:
     @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_every_page_was_fetched_or_one_that_is_it(self, server, data):
-        """Copies lack pages, have pages of their own; the processes listen whenever they like."""
+        """Copies lack pages, have pages of their own; processes listen whenever they like, and one may die."""
         web, n_pages = {}, 30
         chance = data.draw(st.randoms(use_true_random=False))
         for name in "abc":
@@ -419,7 +419,9 @@ class TestNothingIsLost:
         server.clear()
         config = Config(explore=chance.choice([0.0, 0.01]), mode=chance.choice([Mode.DROP, Mode.DEMOTE]))
         with Crawls(web, data.draw(st.integers(2, 3)), server, config) as crawls:
-            crawls.run(*SEEDS_OF.values(), every=data.draw(st.integers(1, 15)))
+            dies_at, dying = data.draw(st.one_of(st.none(), st.integers(3, 40))), data.draw(st.integers(0, 1))
+            crawls.run(*SEEDS_OF.values(), every=data.draw(st.integers(1, 15)), dies_at=dies_at, dying=dying)
+            event(f"one died: {dies_at is not None}")
             fetched = set(crawls.fetched)
             assert lost(web, fetched) == set()
             store = crawls.leader.store
