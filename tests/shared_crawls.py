@@ -108,6 +108,14 @@ class OneOf:
             self.is_closed = True
             self.store.close()
 
+    def die(self):
+        """End as a process that is killed, and that was silent long enough for others to see it."""
+        self.is_closed = True
+        server = self.store._server
+        server.run("ZADD", server.key("alive"), 1, server.name)
+        self.store._connection.abandon()
+        server.close()
+
 
 class Crawls:
     """*n* processes on one job; of none (no *server*), a crawl of one process as ever."""
@@ -143,6 +151,14 @@ class Crawls:
     def leave(self, one):
         """Let *one* end."""
         one.close()
+        self._is_gone(one)
+
+    def kill(self, one):
+        """Let *one* die."""
+        one.die()
+        self._is_gone(one)
+
+    def _is_gone(self, one):
         self.all.remove(one)
         self._gone.append(one)
 
@@ -158,10 +174,15 @@ class Crawls:
         for one in self.all:
             one.listen()
 
-    def run(self, *seeds, every=3, most=100_000):
-        """Crawl until nothing is left, one page of each at a time; all listen after so many pages of each."""
+    def run(self, *seeds, every=3, most=100_000, dies_at=None, dying=0):
+        """Crawl until nothing is left, one page of each at a time; all listen after so many pages of each.
+
+        The one of the number *dying* dies after *dies_at* pages.
+        """
         self.all[0].seed(*seeds)
         for turn in range(most):
+            if turn == dies_at:
+                self.kill(self.all[dying])
             has_turned = [one.turn() for one in self.all]
             for one, is_busy in zip(self.all, has_turned, strict=True):
                 one.idle(is_idle=not is_busy)

@@ -19,7 +19,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
 from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
-from scrapy_replica.crawldb.rules import ACTING, WITHDRAWN
+from scrapy_replica.crawldb.rules import ACTING, DISABLED, WITHDRAWN
 from scrapy_replica.decision import Action, Decision, Mode, Outcome, Reason
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.relevance import Relevance
@@ -308,6 +308,24 @@ class TestRules:
         follower.listen()
         assert follower.crawl.dust.hit(self.URL, "a.example") is None
 
+    @pytest.mark.parametrize("end", ["disable", "withdraw"])
+    def test_a_rule_that_ended_stays_so_where_another_process_still_counts(self, two, end):
+        leader, follower = two.all
+        number = self.enter_rule(follower)
+        leader.listen()
+        if end == "disable":
+            leader.crawl.consequences._disable({"id": number})
+        else:
+            leader.store.rules.update(number, WITHDRAWN, 9, 9, 3)
+        leader.store.commit()
+        follower.store.rules.update(number, ACTING, 10, 0, 4)  # a page of the same moment
+        follower.store.commit()
+        two.listen()
+        two.listen()
+        states = {one.store.rules.row(number).state for one in two.all}
+        assert states == {DISABLED if end == "disable" else WITHDRAWN}
+        assert [one.crawl.dust.hit(self.URL, "a.example") for one in two.all] == [None, None]
+
     def test_what_a_rule_saves_while_it_is_withdrawn_comes_back(self, two):
         leader, follower = two.all
         number = self.enter_rule(leader)
@@ -386,7 +404,7 @@ class TestNothingIsLost:
     @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_every_page_was_fetched_or_one_that_is_it(self, server, data):
-        """Copies lack pages, have pages of their own; the processes listen whenever they like."""
+        """Copies lack pages, have pages of their own; processes listen whenever they like, and one may die."""
         web, n_pages = {}, 30
         chance = data.draw(st.randoms(use_true_random=False))
         for name in "abc":
@@ -401,7 +419,9 @@ class TestNothingIsLost:
         server.clear()
         config = Config(explore=chance.choice([0.0, 0.01]), mode=chance.choice([Mode.DROP, Mode.DEMOTE]))
         with Crawls(web, data.draw(st.integers(2, 3)), server, config) as crawls:
-            crawls.run(*SEEDS_OF.values(), every=data.draw(st.integers(1, 15)))
+            dies_at, dying = data.draw(st.one_of(st.none(), st.integers(3, 40))), data.draw(st.integers(0, 1))
+            crawls.run(*SEEDS_OF.values(), every=data.draw(st.integers(1, 15)), dies_at=dies_at, dying=dying)
+            event(f"one died: {dies_at is not None}")
             fetched = set(crawls.fetched)
             assert lost(web, fetched) == set()
             store = crawls.leader.store

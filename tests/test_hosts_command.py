@@ -63,7 +63,7 @@ class TestHosts:
     def test_table(self, job, capsys):
         code, out, _ = replica(capsys, "hosts", "--job", job)
         assert code == 0
-        assert out.splitlines()[0] == "a.example"
+        assert out.splitlines()[0] == "a.example is kept"
         assert (
             "  www.a.example\n    score 0.91; 2 URLs not fetched\n    pages in equal places that agree: 9 of 9\n" in out
         )
@@ -83,8 +83,8 @@ class TestHosts:
         db.verdicts.enter(Verdict("a.example", "z.example", "", "", 0.9, 5), 1_700_000_000.0, 1_800_000_000.0)
         db.close()
         out = replica(capsys, "hosts", "--job", job)[1]
-        assert [line for line in out.splitlines() if not line.startswith(" ")] == ["z.example"]
-        assert "  www.a.example of a.example\n    score" in out
+        assert [line for line in out.splitlines() if not line.startswith(" ")] == ["z.example is kept"]
+        assert "  www.a.example, a copy of a.example\n    score" in out
 
     @pytest.mark.parametrize("name", ["<script>\x1b[2Jx\u202e", "x" * 10_000, "\u6f22" * 90])
     def test_a_name_steers_no_terminal(self, job, name, capsys):

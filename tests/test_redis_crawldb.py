@@ -468,6 +468,12 @@ class TestTwoProcesses:
         assert two.stats() == {"pages": 7, "errors": 1}
         assert [process.leads for process in two.processes()] == [True]
 
+    def test_who_takes_part_is_told_by_the_clock_of_redis(self, both, monkeypatch):
+        one, _ = both
+        monkeypatch.setattr("time.time", lambda: 4e9)  # that of this machine was set
+        assert [process.leads for process in one.processes()].count(True) == 1
+        assert len(one.processes()) == 2
+
     def test_a_pause_is_one_for_all_and_ends_with_the_run(self, both, opened):
         one, two = both
         enter(one, "a/1")

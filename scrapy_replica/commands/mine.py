@@ -65,10 +65,10 @@ class MineCommand(Command):
         sources = inputs.sources_of(opts.inputs)
         with run.going_on(out):
             found = run.mine(sources, out, opts.engine, openers, judge, config.max_fpr)
-            told = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
-            mined.write_all(found, out, told)
+            figures = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
+            mined.write_all(found, out, figures)
         run.end(out)
-        sys.stdout.write(json.dumps(told) + "\n" if opts.json else in_words(found.figures) + mined.contents(out))
+        sys.stdout.write(json.dumps(figures) + "\n" if opts.json else in_words(found.figures) + mined.contents(out))
         return int(not any(found.figures[name] for name in ("verdicts", "rules", "clusters")))
 
 

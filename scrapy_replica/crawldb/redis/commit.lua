@@ -3,7 +3,7 @@
 -- id or false, state of it that is expected), ended (causes), seen (the last change that the crawl of the process was
 -- told of) and log (all of it, packed for the others).
 -- Returns: last change, URLs that wait, records that are otherwise than the process thought (id, record), keys
--- of rows of saved that are not kept.
+-- of rows of saved that are not kept, rules that had ended elsewhere (key, row).
 -- COMMON
 local gone = check_in()
 if gone then
@@ -109,8 +109,17 @@ for _, saved in ipairs(what.saved) do
     end
 end
 
+-- Who did not hear yet that a rule ended writes what it counted of it: it stays ended.
+local ENDS, ended_rules = {withdrawn = 1, disabled = 2}, {}
+local function end_of(rule)
+    return ENDS[cmsgpack.unpack(rule)[4]] or 0
+end
+
 for _, row in ipairs(what.rows) do
-    if row[3] then
+    local theirs = row[1] == 'rules' and row[3] and call('HGET', P .. 't:rules', row[2])
+    if theirs and end_of(theirs) > end_of(row[3]) then
+        ended_rules[#ended_rules + 1] = {row[2], theirs}
+    elseif row[3] then
         call('HSET', P .. 't:' .. row[1], row[2], row[3])
     else
         call('HDEL', P .. 't:' .. row[1], row[2])
@@ -120,11 +129,11 @@ end
 settle(touched)
 local seq
 if what.log ~= '' or #fixes > 0 then
-    seq = add_to_log('d', what.log, 'f', cmsgpack.pack(fixes), 'n', cmsgpack.pack(unsaved))
+    seq = add_to_log('d', what.log, 'f', cmsgpack.pack(fixes), 'n', cmsgpack.pack(unsaved), 'r', cmsgpack.pack(ended_rules))
 else
     seq = tonumber(call('GET', P .. 'seq') or 0)
 end
 for _, cause in ipairs(what.ended) do
     call('HSET', P .. 'ended', cause, seq)
 end
-return cmsgpack.pack({seq, tonumber(call('GET', P .. 'waiting') or 0), fixes, unsaved})
+return cmsgpack.pack({seq, tonumber(call('GET', P .. 'waiting') or 0), fixes, unsaved, ended_rules})

@@ -111,15 +111,15 @@ class RedisCrawlDB(SqliteCrawlDB):
         frontier = self.urls.frontier
         changes = self._mirror.changed()
         if changes.rows or changes.urls or frontier.acts or frontier.hosts:
-            fixes, unsaved = self._ship(changes)
+            fixes, unsaved, ended_rules = self._ship(changes)
             frontier.shipped()
             self._mirror.shipped()
-            self._correct(fixes, unsaved)
+            self._correct(fixes, unsaved, ended_rules)
         self._connection.commit()
 
-    def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[bytes]]:
-        """Ship *changes*; return the URLs that became otherwise, with their records, and keys of rows of
-        ``saved`` that are not kept.
+    def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]]]:
+        """Ship *changes*; return the URLs that became otherwise, with their records, keys of rows of ``saved`` that are
+        not kept, and rules that had ended elsewhere, keys and rows.
         """
         pack = self._records.pack
         urls = [(url_id, before, None if row is None else pack(Row(*row))) for url_id, before, row in changes.urls]
@@ -143,8 +143,9 @@ class RedisCrawlDB(SqliteCrawlDB):
             "seen": self._told,
             "log": packed([changes.rows, [(url_id, record) for url_id, _, record in urls], new]),
         }
-        _, self.urls.waiting, fixes, unsaved = read(self._call("commit", told(what), is_change=True))
-        return fixes, unsaved
+        _, self.urls.waiting, *corrections = read(self._call("commit", told(what), is_change=True))
+        fixes, unsaved, ended_rules = corrections
+        return fixes, unsaved, ended_rules
 
     def _guarded(self, saved: Sequence[tuple[bytes, bytes]]) -> list[tuple[Any, ...]]:
         """Return rows of ``saved`` with what this process thinks of their targets."""
@@ -154,10 +155,16 @@ class RedisCrawlDB(SqliteCrawlDB):
             (url_id, cause, key, row, *states.get(target, (False, False))) for url_id, cause, target, key, row in rows
         ]
 
-    def _correct(self, fixes: Sequence[tuple[int, bytes]], unsaved: Sequence[bytes]) -> None:
+    def _correct(
+        self,
+        fixes: Sequence[tuple[int, bytes]],
+        unsaved: Sequence[bytes],
+        ended_rules: Sequence[tuple[bytes, bytes]],
+    ) -> None:
         """Take over what became otherwise than this process thought."""
-        if fixes or unsaved:
+        if fixes or unsaved or ended_rules:
             self._mirror.apply(("saved", key, None) for key in unsaved)
+            self._mirror.apply(("rules", key, row) for key, row in ended_rules)
             self._mirror.apply_urls((url_id, self._records.unpack(url_id, record)) for url_id, record in fixes)
 
     # From Redis

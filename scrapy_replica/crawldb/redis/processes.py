@@ -16,27 +16,28 @@ PAGES = "replica/page/observed"
 def processes(server: Server) -> list[Process]:
     """Return the processes that take part in the job on *server*."""
     key = server.key
-    who, stats, alive, lead = server.run_many(
+    who, stats, alive, lead, time = server.run_many(
         [
             ["HGETALL", key("processes")],
             ["HGETALL", key("stats")],
             ["ZRANGE", key("alive"), 0, -1, "WITHSCORES"],
             ["GET", key("lead")],
+            ["TIME"],
         ]
     )
     names = dict(zip(who[::2], who[1::2], strict=True))
     counts = dict(zip(stats[::2], stats[1::2], strict=True))
-    now = server.now() + server.address.lease_s
+    now = int(time[0]) + int(time[1]) / 1e6
     with understanding(server.address):
         return [
             Process(
                 names.get(one, b"?").decode("utf-8", "replace"),
-                max(0.0, now - float(until) / 1000),
+                max(0.0, now + server.address.lease_s - float(until) / 1000),
                 one == lead,
                 int(dict(json.loads(counts.get(one, b"{}"))).get(PAGES, 0)),
             )
             for one, until in zip(alive[::2], alive[1::2], strict=True)
-            if float(until) / 1000 >= server.now()
+            if float(until) / 1000 >= now
         ]
 
 
