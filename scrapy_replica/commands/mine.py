@@ -53,8 +53,8 @@ class MineCommand(Command):
             raise ValueError(f"{out} holds what a run has found: name another folder with --out, or delete it")
         for name in opts.inputs:
             if is_shared(name):
-                told = "mine reads folders and files: give it the WARC files that the processes kept (--warc)"
-                raise ValueError(f"{name_of(name)} is in Redis, and {told}")
+                instead = "mine reads folders and files: give it the WARC files that the processes kept (--warc)"
+                raise ValueError(f"{name_of(name)} is in Redis, and {instead}")
             if not Path(name).exists():
                 raise ValueError(f"{name}: there is no such file or folder")
         with needing("mine", "mining needs"):

@@ -197,7 +197,6 @@ class _StopError(Exception):
 def _begin(shared: Any) -> None:
     global _shared  # noqa: PLW0603 -- a worker process is told once
     _shared = shared
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
 
 
 def _tell_parent(count: int) -> None:
@@ -223,7 +222,12 @@ def _in_parallel(
     largest_first = sorted(sources, key=lambda source: -source.path.stat().st_size)
     with ProcessPoolExecutor(min(processes, len(sources)), context, _begin, (shared,)) as pool:
         try:
-            waiting = {pool.submit(_work, convert, source) for source in largest_first}
+            # Processes begin here, and one that begins takes over what a signal does: Ctrl-C is the parent's alone.
+            before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            try:
+                waiting = {pool.submit(_work, convert, source) for source in largest_first}
+            finally:
+                signal.signal(signal.SIGINT, before)
             while waiting:
                 ready, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
                 with shared.get_lock():
