@@ -210,6 +210,41 @@ class TestTwoProcesses:
         assert two.urls.claimed() == [row.host]
         assert not set(taken(one)) & {name(row), *taken(two)}
 
+    def test_who_has_nothing_to_do_is_given_a_share_of_few_busy_slots(self, both):
+        one, two = both
+        enter(one, *(f"{host}/{n}" for n in range(5) for host in "abcd"))
+        first = [one.urls.take() for _ in range(8)]
+        assert two.urls.take() is None
+        two.idle(True)
+        two.listen()
+        one.listen()  # all slots are busy: two of them are brought to rest
+        assert {one.urls.take().host for _ in range(6)} == {"c", "d"}
+        assert two.urls.take() is None
+        one.urls.hold("a")
+        one.urls.release("a")
+        one.urls.finish([row.id for row in first])
+        one._offered_at = 0
+        one.listen()
+        assert {two.urls.take().host for _ in range(6)} == {"a", "b"}
+        assert one.urls.take() is None
+        one._offered_at = 0
+        one.listen()
+        assert not one.urls.frontier.draining
+
+    def test_what_was_to_rest_goes_on_where_nobody_waits_for_it(self, both):
+        one, two = both
+        enter(one, *(f"{host}/{n}" for n in range(3) for host in "ab"))
+        for _ in range(2):
+            one.urls.take()
+        two.idle(True)
+        two.listen()
+        one.listen()
+        assert one.urls.frontier.draining == {"a"}
+        two.close()
+        one._offered_at = 0
+        one.listen()
+        assert len(taken(one)) == 4
+
     def test_what_rests_and_has_nothing_to_do_is_nobodys(self, both):
         one, two = both
         enter(one, "a/1")

@@ -218,13 +218,26 @@ class RedisCrawlDB(SqliteCrawlDB):
     # Together with others
 
     def _offer(self, *, is_other_idle: bool) -> None:
-        """Give up slots of which nothing waits, and where another process has nothing to do some others, too."""
+        """Give up slots of which nothing waits, and where another process has nothing to do some others, too.
+
+        Where all of them are busy half of them are brought to rest first, or a crawl of few hosts would be one
+        process's.
+        """
         if time.monotonic() - self._offered_at < OFFER_S:
             return
-        self._offered_at = time.monotonic()
-        if slots := self.urls.idle_slots():
-            given = self._call("give", str(int(is_other_idle)), *slots, is_change=True)
-            self.urls.gave(slot.decode("utf-8", "surrogatepass") for slot in given)
+        self._offered_at, urls = time.monotonic(), self.urls
+        slots, rested = urls.idle_slots(), urls.drained(all_of_them=not is_other_idle)
+        given = self._give(str(int(is_other_idle)), slots)
+        if rested and is_other_idle:
+            self.ship()
+            self._give("all", rested)
+        elif is_other_idle and not given and not urls.frontier.draining:
+            urls.drain()
+
+    def _give(self, which: str, slots: Sequence[str]) -> list[bytes]:
+        given: list[bytes] = self._call("give", which, *slots, is_change=True) if slots else []
+        self.urls.gave(slot.decode("utf-8", "surrogatepass") for slot in given)
+        return given
 
     def idle(self, is_idle: bool) -> None:
         """Take note whether this process has nothing to do; the others hear of it when it listens next."""

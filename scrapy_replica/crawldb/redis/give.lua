@@ -1,5 +1,5 @@
 -- Gives up slots with nothing in flight: those of ARGV[4...] of which nothing waits, and where ARGV[3] is "1", because
--- another process has nothing to do, half of the others, the best one excepted.
+-- another process has nothing to do, half of the others, the best one excepted; where it is "all", all.
 -- Returns the slots that were given up.
 -- COMMON
 local gone = check_in()
@@ -8,7 +8,7 @@ if gone then
 end
 local given, full = {}, {}
 for n = 4, #ARGV do
-    if call('HEXISTS', P .. 'best', ARGV[n]) == 1 then
+    if ARGV[3] ~= 'all' and call('HEXISTS', P .. 'best', ARGV[n]) == 1 then
         full[#full + 1] = ARGV[n]
     else
         given[#given + 1] = ARGV[n]

@@ -61,6 +61,8 @@ class RemoteFrontier:
         self.hosts: dict[int, str] = {}
         """New hosts and their slots."""
         self.held: set[str] = set()
+        self.draining: set[str] = set()
+        """Slots that are to be given up as soon as nothing of them is in flight."""
 
     def add_host(self, host: int, slot: str) -> None:
         self.hosts[host] = slot
@@ -79,11 +81,25 @@ class RemoteFrontier:
 
     def hold(self, slot: str) -> None:
         self.held.add(slot)
-        self.acts.append(("hold", slot))
+        if slot not in self.draining:
+            self.acts.append(("hold", slot))
 
     def release(self, slot: str) -> None:
         if slot in self.held:
             self.held.remove(slot)
+            if slot not in self.draining:
+                self.acts.append(("release", slot))
+
+    def drain(self, slot: str) -> None:
+        """Give out nothing of *slot*, so that it comes to rest."""
+        self.draining.add(slot)
+        if slot not in self.held:
+            self.acts.append(("hold", slot))
+
+    def drained(self, slot: str) -> None:
+        """Let *slot* take part again, here or elsewhere."""
+        self.draining.remove(slot)
+        if slot not in self.held:
             self.acts.append(("release", slot))
 
     def pause(self, host: int) -> None:
@@ -231,14 +247,31 @@ class RedisUrlTable(UrlTable):
         claimed, self._claimed = self._claimed, []
         return claimed
 
+    @property
+    def _busy(self) -> set[str]:
+        return {*self.in_flight.values(), *self.frontier.held}
+
     def idle_slots(self) -> list[str]:
         """Return some of the slots that this process may give up: nothing of them is in flight or held."""
-        busy = {*self.in_flight.values(), *self.frontier.held}
+        busy = self._busy | self.frontier.draining
         some = list(self._owned)[:GIVEN_AT_ONCE]
         for slot in some:  # others have their turn next time
             del self._owned[slot]
             self._owned[slot] = None
         return [slot for slot in some if slot not in busy]
+
+    def drain(self) -> None:
+        """Let half of the slots come to rest, for a process that has nothing to do while all of them are busy."""
+        owned = list(self._owned)
+        for slot in owned[: min(len(owned) // 2, GIVEN_AT_ONCE)]:
+            self.frontier.drain(slot)
+
+    def drained(self, *, all_of_them: bool) -> list[str]:
+        """Return the slots that came to rest, or all that were to, which take part again."""
+        found = sorted(self.frontier.draining if all_of_them else self.frontier.draining - self._busy)
+        for slot in found:
+            self.frontier.drained(slot)
+        return found
 
     def gave(self, slots: Iterable[str]) -> None:
         """Take note that *slots* were given up."""
