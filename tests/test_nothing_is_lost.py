@@ -23,6 +23,7 @@ from scrapy_replica.commands.explain import ExplainCommand
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.crawl.crawl import Crawl
+from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawldb.orders import BLOCK
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
@@ -116,7 +117,7 @@ class TestFailingToObserve:
         def fails(self, observation, links):
             raise RuntimeError("after the page was written")
 
-        monkeypatch.setattr(Crawl, "follow", fails)
+        monkeypatch.setattr(Outlinks, "follow", fails)
         with caplog.at_level(logging.CRITICAL):
             await crawl(TopicSpider, FIVE, {**REPLICA, "JOBDIR": str(tmp_path)}, seeds=TOP)
         db = sqlite3.connect(tmp_path / FILE_NAME)
