@@ -231,6 +231,18 @@ class TestTwoProcesses:
         one.listen()
         assert not one.urls.frontier.draining
 
+    def test_who_waits_for_hosts_of_its_own_is_given_none(self, both):
+        one, two = both
+        enter(one, *(f"{host}/{n}" for n in range(3) for host in "abc"))
+        one.urls.take()
+        assert name(two.urls.take()) == "b/0"
+        two.urls.hold("b")
+        two.idle(True)
+        two.listen()
+        one.urls.take()
+        one.listen()
+        assert not one.urls.frontier.draining
+
     def test_what_was_to_rest_goes_on_where_nobody_waits_for_it(self, both):
         one, two = both
         enter(one, *(f"{host}/{n}" for n in range(3) for host in "ab"))
