@@ -104,7 +104,7 @@ class TestCdx:
         rows, _, _, _ = collected(tmp_path, write(tmp_path / "a.cdx", text))
         assert [row.signature for row in rows] == [None, None, b"\xab" * 16, None]
 
-    @pytest.mark.parametrize("text", ["no capture\nat all\n", HEADER + "x y\n"])
+    @pytest.mark.parametrize("text", ["no capture\nat all\n", HEADER + "x y\n", "a text of several words\n"])
     def test_what_is_no_cdx_is_refused(self, tmp_path, text):
         with pytest.raises(ValueError, match=r"a\.cdx is no CDX file"):
             collected(tmp_path, write(tmp_path / "a.cdx", text))

@@ -32,7 +32,8 @@ class Capture(NamedTuple):
     """What a line tells."""
 
     url: str
-    timestamp: str
+    at: float
+    """Seconds since the epoch."""
     mime: str
     status: str
     digest: str
@@ -88,9 +89,10 @@ def lines(file: BinaryIO, counts: Counter[str]) -> Iterator[bytes]:
 def of_fields(line: str, fields: list[str]) -> Capture | None:
     """Return what a line of CDX tells, its values in the order of *fields*."""
     found = dict(zip(fields, line.split(), strict=False))
-    if not {"b", "a"} <= found.keys():
+    at = seconds_of(found.get("b", ""))
+    if at is None or "a" not in found:
         return None
-    return Capture(found["a"], found["b"], found.get("m", "-"), found.get("s", "-"), found.get("k", "-"))
+    return Capture(found["a"], at, found.get("m", "-"), found.get("s", "-"), found.get("k", "-"))
 
 
 def of_json(line: str) -> Capture | None:
@@ -98,12 +100,14 @@ def of_json(line: str) -> Capture | None:
     head, _, told = line.partition("{")
     try:
         found = json.loads("{" + told)
-        timestamp = head.split()[1]
+        at = seconds_of(head.split()[1])
         url = found["url"]
     except (ValueError, IndexError, KeyError, RecursionError):
         return None
+    if at is None:
+        return None
     mime, status, digest = (str(found.get(name, "-")) for name in ("mime", "status", "digest"))
-    return Capture(str(url), timestamp, mime, status, digest)
+    return Capture(str(url), at, mime, status, digest)
 
 
 def row_of(capture: Capture, counts: Counter[str]) -> PageRow | None:
@@ -123,10 +127,11 @@ def row_of(capture: Capture, counts: Counter[str]) -> PageRow | None:
 
 
 def _page(capture: Capture) -> PageRow | None:
-    at, host = seconds_of(capture.timestamp), host_of(capture.url)
-    if at is None or not host or not capture.url.lower().startswith(("http://", "https://")):
+    host = host_of(capture.url)
+    if not host or not capture.url.lower().startswith(("http://", "https://")):
         return None
-    return PageRow(capture.url, host, path_of(capture.url), signature=signature_of(capture.digest), status=200, at=at)
+    signature = signature_of(capture.digest)
+    return PageRow(capture.url, host, path_of(capture.url), signature=signature, status=200, at=capture.at)
 
 
 def seconds_of(timestamp: str) -> float | None:
