@@ -458,6 +458,17 @@ class TestTwoProcesses:
         late.listen()
         assert len(late.urls.find([key_of(f"a/{n}") for n in range(4)])) == 4
 
+    def test_what_is_held_is_no_change(self, both):
+        one, _ = both
+        enter(one, "a/1")
+        one.commit()
+        before = one._server.run("GET", one._server.key("seq"))
+        one.urls.hold("a")
+        one.commit()
+        one.urls.release("a")
+        one.commit()
+        assert one._server.run("GET", one._server.key("seq")) == before
+
     def test_all_have_nothing_to_do(self, both):
         one, two = both
         (url_id,) = enter(one, "a/1")

@@ -1,7 +1,7 @@
--- Ships what a process changed. ARGV[3] packs: slots (pairs of act and slot or host), hosts (host, slot), rows (table,
--- key, row or false), urls (id, state before or false, record or false), saved (id, cause, key and row as in rows, target
--- id or false, state of it that is expected), ended (causes), seen (the last change that the crawl of the process was
--- told of) and log (all of it, packed for the others).
+-- Ships what a process changed. ARGV[3] packs: slots (pairs of act and slot or host), hosts (host, slot), saved (id,
+-- cause, key and row of what is entered in saved, target id or false, state of it that is expected), ended (causes), seen
+-- (the last change that the crawl of the process was told of), log (rows and URLs, as the others read them: table, key
+-- and row, nil where it is deleted; id and record, nil likewise) and before (the states that the URLs of it had, or false).
 -- Returns: last change, URLs that wait, records that are otherwise than the process thought (id, record), keys
 -- of rows of saved that are not kept, rules that had ended elsewhere (key, row).
 -- COMMON
@@ -10,7 +10,8 @@ if gone then
     return gone
 end
 local what = cmsgpack.unpack(ARGV[3])
-local touched, fixes, states = {}, {}, {}
+local rows, urls = unpack(cmsgpack.unpack(what.log))
+local touched, fixes = {}, {}
 
 for _, host in ipairs(what.hosts) do
     call('HSET', P .. 'slot', host[1], host[2])
@@ -63,8 +64,8 @@ local function merged(id, expected, mine, theirs)
     return theirs
 end
 
-for _, url in ipairs(what.urls) do
-    local id, expected, record = url[1], url[2], url[3]
+for n, url in ipairs(urls) do
+    local id, expected, record = url[1], what.before[n], url[2]
     if not record then
         forget(id)
     else
@@ -100,12 +101,7 @@ for _, saved in ipairs(what.saved) do
     else
         unsaved[#unsaved + 1] = key
         call('HDEL', P .. 't:saved', key)
-        local record = record_of(id)
-        if record and record:sub(1, 1) == DROPPED then
-            record = with_state(record, WAITING)
-            put(id, record, touched)
-            fixes[#fixes + 1] = {id, record}
-        end
+        let_wait(id, DROPPED, touched, fixes)
     end
 end
 
@@ -115,20 +111,21 @@ local function end_of(rule)
     return ENDS[cmsgpack.unpack(rule)[4]] or 0
 end
 
-for _, row in ipairs(what.rows) do
-    local theirs = row[1] == 'rules' and row[3] and call('HGET', P .. 't:rules', row[2])
-    if theirs and end_of(theirs) > end_of(row[3]) then
-        ended_rules[#ended_rules + 1] = {row[2], theirs}
-    elseif row[3] then
-        call('HSET', P .. 't:' .. row[1], row[2], row[3])
-    else
-        call('HDEL', P .. 't:' .. row[1], row[2])
+for _, row in ipairs(rows) do
+    local name, key, mine = row[1], row[2], row[3]
+    local theirs = name == 'rules' and mine and call('HGET', P .. 't:rules', key)
+    if theirs and end_of(theirs) > end_of(mine) then
+        ended_rules[#ended_rules + 1] = {key, theirs}
+    elseif not mine then
+        call('HDEL', P .. 't:' .. name, key)
+    elseif name ~= 'saved' then
+        call('HSET', P .. 't:' .. name, key, mine)
     end
 end
 
 settle(touched)
 local seq
-if what.log ~= '' or #fixes > 0 then
+if #rows > 0 or #urls > 0 then
     seq = add_to_log('d', what.log, 'f', cmsgpack.pack(fixes), 'n', cmsgpack.pack(unsaved), 'r', cmsgpack.pack(ended_rules))
 else
     seq = tonumber(call('GET', P .. 'seq') or 0)

@@ -247,17 +247,22 @@ local function settle(touched)
     n_waiting = 0
 end
 
+-- Lets a URL of that state wait; fixes collects the records that this changed.
+local function let_wait(id, state, touched, fixes)
+    local record = record_of(id)
+    if record and record:sub(1, 1) == state then
+        record = with_state(record, WAITING)
+        put(id, record, touched)
+        fixes[#fixes + 1] = {id, record}
+    end
+end
+
 -- Lets everything of a process that is gone go on with the others.
 local function bury(process)
     local touched, fixes = {}, {}
     for _, id in ipairs(call('SMEMBERS', P .. 'leases:' .. process)) do
         id = tonumber(id)
-        local record = record_of(id)
-        if record and record:sub(1, 1) == LEASED then
-            record = with_state(record, WAITING)
-            put(id, record, touched)
-            fixes[#fixes + 1] = {id, record}
-        end
+        let_wait(id, LEASED, touched, fixes)
         call('HDEL', P .. 'lease', id)
     end
     call('DEL', P .. 'leases:' .. process, P .. 'held:' .. process)

@@ -19,7 +19,6 @@ from scrapy_replica.crawldb.redis.ids import Ids
 from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
 from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed
-from scrapy_replica.crawldb.redis.mirror import pack as packed
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.processes import processes, sums
 from scrapy_replica.crawldb.redis.records import Records, Row
@@ -122,26 +121,18 @@ class RedisCrawlDB(SqliteCrawlDB):
         not kept, and rules that had ended elsewhere, keys and rows.
         """
         pack = self._records.pack
-        urls = [(url_id, before, None if row is None else pack(Row(*row))) for url_id, before, row in changes.urls]
+        urls = [(url_id, None if row is None else pack(Row(*row))) for url_id, _, row in changes.urls]
         self.urls.landed(url_id for url_id, _, row in changes.urls if row is None or row[4] != LEASED)
         saved = [(key, row) for table, key, row in changes.rows if table == "saved" and row is not None]
-        new = [url_id for url_id, before, _ in urls if before is None]
+        new = [url_id for url_id, before, _ in changes.urls if before is None]
         what = {
             "slots": self.urls.frontier.acts,
             "hosts": list(self.urls.frontier.hosts.items()),
-            "rows": [
-                (table, key, row if row is not None else False)
-                for table, key, row in changes.rows
-                if table != "saved" or row is None
-            ],
-            "urls": [
-                (url_id, str(before) if before is not None else False, record if record is not None else False)
-                for url_id, before, record in urls
-            ],
             "saved": self._guarded(saved),
             "ended": [cause for cause in map(_ended, changes.rows) if cause is not None],
             "seen": self._told,
-            "log": packed([changes.rows, [(url_id, record) for url_id, _, record in urls], new]),
+            "log": told([changes.rows, urls, new]),
+            "before": [before is not None and str(before) for _, before, _ in changes.urls],
         }
         _, self.urls.waiting, *corrections = read(self._call("commit", told(what), is_change=True))
         fixes, unsaved, ended_rules = corrections

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.libraries import msgpack
-from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed, unpack
+from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed
 from scrapy_replica.crawldb.redis.records import Records, Row
 from scrapy_replica.crawldb.redis.server import Server
 
@@ -97,7 +97,8 @@ class Log:
         Of a change of this process, what others wrote before it and was taken over a moment ago (*theirs*): it came
         later than theirs.
         """
-        rows, urls, new = unpack(fields.get(b"d", NOTHING))
+        named, urls, new = read(fields.get(b"d", NOTHING))
+        rows = [(table.decode(), key, row) for table, key, row in named]
         these: dict[Key, bytes | None] = {(table, key): row for table, key, row in rows}
         these |= {("saved", key): None for key in read(fields.get(b"n", NONE))}
         these |= {("rules", key): row for key, row in read(fields.get(b"r", NONE))}

@@ -11,8 +11,10 @@ DEMOTED, FIRST, USUAL, LAST = 0x80, 1, 2, 3
 MOST = (1 << 63) - 1
 """Greatest priority."""
 
-ALL = (1 << 64) - 1
 SIGN = 1 << 63
+
+FLOAT, BITS = struct.Struct(">d"), struct.Struct(">Q")
+USUAL_PLACE, OTHER_PLACE = struct.Struct(">BQ"), struct.Struct(">BQQ")
 
 
 class Place(NamedTuple):
@@ -26,20 +28,19 @@ class Place(NamedTuple):
 
     def pack(self) -> bytes:
         """Return 9 bytes, 17 where there is a priority: the first in the order are the smallest."""
-        (bits,) = struct.unpack(">Q", struct.pack(">d", self.score + 0.0))
+        (bits,) = BITS.unpack(FLOAT.pack(self.score + 0.0))
         # Floats sort as their bits do, but for the negative ones.
-        score = struct.pack(">Q", bits if bits & SIGN else ALL - (bits | SIGN))
+        score = bits if bits & SIGN else MOST - bits
         demoted = DEMOTED * self.is_demoted
         if not self.priority:
-            return bytes([demoted | USUAL]) + score
-        kind = FIRST if self.priority > 0 else LAST
-        return bytes([demoted | kind]) + struct.pack(">Q", MOST - self.priority) + score
+            return USUAL_PLACE.pack(demoted | USUAL, score)
+        return OTHER_PLACE.pack(demoted | (FIRST if self.priority > 0 else LAST), MOST - self.priority, score)
 
     @classmethod
     def unpack(cls, packed: bytes) -> Place:
         """Return what :meth:`pack` made bytes of."""
         is_usual = packed[0] & ~DEMOTED == USUAL
-        priority = 0 if is_usual else MOST - struct.unpack(">Q", packed[1:9])[0]
-        (bits,) = struct.unpack(">Q", packed[-8:])
-        (score,) = struct.unpack(">d", struct.pack(">Q", bits if bits & SIGN else (ALL - bits) & ~SIGN))
+        priority = 0 if is_usual else MOST - BITS.unpack(packed[1:9])[0]
+        (bits,) = BITS.unpack(packed[-8:])
+        (score,) = FLOAT.unpack(BITS.pack(bits if bits & SIGN else MOST - bits))
         return cls(bool(packed[0] & DEMOTED), priority, score)

@@ -14,7 +14,7 @@ from typing import Any
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.layout import LAYOUT, other_layout
-from scrapy_replica.crawldb.redis.log import BehindError, Log, all_urls
+from scrapy_replica.crawldb.redis.log import BehindError, Log, all_urls, told
 from scrapy_replica.crawldb.redis.mirror import Mirror, pack
 from scrapy_replica.crawldb.redis.processes import processes
 from scrapy_replica.crawldb.redis.records import Records
@@ -130,6 +130,6 @@ class RedisOrders:
         server = self._server
         order_id = int(server.run("INCR", server.key("id:orders")))
         key, row = pack([order_id]), pack(row_of(order_id, server.now(), kind, what))
-        change = pack([[("orders", key, row)], [], []])
+        change = told([[("orders", key, row)], [], []])
         server.call("order", [""], [server.name, 0, key, row, change])
         return order_id

@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from scrapy_replica.crawldb.redis.errors import understanding
-from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import Mirror, pack, unpack
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.server import Server
@@ -77,15 +76,14 @@ class Records:
         place = Place(bool(row.is_demoted), row.priority, row.score).pack()
         name = self.host(row.host)[0]
         rest = [_short(row.url, name), packed_key(row.key), row.depth, row.parent, row.payload, row.leeway]
-        packed = msgpack.packb(rest, unicode_errors="surrogatepass")
-        return b"%d%c%b%b%b" % (row.state, len(place), place, row.host.to_bytes(HOST_BYTES, "big"), packed)
+        return b"%d%c%b%b%b" % (row.state, len(place), place, row.host.to_bytes(HOST_BYTES, "big"), pack(rest))
 
     def unpack(self, url_id: int, record: bytes) -> Row:
         """Return the row that :meth:`pack` made a record of."""
         end = 2 + record[1]
         place = Place.unpack(record[2:end])
         host = int.from_bytes(record[end : end + HOST_BYTES], "big")
-        url, key, *rest = msgpack.unpackb(record[end + HOST_BYTES :], unicode_errors="surrogatepass")
+        url, key, *rest = unpack(record[end + HOST_BYTES :])
         signed = int.from_bytes(key, "big", signed=True) if key else None
         return Row(url_id, host, self._long(url, host), signed, record[0] - ord("0"), *place, *rest)
 
