@@ -71,7 +71,7 @@ class Others:
     @is_idle.setter
     def is_idle(self, is_idle: bool) -> None:
         if is_idle is not self._is_idle:
-            self._store.idle(bool(is_idle))
+            self._store.idle(is_idle)
             self._is_idle, self._idle_since = is_idle, self._looks
 
     def _look(self) -> None:
@@ -91,7 +91,6 @@ class Others:
         news = self._store.listen()
         if news is not None:
             self._crawl.heed(news)
-            self._store.commit()
             if self._crawl.has_work:
                 self.is_idle = False
         if self._looks % TELL_EVERY == 0:

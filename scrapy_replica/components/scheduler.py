@@ -157,7 +157,10 @@ class ReplicaScheduler(BaseScheduler):
 
     def _retry(self, request: Request) -> bool:
         """Let the URL of *request* wait again if it tries once more what failed; tell whether it does."""
-        tried = next((lease for lease in self._leases if self._is_retry(request, lease)), None)
+        tries = request.meta.get("retry_times")
+        if not tries or not request.dont_filter:
+            return False
+        tried = next((lease for lease in self._leases if self._is_retry(request, lease, tries)), None)
         if tried is None:
             return False
         flight = self._extension.flights.of(tried)
@@ -171,12 +174,10 @@ class ReplicaScheduler(BaseScheduler):
         self._crawl.counts["scheduler/enqueued"] += 1
         return True
 
-    def _is_retry(self, request: Request, lease: Request) -> bool:
-        tries = request.meta.get("retry_times")
-        if not tries or tries != lease.meta.get("retry_times", 0) + 1 or not request.dont_filter:
-            return False
+    def _is_retry(self, request: Request, lease: Request, tries: int) -> bool:
+        is_next = tries == lease.meta.get("retry_times", 0) + 1
         is_same = (request.url, request.method, request.body) == (lease.url, lease.method, lease.body)
-        return is_same and not self._extension.flights.of(lease).is_observed
+        return is_next and is_same and not self._extension.flights.of(lease).is_observed
 
     def _enter(self, request: Request) -> bool:
         slot = _slot_of(request)
