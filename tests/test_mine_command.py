@@ -6,6 +6,7 @@ import csv
 import errno
 import io
 import json
+import sys
 from contextlib import redirect_stdout
 
 import pytest
@@ -137,6 +138,14 @@ class TestRefusals:
             code, out, err = replica(capsys, "mine", *arguments)
             assert (code, out, err.count("\n")) == (2, "", 1), arguments
             assert told in err
+        assert not (tmp_path / "o").exists()
+
+    def test_without_spark_nothing_is_written(self, tmp_path, capsys, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+        (tmp_path / "a.cdx").write_text(line())
+        code, _, err = replica(capsys, "mine", tmp_path / "a.cdx", "--out", tmp_path / "o", "--engine", "local[2]")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "pip install 'scrapy-replica[spark]'" in err
         assert not (tmp_path / "o").exists()
 
     def test_inputs_without_a_page(self, tmp_path, capsys):

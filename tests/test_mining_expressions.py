@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from collections import defaultdict
 from itertools import combinations, count
 from pathlib import Path
@@ -13,7 +14,7 @@ from pyarrow import parquet
 
 from scrapy_replica.mining import candidates, expressions, near
 from scrapy_replica.mining.collection import Collection
-from scrapy_replica.mining.engine import check_java, open_engine
+from scrapy_replica.mining.engine import check_engine, check_java, open_engine
 from scrapy_replica.mining.paths import normal_path, number_of, suffixes
 from scrapy_replica.mining.rows import arrow_schema
 from scrapy_replica.mining.schema import LINKS, PAGES
@@ -400,6 +401,15 @@ class TestEngines:
         monkeypatch.setenv("JAVA_HOME", str(tmp_path))
         with pytest.raises(ValueError, match=r"there is no .*java"):
             check_java()
+
+    def test_no_master(self, monkeypatch):
+        pytest.importorskip("pyspark")
+        monkeypatch.setattr("scrapy_replica.mining.engine.check_java", lambda: None)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            places = f"127.0.0.1:65536,127.0.0.1:{server.getsockname()[1]}"
+            check_engine(f"spark://{places}")  # the second one answers
+        with pytest.raises(ValueError, match=f"no master of Spark answers at spark://{places}"):
+            check_engine(f"spark://{places}")
 
     def test_nothing_is_left_behind(self, tmp_path):
         with open_engine("duckdb", tmp_path / "engine") as engine:

@@ -61,9 +61,9 @@ PARQUET_URL = 47
 MARKED_URL = 150
 """Bytes beside that of a mark and a title, which do not compress."""
 SPILL_URL = 120
-"""Bytes on the disk while candidates are joined: 120 of three million, 99 of thirty (``bench_mining.py``)."""
+"""Bytes on the disk while candidates are joined: 120 of three million, 93 to 99 of thirty (``bench_mining.py``)."""
 MINING_CPU_URL = 10.5e-6
-"""Processor seconds of candidates: 10.5 us of three million, 9.0 of thirty (``bench_mining.py``)."""
+"""Processor seconds of candidates: 10.5 us of three million, 9.0 to 9.5 of thirty (``bench_mining.py``)."""
 MINED_ALONE = 30_000_000
 """URLs that one machine of two processors and 12 GB was measured with; beyond, more memory or Spark."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ MAX_MEMORY = 16 << 30
 """Bytes of memory, however large the machine."""
 MIN_JAVA = 17
 """What Spark 4 runs on."""
+ANSWER_SECONDS = 10
+"""How long a master of Spark is waited for."""
 _SPARK = re.compile(r"spark://[^\s/]+:\d+|local(\[(\d+|\*)\])?|yarn|k8s://\S+")
 
 
@@ -162,17 +165,38 @@ def open_engine(name: str, folder: Path) -> Iterator[Engine]:
 def check_engine(name: str) -> None:
     """Make sure that there is an engine called *name*, before anything is written for it.
 
-    :raises ValueError: there is none, or no Java for it.
+    :raises ValueError: there is none, no Java for it, or no master answers.
+    :raises ImportError: what it needs is not installed.
     """
     if name != "duckdb":
-        _master(name)
+        _spark(_master(name))
         check_java()
+        if name.startswith("spark://"):
+            _check_answer(name)
 
 
 def _master(name: str) -> str:
     if not _SPARK.fullmatch(name):
         raise ValueError(f"there is no engine {name!r}: it is duckdb, or Spark as spark://HOST:PORT or local[2]")
     return name
+
+
+def _check_answer(master: str) -> None:
+    """Make sure that a machine of *master* answers: Spark would try for a minute, and end in lines of Java."""
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        with suppress(OSError, OverflowError, UnicodeError):  # the latter of ports and names that cannot be
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+            return
+    raise ValueError(f"no master of Spark answers at {master}")
+
+
+def _spark(master: str) -> Any:
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ImportError(f"--engine {master} needs {error.name}: pip install 'scrapy-replica[spark]'") from error
+    return SparkSession
 
 
 def _ibis() -> Any:
@@ -185,13 +209,8 @@ def _ibis() -> Any:
 
 
 def _session(master: str, folder: Path) -> Any:
-    """Return a new session of Spark; what is missing is found before it is begun."""
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise ImportError(f"--engine {master} needs {error.name}: pip install 'scrapy-replica[spark]'") from error
-    check_java()
-    builder = SparkSession.builder.master(master).appName("scrapy-replica mine")
+    """Return a new session of Spark."""
+    builder = _spark(master).builder.master(master).appName("scrapy-replica mine")
     for key, value in {
         "spark.driver.memory": f"{_memory() >> 20}m",
         "spark.local.dir": str(folder),
@@ -210,7 +229,8 @@ def _session(master: str, folder: Path) -> Any:
             warnings.simplefilter("ignore")  # of pyspark about pandas
             session = builder.getOrCreate()
     except Exception as error:  # whatever Java says
-        raise ValueError(f"Spark does not begin at {master}: {str(error).splitlines()[0]}") from error
+        why = " ".join(str(error).splitlines()[:2])  # the second one has the cause
+        raise ValueError(f"Spark does not begin at {master}: {why}") from error
     session.sparkContext.setLogLevel("ERROR")
     return session
 

@@ -17,6 +17,9 @@ from scrapy_replica.sites.evidence import path_of
 BATCH = 10_000
 """Rows read at once; between two batches a crawl beside may clear its log."""
 
+KEPT = frozenset({ACTING, WITHDRAWN, DISABLED})
+"""States of rules that acted at some time."""
+
 Reading = Callable[[str], AbstractContextManager[Reader]]
 """Opens a job to be read."""
 
@@ -52,6 +55,3 @@ def convert(
             out.link(link.target, link.source)
         rules = [[view.row.rule, view.row.state == ACTING] for view in reader.rules() if view.row.state in KEPT]
     return counts, rules
-
-
-KEPT = frozenset({ACTING, WITHDRAWN, DISABLED})

@@ -63,7 +63,6 @@ class TableWriter:
         self._schema = arrow_schema(columns)
         self._rows: list[tuple[Any, ...]] = []
         self._writer = parquet.ParquetWriter(self._partial, self._schema, compression="zstd")
-        self.count = 0
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Write a row, its values in the order of the columns."""
@@ -71,19 +70,16 @@ class TableWriter:
         if len(self._rows) >= BATCH:
             self._flush()
 
-    def add_batch(self, table: Any) -> None:
-        """Write an Arrow table or batch of these columns."""
+    def add_table(self, table: Any) -> None:
+        """Write an Arrow table of these columns."""
         self._flush()
-        whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
-        self._writer.write_table(whole.cast(self._schema))
-        self.count += table.num_rows
+        self._writer.write_table(table)
 
     def _flush(self) -> None:
         if self._rows:
             columns = zip(*self._rows, strict=True)
             arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
             self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
-            self.count += len(self._rows)
             self._rows = []
 
     def __enter__(self) -> Self:
@@ -107,12 +103,10 @@ class PageWriter:
         self._pages = TableWriter(base.with_name(f"{base.name}.pages.parquet"), PAGES)
         self._links = TableWriter(base.with_name(f"{base.name}.links.parquet"), LINKS)
         self._told: set[int] = set()
-        self.fetched = 0
 
     def page(self, row: PageRow) -> None:
         """Take a page that was fetched."""
         self._pages.add(row)
-        self.fetched += 1
 
     def url(self, row: PageRow) -> None:
         """Take a URL that is known; one told before may be left out."""
@@ -127,8 +121,7 @@ class PageWriter:
 
     def pages(self, table: Any) -> None:
         """Take an Arrow table of fetched pages."""
-        self._pages.add_batch(table)
-        self.fetched += table.num_rows
+        self._pages.add_table(table)
 
     def _is_new(self, number: int) -> bool:
         if number in self._told:

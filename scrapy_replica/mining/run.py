@@ -32,9 +32,6 @@ Item = TypeVar("Item")
 FORMAT = 1
 """Number of the layout of the work folder."""
 
-MAX_READERS = 100
-"""Domains kept that link to a host."""
-
 
 @dataclass
 class Mined:
@@ -179,9 +176,7 @@ def _judged(work: Work, judge: Judge, max_fpr: float, show: Show) -> Judged:
     pairs, weak = (map(PairRow._make, read(work.files(name), PairRow._fields)) for name in ("pairs", "weak"))
     readers: dict[str, list[str]] = {}
     for host, domain in read(work.files("readers"), LINKS):
-        known = readers.setdefault(host, [])
-        if len(known) < MAX_READERS:
-            known.append(domain)
+        readers.setdefault(host, []).append(domain)
     rows = HostRows(work.files("rows"), work.folder / "rows.arrow")
     return judged(
         show.progress(pairs, "looking through pairs of hosts"),
