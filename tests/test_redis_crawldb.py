@@ -170,10 +170,11 @@ class TestTwoProcesses:
         assert taken(two) == ["a/1", "a/2"]
         assert [row for store in both for row in store._connection.read("SELECT id, name FROM hosts")] == [(1, "a")] * 2
 
-    def test_the_better_place_counts(self, both):
+    @pytest.mark.parametrize("is_better_first", [False, True])
+    def test_the_better_place_counts(self, both, is_better_first):
         one, two = both
         enter(one, "a/1", score=0.5), enter(two, "a/1", score=0.9), enter(two, "a/2", score=0.7)
-        one.commit()
+        both[is_better_first].commit()
         self.hear(one, two)
         row = one.urls.take()
         assert (name(row), row.score) == ("a/1", 0.9)
@@ -321,6 +322,41 @@ class TestTwoProcesses:
         one.saved.save([Saved(url_id, "budget on a", None)])
         self.hear(one, two)
         assert two.saved.restore_of("budget on a", 9) == [(url_id, "http://a/1")]
+
+    def test_what_one_drops_while_another_scores_it_waits(self, both):
+        one, two = both
+        (url_id,) = enter(one, "a/1")
+        self.hear(one, two)
+        one.urls.drop(url_id)
+        two.urls.set_scores({url_id: 9.0})
+        self.hear(one, two)
+        assert taken(one) == ["a/1"]
+
+    @pytest.mark.parametrize("ended", ["rule 1", "rule 2"])
+    def test_what_is_saved_by_two_causes_of_which_one_ended_elsewhere_waits(self, both, ended):
+        one, two = both
+        ids = enter(one, "a/1", "b/1")
+        self.hear(one, two)
+        two.saved.begin_work(f"of {ended}")
+        two.commit()
+        one.urls.drop(ids[0])
+        one.saved.save([Saved(ids[0], cause, key_of("b/1")) for cause in ("rule 1", "rule 2")])
+        self.hear(one, two)
+        assert [store.saved.causes_of(key_of("b/1")) for store in both] == [[], []]
+        assert sorted(taken(one)) == ["a/1", "b/1"]
+
+    def test_what_is_not_kept_is_not_there_for_who_comes_later(self, both, opened):
+        one, two = both
+        ids = enter(one, "a/1", "b/1")
+        self.hear(one, two)
+        one.urls.drop(ids[0])
+        one.saved.save([Saved(ids[0], "rule 1", key_of("b/1"))])
+        self.hear(one, two)
+        two.saved.begin_work("of rule 1")
+        two.commit()
+        one._connection.write("UPDATE saved SET target = target")  # as who saves it once more
+        self.hear(one, two)
+        assert opened().saved.causes_of(key_of("b/1")) == []
 
     @pytest.mark.parametrize("end", ["finish", "drop"])
     def test_what_is_saved_for_a_page_that_came_to_its_end_elsewhere_waits(self, both, end):
