@@ -138,6 +138,21 @@ def test_frozen_for_longer_than_the_lease(redis):
     two.close()
 
 
+def test_where_all_were_silent_nobody_is_taken_for_dead(redis):
+    """As after a time in which Redis was away; who is silent for longer than the others is out."""
+    one, two = opened(redis), opened(redis)
+    for store in (one, two):
+        store.listen()  # who enters has longer
+    time.sleep(1.5 * LEASE_S)
+    one.listen()
+    live(two, 1.5 * LEASE_S)
+    with pytest.raises(StoreError, match="no sign of life"):
+        one.listen()
+    with suppress(StoreError):
+        one.close()
+    two.close()
+
+
 def test_who_is_silent_while_others_are_heard_is_still_out(redis):
     one, two = opened(redis), opened(redis)
     enter(one, "a/1")

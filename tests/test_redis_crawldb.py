@@ -28,6 +28,8 @@ from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.records import Records, Row
+from scrapy_replica.crawldb.rules import DISABLED, WITHDRAWN
+from scrapy_replica.urls.interchange import clean_param
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 """Making an example smaller takes minutes here."""
@@ -170,10 +172,11 @@ class TestTwoProcesses:
         assert taken(two) == ["a/1", "a/2"]
         assert [row for store in both for row in store._connection.read("SELECT id, name FROM hosts")] == [(1, "a")] * 2
 
-    def test_the_better_place_counts(self, both):
+    @pytest.mark.parametrize("is_better_first", [False, True])
+    def test_the_better_place_counts(self, both, is_better_first):
         one, two = both
         enter(one, "a/1", score=0.5), enter(two, "a/1", score=0.9), enter(two, "a/2", score=0.7)
-        one.commit()
+        both[is_better_first].commit()
         self.hear(one, two)
         row = one.urls.take()
         assert (name(row), row.score) == ("a/1", 0.9)
@@ -208,6 +211,7 @@ class TestTwoProcesses:
         row = two.urls.take()
         assert row is not None
         assert two.urls.claimed() == [row.host]
+        assert two.urls.claimed() == []
         assert not set(taken(one)) & {name(row), *taken(two)}
 
     def test_who_has_nothing_to_do_is_given_a_share_of_few_busy_slots(self, both):
@@ -334,6 +338,41 @@ class TestTwoProcesses:
         self.hear(one, two)
         assert two.saved.restore_of("budget on a", 9) == [(url_id, "http://a/1")]
 
+    def test_what_one_drops_while_another_scores_it_waits(self, both):
+        one, two = both
+        (url_id,) = enter(one, "a/1")
+        self.hear(one, two)
+        one.urls.drop(url_id)
+        two.urls.set_scores({url_id: 9.0})
+        self.hear(one, two)
+        assert taken(one) == ["a/1"]
+
+    @pytest.mark.parametrize("ended", ["rule 1", "rule 2"])
+    def test_what_is_saved_by_two_causes_of_which_one_ended_elsewhere_waits(self, both, ended):
+        one, two = both
+        ids = enter(one, "a/1", "b/1")
+        self.hear(one, two)
+        two.saved.begin_work(f"of {ended}")
+        two.commit()
+        one.urls.drop(ids[0])
+        one.saved.save([Saved(ids[0], cause, key_of("b/1")) for cause in ("rule 1", "rule 2")])
+        self.hear(one, two)
+        assert [store.saved.causes_of(key_of("b/1")) for store in both] == [[], []]
+        assert sorted(taken(one)) == ["a/1", "b/1"]
+
+    def test_what_is_not_kept_is_not_there_for_who_comes_later(self, both, opened):
+        one, two = both
+        ids = enter(one, "a/1", "b/1")
+        self.hear(one, two)
+        one.urls.drop(ids[0])
+        one.saved.save([Saved(ids[0], "rule 1", key_of("b/1"))])
+        self.hear(one, two)
+        two.saved.begin_work("of rule 1")
+        two.commit()
+        one._connection.write("UPDATE saved SET target = target")  # as who saves it once more
+        self.hear(one, two)
+        assert opened().saved.causes_of(key_of("b/1")) == []
+
     @pytest.mark.parametrize("end", ["finish", "drop"])
     def test_what_is_saved_for_a_page_that_came_to_its_end_elsewhere_waits(self, both, end):
         one, two = both
@@ -387,6 +426,32 @@ class TestTwoProcesses:
         assert two.leads
         assert sorted(taken(two)) == ["a/1", "b/1"]
 
+    def test_nothing_of_the_dead_stays_but_what_it_counted(self, both, opened):
+        one, two = both
+        third = opened()
+        enter(one, "a/1", "b/1")
+        one.urls.take()
+        one.urls.hold("b")
+        self.hear(one, two, third)
+        age(one)
+        two.listen()
+        third.listen()
+        assert third.urls.find([key_of("a/1")])[key_of("a/1")].state is State.WAITING
+        names = two._server.run("KEYS", "*" + one._server.name)
+        assert [key.rpartition(b":")[0] for key in names] == [b"{replica}:done"]
+
+    def test_what_the_dead_gave_up_stays_with_whom_it_went_to(self, both, opened):
+        one, two = both
+        enter(one, "a/1")
+        one.urls.finish([one.urls.take().id])
+        one.listen()
+        enter(two, "a/2", "a/3")
+        assert name(two.urls.take()) == "a/2"
+        age(one)
+        two.listen()
+        assert opened().urls.take() is None
+        assert taken(two) == ["a/3"]
+
     def test_who_was_taken_for_dead_is_refused(self, both):
         one, two = both
         (url_id,) = enter(one, "a/1")
@@ -422,6 +487,25 @@ class TestTwoProcesses:
         assert two.listen() is None
         assert one.listen() is None
         assert two.meta("part") == b"one"
+
+    def test_many_changes_are_heard_of_at_once(self, both, monkeypatch):
+        one, two = both
+        monkeypatch.setattr("scrapy_replica.crawldb.redis.log.MOST_CHANGES", 2)
+        for n in range(5):
+            enter(one, f"a/{n}")
+            one.commit()
+        two.listen()
+        assert len(two.urls.find([key_of(f"a/{n}") for n in range(5)])) == 5
+
+    @pytest.mark.parametrize("ends", [(DISABLED, WITHDRAWN), (WITHDRAWN, DISABLED)])
+    def test_a_rule_that_a_person_disabled_stays_so(self, both, ends):
+        one, two = both
+        number = one.rules.enter(clean_param("a", "sid").to_dict(), 1.0)
+        self.hear(one, two)
+        for store, end in zip(both, ends, strict=True):
+            store.rules.update(number, end, 9, 9, 3)
+        self.hear(one, two)
+        assert [store.rules.row(number).state for store in both] == [DISABLED] * 2
 
     def test_a_third_begins_with_all_that_the_others_wrote(self, both, opened):
         one, two = both
@@ -483,6 +567,28 @@ class TestTwoProcesses:
         assert one.are_all_idle
         one.end()
         two.listen()
+        assert two.is_over
+
+    def test_it_is_not_over_while_a_url_waits(self, both):
+        one, two = both
+        enter(one, "a/1")
+        one.urls.pause("a")
+        for store in both:
+            store.idle(True)
+        self.hear(one, two, one, two, one)
+        assert not one.are_all_idle
+        one.end()
+        assert not one.is_over
+
+    def test_the_dead_are_not_waited_for(self, both):
+        one, two = both
+        for store in both:
+            store.idle(True)
+        self.hear(one, two, one, two)
+        age(one)
+        two.listen()
+        assert two.are_all_idle
+        two.end()
         assert two.is_over
 
     def test_who_did_not_hear_of_the_last_change_may_have_something_to_do(self, both):
