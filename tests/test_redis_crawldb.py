@@ -235,17 +235,22 @@ class TestTwoProcesses:
         one.listen()
         assert not one.urls.frontier.draining
 
-    def test_who_waits_for_hosts_of_its_own_is_given_none(self, both):
+    def test_nothing_comes_to_rest_for_who_waits_for_a_delay(self, both):
         one, two = both
-        enter(one, *(f"{host}/{n}" for n in range(3) for host in "abc"))
-        one.urls.take()
-        assert name(two.urls.take()) == "b/0"
-        two.urls.hold("b")
+        enter(one, *(f"{host}/{n}" for n in range(2) for host in "abc"))
+        for store in (one, one, two):
+            store.urls.hold(store.urls.take().host)
+        two.urls.finish(list(two.urls.in_flight))
         two.idle(True)
         two.listen()
-        one.urls.take()
         one.listen()
         assert not one.urls.frontier.draining
+        two.urls.release("c")
+        two.urls.finish([two.urls.take().id])
+        two.listen()
+        one._offered_at = 0
+        one.listen()
+        assert one.urls.frontier.draining == {"a"}
 
     def test_what_was_to_rest_goes_on_where_nobody_waits_for_it(self, both):
         one, two = both

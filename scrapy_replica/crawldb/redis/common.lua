@@ -24,7 +24,6 @@
 -- id:TABLE      string  last number of a row that was given, of tables with few rows
 -- alive         zset    process -> milliseconds since the epoch until which it is alive, by the clock of Redis
 -- idle          set     processes that have nothing to do
--- needy         set     those of them that no URL of an own slot waits for
 -- seen          zset    process -> the last change that it said to know of
 -- lead          string  the process that leads
 -- over          string  there is one: the crawl is through
@@ -273,7 +272,6 @@ local function bury(process)
     call('DEL', P .. 'slots:' .. process, P .. 'ready:' .. process)
     call('ZREM', P .. 'alive', process)
     call('SREM', P .. 'idle', process)
-    call('SREM', P .. 'needy', process)
     call('ZREM', P .. 'seen', process)
     if call('GET', P .. 'lead') == process then
         call('DEL', P .. 'lead')

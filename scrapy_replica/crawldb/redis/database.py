@@ -181,11 +181,11 @@ class RedisCrawlDB(SqliteCrawlDB):
         :return: what that is; ``None`` if nothing.
         """
         self.ship()
-        seq, leads, self.urls.waiting, self.are_all_idle, is_other_needy, self.is_over = self._beat()
+        seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, is_other_bare, self.is_over = self._beat()
         has_come, self.leads = leads and not self.leads, leads
         if seq > self._log.seen:
             self.catch_up()
-        self._offer(is_other_needy=is_other_needy)
+        self._offer(is_other_idle=is_other_idle, is_other_bare=is_other_bare)
         self._told = self._log.seen
         news = self._heard.told(leads=has_come)
         return news if news != News() else None
@@ -208,21 +208,21 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     # Together with others
 
-    def _offer(self, *, is_other_needy: bool) -> None:
-        """Give up slots of which nothing waits, and where another process has none some others, too.
+    def _offer(self, *, is_other_idle: bool, is_other_bare: bool) -> None:
+        """Give up slots of which nothing waits, and where another process has nothing to do some others, too.
 
         Where all of them are busy half of them are brought to rest first, or a crawl of few hosts would be one
-        process's.
+        process's; but not for a process that only waits for the delays of its own, or hosts would go to and fro.
         """
         if time.monotonic() - self._offered_at < OFFER_S:
             return
         self._offered_at, urls = time.monotonic(), self.urls
-        slots, rested = urls.idle_slots(), urls.drained(all_of_them=not is_other_needy)
-        given = self._give(str(int(is_other_needy)), slots)
-        if rested and is_other_needy:
+        slots, rested = urls.idle_slots(), urls.drained(all_of_them=not is_other_idle)
+        given = self._give(str(int(is_other_idle)), slots)
+        if rested and is_other_idle:
             self.ship()
             self._give("all", rested)
-        elif is_other_needy and not given and not urls.frontier.draining:
+        elif is_other_bare and not given and not urls.frontier.draining:
             urls.drain()
 
     def _give(self, which: str, slots: Sequence[str]) -> list[bytes]:
