@@ -82,6 +82,8 @@ class Mirror:
         self._connection = connection
         self._read, self._write = connection.read, connection.write
         self._tables = {table.name: table for table in _tables(connection)}
+        self._changed: list[str] = []
+        """Tables of which :meth:`changed` returned rows."""
         self._depth = 0
         self._write("CREATE TEMP TABLE applying (is_on INTEGER)")
         for table in self._tables.values():
@@ -96,7 +98,8 @@ class Mirror:
     def changed(self) -> Changes:
         """Return what was written since the last :meth:`shipped`, each row once, as it is now."""
         changes = Changes([], [])
-        for name in self._names():
+        self._changed = [name for (name,) in self._read(self._touched).fetchall()]
+        for name in self._changed:
             table = self._tables[name]
             n_keys = len(table.key)
             for found in self._read(table.select).fetchall():
@@ -114,12 +117,9 @@ class Mirror:
         self._connection.commit()
 
     def shipped(self) -> None:
-        """Forget what was written so far, in the open transaction."""
-        for name in self._names():
+        """Forget what :meth:`changed` returned, in the open transaction."""
+        for name in self._changed:
             self._write(f"DELETE FROM temp.changed_{name}")
-
-    def _names(self) -> list[str]:
-        return [name for (name,) in self._read(self._touched).fetchall()]
 
     # What others wrote
 
