@@ -373,11 +373,13 @@ class Consequences:
 
     def _look_for_left(self) -> bool:
         """Go on with what processes that are gone left: work, and what they saved just before it rested on nothing."""
-        holding = {verdict.cause for verdict, _ in self._store.verdicts.holding()}
-        holding |= {f"{RULE}{row.id}" for row in self._store.rules.acting()}
+        verdicts = {verdict.cause: is_manual for verdict, is_manual in self._store.verdicts.holding()}
+        holding = verdicts.keys() | {f"{RULE}{row.id}" for row in self._store.rules.acting()}
         for cause in self._store.saved.causes():
             if cause.startswith((HOST, RULE)) and cause not in holding:
                 self.lift(cause)
+            elif not verdicts.get(cause) and self._trials.has_refuted(cause):
+                self._end([cause])  # who led was gone before it heard of all samples
         for key in self._store.saved.bereft(MOST_BEREFT):
             self._bring_back(f"{FOR} {key}", Reason.REPLICA_HOST, {"left by": "a process that is gone"})
         self.adopt()
