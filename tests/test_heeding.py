@@ -239,6 +239,21 @@ class TestRaces:
         assert all(one.crawl.trials.has_refuted(cause) for one in both.all)
         assert leader.crawl.intake.has_ended(cause)
 
+    def test_the_process_that_leads_is_gone_before_it_hears_that_samples_refute_a_cause(self, crawls):
+        cause, url = "trap-budget on a.example", "http://a.example/dropped"
+        both = crawls({url: html(text_of("own"))})
+        leader, follower = both.all
+        key = leader.crawl.intake.key(url)
+        dropped = Decision(Action.DROP, Action.DROP, Reason.TRAP_BUDGET, causes=(cause,))
+        leader.crawl.intake.enter([(NewUrl(url, "a.example", key), dropped)])
+        for number, one in enumerate((leader, follower)):
+            draw_other(one, number, cause)
+        follower.listen()
+        assert follower.crawl.trials.has_refuted(cause)
+        both.leave(leader)
+        both.run()
+        assert url in both.fetched
+
     @pytest.mark.parametrize("is_gone", [False, True])
     def test_the_target_is_left_out_where_nobody_knows_yet_what_it_saved(self, crawls, is_gone):
         both = crawls({self.KEPT: html(text_of("own")), self.ON_COPY: html(text_of("own"))})

@@ -144,16 +144,16 @@ class Consequences:
             self._probing.paged()
             self._probe()
         key = self._store.urls.key_of(observation.url_id)
-        causes = self._store.saved.causes_of(key) if key is not None else []
+        causes = self._saved_for(key)
         self._tried(causes, is_kept=True)
         if key is not None and self._says_nothing(observation) and any(cause.startswith(HOST) for cause in causes):
-            self._intake.bring_back_late(
-                key, Reason.REPLICA_HOST, {"repeats": observation.twin and observation.twin.url}
-            )
+            twin = observation.twin
+            repeats = {"repeats": twin.url if twin is not None else None}
+            self._intake.bring_back_late(key, Reason.REPLICA_HOST, repeats)
 
     def of_heard_failure(self, url_id: int, url: str, key: int | None, status: int | None) -> None:
         """Take note that a fetch of another process brought no page."""
-        causes = self._store.saved.causes_of(key) if key is not None else []
+        causes = self._saved_for(key)
         self._tried(causes, is_kept=False)
         self._fallback.failed(url_id)
         if self._store.leads and (status is None or status >= MISSING):
@@ -205,7 +205,7 @@ class Consequences:
         asked: its copies are asked for it.
         """
         key = self._store.urls.key_of(observation.url_id)
-        causes = self._store.saved.causes_of(key) if key is not None else []
+        causes = self._saved_for(key)
         self._tried(causes, is_kept=True)
         if not self._says_nothing(observation):
             return
@@ -221,6 +221,10 @@ class Consequences:
         twin = observation.twin
         is_own = twin is None or twin.host == observation.page.host
         return observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} and is_own
+
+    def _saved_for(self, key: int | None) -> list[str]:
+        """Return the causes of what was saved in favour of the URL under *key*."""
+        return self._store.saved.causes_of(key) if key is not None else []
 
     def _tried(self, causes: Sequence[str], *, is_kept: bool) -> None:
         for cause in causes:
@@ -260,7 +264,7 @@ class Consequences:
         is_same_path = location is not None and normal_path(path_of(location)) == normal_path(path_of(url))
         if location is not None and is_same_path and self._scope.may_stand(location):
             return
-        causes = self._store.saved.causes_of(key) if key is not None else []
+        causes = self._saved_for(key)
         self._tried(causes, is_kept=False)
         self._fallback.failed(url_id)
         if status is None or status >= MISSING:
@@ -294,7 +298,7 @@ class Consequences:
 
     def _not_for(self, key: int, url: str) -> None:
         """Bring back what was saved in favour of *url*, under *key*: what it leads to, or itself, is left out."""
-        if causes := self._store.saved.causes_of(key):
+        if causes := self._saved_for(key):
             self._bring_back(f"{FOR} {key}", _reason_of(causes[0]), {"left out": url})
 
     def leave_out(self, taken: Waiting, decision: Decision) -> None:
@@ -373,11 +377,13 @@ class Consequences:
 
     def _look_for_left(self) -> bool:
         """Go on with what processes that are gone left: work, and what they saved just before it rested on nothing."""
-        holding = {verdict.cause for verdict, _ in self._store.verdicts.holding()}
-        holding |= {f"{RULE}{row.id}" for row in self._store.rules.acting()}
+        verdicts = {verdict.cause: is_manual for verdict, is_manual in self._store.verdicts.holding()}
+        holding = verdicts.keys() | {f"{RULE}{row.id}" for row in self._store.rules.acting()}
         for cause in self._store.saved.causes():
             if cause.startswith((HOST, RULE)) and cause not in holding:
                 self.lift(cause)
+            elif not verdicts.get(cause) and self._trials.has_refuted(cause):
+                self._end([cause])  # who led was gone before it heard of all samples
         for key in self._store.saved.bereft(MOST_BEREFT):
             self._bring_back(f"{FOR} {key}", Reason.REPLICA_HOST, {"left by": "a process that is gone"})
         self.adopt()
