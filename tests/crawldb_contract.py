@@ -565,6 +565,22 @@ class CrawlDBContract:
 class StoredContract(CrawlDBContract):
     """What a store does beyond that which outlives its process."""
 
+    @pytest.fixture
+    def reopened(self, opened):
+        def reopened(db):
+            db.close()
+            return opened()
+
+        return reopened
+
+    @pytest.fixture
+    def died(self, opened):
+        def died(db):
+            self.die(db)
+            return opened()
+
+        return died
+
     def test_what_was_leased_waits_again(self, opened, reopened):
         db = opened()
         enter(db, "a/1", "a/2", "b/1", payload=b"request")

@@ -57,21 +57,7 @@ class TestOnDisk(StoredContract):
         yield opened
         stores[-1].close()
 
-    @pytest.fixture
-    def reopened(self, opened):
-        def reopened(db):
-            db.close()
-            return opened()
-
-        return reopened
-
-    @pytest.fixture
-    def died(self, opened):
-        def died(db):
-            die(db)
-            return opened()
-
-        return died
+    die = staticmethod(die)
 
 
 class InMemory(CrawlDBMachine):

@@ -435,7 +435,14 @@ def test_spark_says_the_same(engine, tmp_path):
     rows += [page(f"h{n}.example", f"/about/{i}", 77, signature=bytes(16)) for n in range(8) for i in range(2)]
     links = [{"host": "h1.example", "domain": "d.example"}]
     with open_engine("local[2]", tmp_path) as spark:
-        spark._session.conf.set("spark.sql.shuffle.partitions", "1")  # tasks cost more than so few rows
+        # Tasks cost more than so few rows, and so does the code that is compiled for each stage.
+        for name, value in (
+            ("shuffle.partitions", "1"),
+            ("codegen.wholeStage", "false"),
+            ("codegen.factoryMode", "NO_CODEGEN"),
+            ("adaptive.enabled", "false"),
+        ):
+            spark._session.conf.set(f"spark.sql.{name}", value)
         for name, table in expressions.TABLES.items():
             theirs = read(spark, table(collection_of(spark, rows, links)))
             ours = read(engine, table(collection_of(engine, rows, links)))

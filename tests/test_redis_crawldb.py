@@ -75,22 +75,7 @@ def opened(server):
 
 class TestContract(StoredContract):
     takes_in_pages = False
-
-    @pytest.fixture
-    def reopened(self, opened):
-        def reopened(db):
-            db.close()
-            return opened()
-
-        return reopened
-
-    @pytest.fixture
-    def died(self, opened):
-        def died(db):
-            die(db)
-            return opened()
-
-        return died
+    die = staticmethod(die)
 
 
 class OnRedis(StoredMachine):
