@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -73,6 +75,11 @@ def opened(server):
         store._server.close()
 
 
+@pytest.fixture
+def both(opened):
+    return opened(), opened()
+
+
 class TestContract(StoredContract):
     takes_in_pages = False
     die = staticmethod(die)
@@ -130,10 +137,6 @@ def test_records(address, host, key, payload):
 
 
 class TestTwoProcesses:
-    @pytest.fixture
-    def both(self, opened):
-        return opened(), opened()
-
     @staticmethod
     def hear(*stores):
         for store in stores:
@@ -647,6 +650,50 @@ class TestTwoProcesses:
         with pytest.raises(StoreError, match=r"another release.*another prefix"):
             opened("mine")
         one._server.run("SET", one._server.key("layout"), LAYOUT)
+
+
+class TestFullDisk:
+    """Of the temporary files."""
+
+    @contextmanager
+    def full(self):
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    def test_a_process_does_not_begin(self, opened):
+        one = opened()
+        with pytest.raises(StoreError, match="give another TMPDIR, or "), self.full():
+            opened()
+        assert len(one.processes()) == 1
+
+    def test_a_command_ends_and_the_next_one_reads(self, opened, server):
+        enter(one := opened(), "a/1")
+        one.commit()
+        follower = Follower(Address.parse(server.address()))
+        with pytest.raises(StoreError, match="give another TMPDIR, or "), self.full(), follower.reading():
+            pass
+        with follower.reading() as reader:
+            assert reader.host_names() == ["a"]
+
+    def test_a_process_ends_and_the_others_have_what_it_was_at(self, both):
+        one, two = both
+        enter(one, "a/1")
+        one.commit()
+        two.urls.take()
+        pages = two._connection.read("PRAGMA page_count").fetchone()[0]
+        two._connection.read(f"PRAGMA max_page_count = {pages + 1}")
+        with pytest.raises(StoreError, match="is full"):  # noqa: PT012
+            for number in range(100):
+                enter(one, *(f"b/{number}-{other}" for other in range(50)))
+                one.commit()
+                two.listen()
+        with pytest.raises(StoreError, match="is full"):
+            two.close()
+        assert "a/1" in taken(one)
 
 
 PICKLE = b"\x80\x04\x95\x10cposix\nsystem\n"

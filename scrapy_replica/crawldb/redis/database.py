@@ -265,7 +265,7 @@ class RedisCrawlDB(SqliteCrawlDB):
 def _unnamed() -> Connection:
     """Return a connection to a file that has no name any more: it goes with the process, however that ends."""
     with TemporaryDirectory(prefix="scrapy-replica-", ignore_cleanup_errors=True) as folder:
-        connection = Connection(Path(folder) / FILE_NAME)
+        connection = Connection(Path(folder) / FILE_NAME, setting="TMPDIR")
         # Nobody else reads it, and nobody will after the process.
         connection.read("PRAGMA journal_mode = MEMORY")
         connection.read("PRAGMA synchronous = OFF")

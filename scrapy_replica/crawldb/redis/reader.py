@@ -104,7 +104,7 @@ class Follower:
         self._seen, self._server.seen = -1, 0
 
     def _refresh(self) -> None:
-        with closing(Connection(self._path)) as connection:
+        with closing(Connection(self._path, setting="TMPDIR")) as connection:
             mirror = Mirror(connection)
             records = Records(self._server, mirror, connection)
             if self._seen < 0:

@@ -101,10 +101,11 @@ class Connection:
 
     :param path: the file, or ``None`` for a database in memory.
     :param is_reader: only read, a file that must be there and that a crawl may have open.
+    :param setting: what says where the file lies.
     :raises StoreError: the file is not ours, or of another version, or its URLs are keyed otherwise.
     """
 
-    def __init__(self, path: Path | None, *, is_reader: bool = False) -> None:
+    def __init__(self, path: Path | None, *, is_reader: bool = False, setting: str = "JOBDIR") -> None:
         self.path = path
         self.new_id: NewId = next_id
         self._error: StoreError | None = None
@@ -114,7 +115,7 @@ class Connection:
                 name, uri=is_reader, isolation_level=None, timeout=10, cached_statements=STATEMENTS, factory=_Sqlite
             )
         except sqlite3.Error as error:
-            raise StoreError(f"{path} cannot be opened ({error}): give another JOBDIR") from None
+            raise StoreError(f"{path} cannot be opened ({error}): give another {setting}") from None
         self._sqlite.failed = self._failed
         self._cursor, self._execute = self._sqlite.cursor, self._sqlite.execute
         try:
@@ -125,7 +126,7 @@ class Connection:
         except sqlite3.DatabaseError as error:
             self._sqlite.close()
             what = "is not a crawl database" if "not a database" in str(error) else "cannot be used"
-            raise StoreError(f"{path} {what} ({error}): give another JOBDIR, or {advice(error)}") from None
+            raise StoreError(f"{path} {what} ({error}): give another {setting}, or {advice(error)}") from None
         except StoreError:
             self._sqlite.close()
             raise
