@@ -279,6 +279,21 @@ class TestRaces:
         assert not leader.crawl.has_work
         self.end(two)
 
+    def test_work_that_nobody_ended_for_a_minute_is_adopted(self, two, monkeypatch):
+        leader, follower = two.all
+        self.save(follower)
+        follower.crawl.consequences._end([COPY.cause])
+        two.leave(follower)
+        leader.listen()
+        third = two.join()
+        heeding = leader.crawl._heeding
+        for seconds, has_work in ((0, False), (50, False), (70, True)):
+            monkeypatch.setattr(heeding, "_now", lambda seconds=seconds: time.time() + seconds)
+            third.store.set_meta("news", str(seconds).encode())
+            third.store.commit()
+            leader.listen()
+            assert leader.crawl.has_work is has_work
+
 
 def draw_other(one, number, cause):
     """Let *one* fetch a sample of *cause* that turns out to be another page."""
