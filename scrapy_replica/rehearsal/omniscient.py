@@ -9,11 +9,11 @@ import numpy as np
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.records import Link, Page
-from scrapy_replica.rehearsal.collection import Collection
+from scrapy_replica.rehearsal.collection import Documents
 from scrapy_replica.rehearsal.visit import NO_LIMITS, Limits, visit
 
 
-def omniscient_order(collection: Collection, relevant: BoolArray, limits: Limits = NO_LIMITS) -> IntArray:
+def omniscient_order(collection: Documents, relevant: BoolArray, limits: Limits = NO_LIMITS) -> IntArray:
     """Return an order that knows every label: the waiting page with the nearest relevant page behind it comes first.
 
     The bound that every visit is compared with (the best order itself is a Steiner problem). Distances are counted
@@ -27,7 +27,7 @@ class _Omniscient(Strategy):
 
     name = "omniscient"
 
-    def __init__(self, collection: Collection, relevant: BoolArray) -> None:
+    def __init__(self, collection: Documents, relevant: BoolArray) -> None:
         self._numbers = {url: number for number, url in enumerate(collection.urls)}
         self._transposed = Transposed(collection)
         self._left = relevant.copy()
@@ -61,11 +61,12 @@ class _Omniscient(Strategy):
 class Transposed:
     """The links of a collection by target."""
 
-    def __init__(self, collection: Collection) -> None:
-        order = np.argsort(collection.targets, kind="stable")
+    def __init__(self, collection: Documents) -> None:
+        link_start, targets = collection.graph()
+        order = np.argsort(targets, kind="stable")
         self._size = len(collection)
-        self._sources = np.repeat(np.arange(self._size), np.diff(collection.link_start))[order]
-        self._start = np.searchsorted(collection.targets[order], np.arange(self._size + 1))
+        self._sources = np.repeat(np.arange(self._size), np.diff(link_start))[order]
+        self._start = np.searchsorted(targets[order], np.arange(self._size + 1))
 
     def distances(self, pages: BoolArray, through: BoolArray) -> IntArray:
         """Return each page's link distance to the nearest of *pages*, along pages in *through* (-1: no way)."""

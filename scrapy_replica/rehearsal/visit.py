@@ -18,7 +18,7 @@ from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relearning import BestScores, next_stage, unlabelled
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import FloatArray, IntArray
-from scrapy_replica.rehearsal.collection import Collection
+from scrapy_replica.rehearsal.collection import Documents
 
 WARM_UP_PAGES = 60
 """Pages taken breadth-first before the scores count: a strategy that learns needs outcomes of both kinds."""
@@ -106,7 +106,7 @@ class Frontier:
 
 
 def visit(
-    collection: Collection,
+    collection: Documents,
     strategy: Strategy,
     relevance: FloatArray,
     limits: Limits = NO_LIMITS,
@@ -143,7 +143,7 @@ class Learner(Protocol):
 
 
 def learning_visit(
-    collection: Collection, learner: Learner, limits: Limits = NO_LIMITS, warm_up: int = WARM_UP_PAGES
+    collection: Documents, learner: Learner, limits: Limits = NO_LIMITS, warm_up: int = WARM_UP_PAGES
 ) -> IntArray:
     """Visit *collection* as a crawl does that has a topic alone; return the page numbers in the order of the visit.
 
@@ -170,7 +170,7 @@ class _Visit:
     """A visit under way: the pages so far, and those that wait."""
 
     def __init__(
-        self, collection: Collection, strategy: Strategy, relevance: Callable[[int], float], limits: Limits
+        self, collection: Documents, strategy: Strategy, relevance: Callable[[int], float], limits: Limits
     ) -> None:
         self.order: list[int] = []
         self._collection, self._limits = collection, limits
@@ -237,7 +237,7 @@ class _Visit:
 
 
 class _Budget:
-    def __init__(self, collection: Collection, limits: Limits) -> None:
+    def __init__(self, collection: Documents, limits: Limits) -> None:
         self._limits = limits
         self._hosts = collection.hosts if limits.per_host or limits.per_domain else []
         self._per_host: Counter[str] = Counter()
