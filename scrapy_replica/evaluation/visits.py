@@ -18,7 +18,7 @@ from scrapy_replica.focus.strategies import make
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.terms import terms as count_terms
-from scrapy_replica.rehearsal.collection import Collection, read_parquet
+from scrapy_replica.rehearsal.collection import Documents, read_parquet
 from scrapy_replica.rehearsal.figures import Figures, figures
 from scrapy_replica.rehearsal.omniscient import omniscient_order
 from scrapy_replica.rehearsal.visit import NO_LIMITS, Limits, learning_visit, visit
@@ -69,7 +69,7 @@ class Outcome:
 class TopicAlone:
     """A topic given by examples, learnt against *background* and the pages of the visit; see ``Learner``."""
 
-    def __init__(self, collection: Collection, examples: Sequence[int], background: Background) -> None:
+    def __init__(self, collection: Documents, examples: Sequence[int], background: Background) -> None:
         self._collection, self._background = collection, background
         self._positives = [collection.terms(page) for page in examples]
         self.strategy, self.seed = "", 0
@@ -90,7 +90,7 @@ class TopicAlone:
         return finite(self._model.relevance(self._collection.terms(page)))
 
 
-def draw(collection: Collection, relevant: BoolArray, seed: int, labelled: int, background: int) -> Draw:
+def draw(collection: Documents, relevant: BoolArray, seed: int, labelled: int, background: int) -> Draw:
     """Draw the examples among the relevant pages and the background among all others, labels unseen.
 
     With a *background* of 0 there are the shipped term statistics alone, as for a user who gives examples and no more.
@@ -111,7 +111,7 @@ def draw(collection: Collection, relevant: BoolArray, seed: int, labelled: int, 
     return Draw(mask, topic, np.array([topic.relevance(page) for page in range(len(collection))]))
 
 
-def run(collection: Collection, relevant: BoolArray, drawn: Draw, name: str, seed: int, limits: Limits) -> Outcome:
+def run(collection: Documents, relevant: BoolArray, drawn: Draw, name: str, seed: int, limits: Limits) -> Outcome:
     """Run one strategy; the labelled pages are visited like all others but count neither way."""
     start = time.process_time()
     topic = drawn.topic
