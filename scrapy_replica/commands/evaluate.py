@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.commands import eval_crawl
+from scrapy_replica.commands import eval_crawl, eval_visits
 from scrapy_replica.commands.command import Command, needing, print_measures
 from scrapy_replica.config import Config
 from scrapy_replica.records import Noise
@@ -49,8 +49,9 @@ class EvalCommand(Command):
         dust.add_argument("file", metavar="FILE")
         dust.add_argument("--combined", metavar="DIR", help="with the replica hosts of this folder as one collection")
         dust.set_defaults(evaluate=dust_figures)
-        visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet)")
-        add_visit_arguments(visits)
+        visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet), or an archive")
+        eval_visits.add_visit_arguments(visits)
+        visits.set_defaults(evaluate=eval_visits.visit_figures)
         text = questions.add_parser("text", help="relevance models: 20 Newsgroups or WebKB (Parquet)")
         text.add_argument("file", metavar="FILE")
         text.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the split")
@@ -118,40 +119,6 @@ def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     if opts.json:
         return {**found.figures, **together}
     return dust_table.table(found) + (f"\n\n{dust_table.together_table(together)}" if together else "")
-
-
-def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``eval visits`` takes."""
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--topic", required=True, help="label of the pages to find")
-    parser.add_argument("--strategies", nargs="+", metavar="NAME", help="names of REPLICA_STRATEGY, and omniscient")
-    parser.add_argument("--draws", type=int, default=5, metavar="N", help="draws of the examples (5)")
-    parser.add_argument("--examples", type=int, default=50, metavar="N", help="examples of the topic (50)")
-    parser.add_argument(
-        "--unlabelled", type=int, default=3_000, metavar="N", help="unlabelled pages (3000); 0: a topic alone"
-    )
-    parser.add_argument("--cap-host", type=int, metavar="N", help="most pages of one host")
-    parser.add_argument("--cap-domain", type=int, metavar="N", help="most pages of one registered domain")
-    parser.add_argument("--plot", metavar="FILE", help="draw the curves into FILE (.png, .svg, .pdf)")
-    parser.set_defaults(evaluate=visit_figures)
-
-
-def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
-    """Return the figures of ``eval visits``, or their table, and draw the plot."""
-    file = existing(opts.file)
-    from scrapy_replica.evaluation import visits  # noqa: PLC0415 - extra eval
-    from scrapy_replica.rehearsal.visit import Limits  # noqa: PLC0415
-
-    for option, least in (("draws", 1), ("examples", 1), ("unlabelled", 0)):
-        if getattr(opts, option) < least:
-            raise ValueError(f"--{option} is {getattr(opts, option)}: it must be at least {least}")
-    names = opts.strategies or visits.STRATEGIES
-    limits = Limits(per_host=opts.cap_host, per_domain=opts.cap_domain)
-    numbers = opts.draws, opts.examples, opts.unlabelled
-    result = visits.evaluate(file, opts.topic, names, *numbers, limits=limits)
-    if opts.plot:
-        visits.plot(result, Path(opts.plot))
-    return result["figures"] if opts.json else visits.table(result)
 
 
 def add_revisit_arguments(parser: argparse.ArgumentParser) -> None:
