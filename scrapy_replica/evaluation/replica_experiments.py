@@ -105,10 +105,11 @@ def tables_of(experiment: Experiment, told: Told) -> dict[str, Part]:
         figures = tables(cases, told)
         own = [feature for feature in cases.names if feature not in LINKS]
         tested, replicas = int(cases.is_tested.sum()), int((cases.is_tested & cases.is_replica).sum())
-        obvious = (
-            f"{int((cases.obvious == 1).sum()):,} obvious replicas, {int((cases.obvious == -1).sum()):,} obvious others"
+        positive, negative = (int((cases.obvious == mark).sum()) for mark in (1, -1))
+        title = (
+            f"{name.upper()}: {', '.join(own)}\n{tested:,} pairs, {replicas:,} of them replicas; "
+            f"{positive:,} obvious replicas, {negative:,} obvious others"
         )
-        title = f"{name.upper()}: {', '.join(own)}\n{tested:,} pairs measured, {replicas:,} of them replicas; {obvious}"
         parts[name] = Part(figures, text_of(figures, own), title)
     if experiment.table is not None:
         told("the judge with connectivity")

@@ -94,14 +94,14 @@ def _draw_shape(plt: Any, rows: Mapping[str, Rows], file: Path) -> None:
     of_hosts.hist([urls, urls], _edges(urls), weights=[replicated, others], label=["replicated", "others"])
     of_hosts.set(xscale="log", xlabel="URLs of a host", ylabel="hosts", title="Sizes of hosts")
     of_hosts.legend(fontsize="small")
-    cases.loglog(*_columns(rows["replica-cases"], 2), ".-")
-    cases.set(xlabel="x", ylabel="share of hosts", title="Hosts in at least x replica pairs")
+    cases.plot(*_columns(rows["replica-cases"], 2), ".-")
+    cases.set(xlabel="x", ylabel="share of hosts", ylim=(0, None), title="Hosts in at least x replica pairs")
     for name, style in (("dup-clusters", "-"), ("paths", "--")):
         x, pairs, among, _ = _columns(rows[f"similarity-{name}"], 4)
         similarity.plot(x, pairs, style, color="C0", label=f"pairs above x, {name}")
         similarity.plot(x, among, style, color="C1", label=f"replicas among them, {name}")
     similarity.set(xlabel="Jaccard coefficient x", ylabel="share", ylim=(0, 1.02), title="Likeness and replicas")
-    similarity.legend(fontsize="small")
+    similarity.legend(fontsize="x-small", loc="best")
     _finish(plt, figure, file)
 
 

@@ -53,12 +53,12 @@ def text_of(figures: Mapping[str, float], names: Sequence[str]) -> str:
 
 
 def _methods(figures: Mapping[str, float]) -> Iterator[str]:
-    yield "Methods: AUC (sd), and the detection rate of a replica among k others (table 4.4);"
-    yield "published figures in brackets"
-    yield f"{'':<12}{'AUC':>17}" + "".join(f"{f'k = {k}':>12}" for k in RANKED)
+    yield "Methods: AUC (sd), and detection rate of a replica among k others (table 4.4);"
+    yield "published figures are in brackets"
+    yield f"{'':<12}{'AUC':>18}" + "".join(f"{f'k = {k}':>12}" for k in RANKED)
     for name, (auc, *rates) in _BY_METHOD.items():
         theirs = zip(RANKED, rates, strict=True) if rates else ((k, None) for k in RANKED)
-        found = "".join(_number(figures.get(f"method.{name}.rdr_{k}"), 6) + _bracketed(rate) for k, rate in theirs)
+        found = "".join(_number(figures.get(f"method.{name}.rdr_{k}"), 5) + _bracketed(rate) for k, rate in theirs)
         yield f"{name:<12}{_spread(figures, f'method.{name}', 11)}{_bracketed(auc)}{found}".rstrip()
 
 
@@ -90,18 +90,18 @@ def _features(
 ) -> Iterator[str]:
     how = "a_min .6 and .5" if fixed else "best entropy cuts"
     yield f"Features alone, and all but one, {how} (table {number}): AUC (sd)"
-    yield f"{'':<10}" + "".join(f"{head:>17}" for head in ("PU alone", "NU alone", "PU without", "NU without"))
+    yield f"{'':<8}" + "".join(f"{head:>18}" for head in ("PU alone", "NU alone", "PU without", "NU without"))
     for name in (*names, "all", *(("links",) if f"alone.{LINKS[0]}.pu.auc" in figures else ())):
         theirs = published.get(name, _NONE)
         keys = [f"{table}{fixed}.{name}.{start}" for table in ("alone", "without") for start in ("pu", "nu")]
         if name == "all":
             keys = [f"all{fixed}.{start}" for start in ("pu", "nu")] * 2
         cells = (_spread(figures, key, 11) + _bracketed(value) for key, value in zip(keys, theirs, strict=False))
-        yield f"{name:<10}{''.join(cells)}".rstrip()
+        yield f"{name:<8}{''.join(cells)}".rstrip()
 
 
 def _bounds(figures: Mapping[str, float], names: Sequence[str]) -> Iterator[str]:
-    yield "What a feature adds to all others: AUC (sd) with it out, and with connectivity in"
+    yield "What a feature adds to the others: AUC (sd) without it, and with connectivity"
     yield f"{'':<20}{'PU':>12}{'NU':>12}{'bound':>12}"
     starts = ("pu", "nu", "bound")
     everything = {"pu": "all.pu", "nu": "all.nu", "bound": "method.bound"}
@@ -150,7 +150,7 @@ def _spread(figures: Mapping[str, float], name: str, width: int = 12) -> str:
 
 
 def _bracketed(value: float | None) -> str:
-    return " " * 6 if value is None else f" ({f'{value:.2f}'.removeprefix('0')})".ljust(6)
+    return " " * 7 if value is None else f" ({_short(value, 3)})"
 
 
 def _number(value: float | None, width: int) -> str:
