@@ -191,18 +191,16 @@ def _alpha(lac: LAC, codes: IntArray) -> FloatArray:
 
 
 def aggregated(cases: Cases, pu: FloatArray, nu: FloatArray, how: str) -> FloatArray:
-    """Return one score of both, larger is more alike; by Pareto the share of its fold that a pair dominates.
+    """Return one score of both, larger is more alike; by Pareto how many of the tested pairs a pair dominates.
 
-    The mean comes as a sum, which ranks alike.
+    The pairs of all folds are points of one plane, so that their ranks compare. The mean comes as a sum.
     """
     if how != "pareto":
         ways = {"mean": np.add, "product": np.multiply, "max": np.maximum, "min": np.minimum}
         combined: FloatArray = ways[how](pu, nu)
         return combined
     scores = np.full(len(pu), np.nan)
-    for fold in range(N_FOLDS):
-        is_test = (cases.fold == fold) & cases.is_tested
-        scores[is_test] = dominance_counts(pu[is_test], nu[is_test]) / max(is_test.sum(), 1)
+    scores[cases.is_tested] = dominance_counts(pu[cases.is_tested], nu[cases.is_tested])
     return scores
 
 

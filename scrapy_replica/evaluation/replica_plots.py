@@ -12,7 +12,7 @@ from scrapy_replica.evaluation.replica_shape import Rows, Shape
 
 _FEW = 0.05
 """False-positive rate up to which the ROC curve is drawn, as published; all of it where there are few others."""
-_MANY = 1000
+_MANY = 500
 _SHOWN_HOSTS = 200
 """Hosts in the picture of duplicates within and between, as published."""
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -66,11 +66,12 @@ def rows_of(shape: Shape) -> dict[str, Rows]:
 
 def _draw_curves(plt: Any, ranking: Ranking, file: Path) -> None:
     figure, (roc, precision, reduction) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    for name in ranking.scores:
+    for place, name in enumerate(ranking.scores):
         _, fpr, recall, exact = ranking.curve(name).T
-        (line,) = roc.plot([0, *fpr], [0, *recall], label=name, drawstyle="steps-post")
-        precision.plot([0, *recall], [exact[0], *exact], color=line.get_color(), drawstyle="steps-pre")
-        reduction.plot(*zip(*ranking.reductions(name), strict=True), color=line.get_color(), drawstyle="steps-post")
+        style = {"color": f"C{place}", "zorder": 10 - place}
+        roc.plot([0, *fpr], [0, *recall], label=name, drawstyle="steps-post", **style)
+        precision.plot([0, *recall], [exact[0], *exact], drawstyle="steps-pre", **style)
+        reduction.plot(*zip(*ranking.reductions(name), strict=True), drawstyle="steps-post", **style)
     is_long = (~ranking.is_replica).sum() >= _MANY
     roc.set(
         xlabel="false-positive rate", ylabel="recall", xlim=(0, _FEW if is_long else 1), ylim=(0, 1.02), title="ROC"
