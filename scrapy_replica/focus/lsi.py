@@ -41,7 +41,7 @@ class Clusters:
         matrix = _unit(counts * idf)
         _, values, rows = np.linalg.svd(matrix, full_matrices=False)
         kept = values > 1e-9 * max(values.max(initial=0.0), 1e-12)
-        basis = rows[kept][:DIMENSIONS].T
+        basis = (values[:, None] * rows)[kept][:DIMENSIONS].T
         return cls(idf, basis, kmeans(_unit(matrix @ basis), clusters))
 
     def __call__(self, terms: Mapping[str, int]) -> int:
