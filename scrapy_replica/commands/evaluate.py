@@ -44,6 +44,10 @@ class EvalCommand(Command):
         visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet), or an archive")
         eval_visits.add_visit_arguments(visits)
         visits.set_defaults(evaluate=eval_visits.visit_figures)
+        tunnels = questions.add_parser("tunnels", help="how far apart the pages of a topic lie in a labelled crawl")
+        tunnels.add_argument("file", metavar="FILE")
+        tunnels.add_argument("--topic", required=True, help="label of the pages")
+        tunnels.set_defaults(evaluate=tunnel_figures)
         text = questions.add_parser("text", help="relevance models: 20 Newsgroups or WebKB (Parquet)")
         text.add_argument("file", metavar="FILE")
         text.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the split")
@@ -58,7 +62,7 @@ class EvalCommand(Command):
         forms.set_defaults(evaluate=form_figures)
         revisits = questions.add_parser("revisits", help="orders of coming back: a simulated web of changing pages")
         add_revisit_arguments(revisits)
-        for question in (replicas, crawl, dust, visits, text, noise, forms, revisits):
+        for question in (replicas, crawl, dust, visits, tunnels, text, noise, forms, revisits):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
@@ -89,6 +93,15 @@ def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     if opts.json:
         return {**found.figures, **together}
     return dust_table.table(found) + (f"\n\n{dust_table.together_table(together)}" if together else "")
+
+
+def tunnel_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval tunnels``, or their table."""
+    file = existing(opts.file)
+    from scrapy_replica.evaluation import tunnels  # noqa: PLC0415 - extra eval
+
+    found = tunnels.evaluate(file, opts.topic)
+    return found if opts.json else tunnels.table(found)
 
 
 def add_revisit_arguments(parser: argparse.ArgumentParser) -> None:
