@@ -164,12 +164,13 @@ def noise_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     return noise.evaluate(folder, is_leave_set_out=not opts.shipped, picture=picture)
 
 
-def form_figures(opts: argparse.Namespace) -> Mapping[str, float]:
-    """Return the figures of ``eval forms``."""
+def form_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval forms``, or their tables."""
     folder = existing(opts.folder)
-    from scrapy_replica.evaluation import form_results  # noqa: PLC0415 - extra eval
+    from scrapy_replica.evaluation import form_results, form_table  # noqa: PLC0415 - extra eval
 
-    return form_results.evaluate(folder)
+    figures = form_results.evaluate(folder)
+    return figures if opts.json else form_table.table(figures)
 
 
 def existing(name: str) -> Path:

@@ -1,4 +1,8 @@
-"""What a visit reached: how early the relevant pages came."""
+"""What a visit reached: how early the relevant pages came (Orlandi 2007, chapter 6).
+
+Reading: V and R are the pages, and the relevant pages, of the visit. The source takes those of the collection, where a
+relevant page that is never visited costs nothing; visits that end early would win by that.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order that knows every label: what no visit can do better than by luck."""
+"""The order that knows every label, what no visit can do better than by luck; Orlandi 2007 (6.3) misses one."""
 
 from __future__ import annotations
 
