@@ -69,7 +69,7 @@ class VisitJob:
         return found
 
     def run(self, name: str, begin: Callable[[], Visit], end: Callable[[Visit], None] | None = None) -> Kept:
-        """Return the visit kept as *name*; where there is none *begin* it, or go on with it; call *end* when it ends."""
+        """Return the visit kept as *name*; if there is none *begin* it, or go on with it, and call *end*."""
         told = self.folder / f"{name}.json"
         if not told.exists():
             self._visit(name, begin(), end)
@@ -98,7 +98,9 @@ class VisitJob:
                     peak = max(peak, peak_bytes())
                     checkpoint.save(visit, file, cpu_seconds=seconds, peak_bytes=peak)
                     saved = time.monotonic()
-                    logger.info("%s: %d of %d pages, %.0f pages/s", name, visit.pages, visit.most, visit.pages / seconds)
+                    logger.info(
+                        "%s: %d of %d pages, %.0f pages/s", name, visit.pages, visit.most, visit.pages / seconds
+                    )
         if end:
             end(visit)
         kept = {"cpu_seconds": time.process_time() - start, "peak_bytes": max(peak, peak_bytes())}

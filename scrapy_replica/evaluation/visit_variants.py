@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scrapy_replica.focus.hmm import HMM, SecondOrderHMM
-from scrapy_replica.focus.layers import LayerBayes, Thresholds, TopTerms
+from scrapy_replica.focus.layers import LayerBayes, Thresholds
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.state import pack, unpack
 from scrapy_replica.focus.strategies import DEFAULT, STRATEGIES, HmmOptions, make
@@ -19,7 +19,11 @@ from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import FloatArray
 
 OMNISCIENT = "omniscient"
-VALUES = {"alpha": float, "distance": int, "weights": {"tf": False, "tfidf": True}.__getitem__}
+VALUES: Mapping[str, Callable[[str], Any]] = {
+    "alpha": float,
+    "distance": int,
+    "weights": {"tf": False, "tfidf": True}.__getitem__,
+}
 """What may be varied, and how a value is read."""
 
 
@@ -32,7 +36,7 @@ class Variant:
     told: str = ""
     """What sets it apart from the strategy with its own options."""
     frozen: str = ""
-    """``""``, ``bayes``, or ``bayes+hmm``: taken from the same strategy's visit before, and never trained again."""
+    """``""``, ``bayes``, or ``both``: taken from the same strategy's visit before, and never trained again."""
 
     @property
     def name(self) -> str:
@@ -59,7 +63,7 @@ def varied(names: Iterable[str], changes: Sequence[Sequence[str]], is_frozen: bo
         plain = Variant(name)
         options = [_changed(plain, change[0], value) for change in changes for value in change[1:]]
         for row in options if plain.has_distance and options else [plain]:
-            rows += [row, *(replace(row, frozen=f) for f in ("bayes", "bayes+hmm") if is_frozen and row.has_distance)]
+            rows += [row, *(replace(row, frozen=f) for f in ("bayes", "both") if is_frozen and row.has_distance)]
     return rows
 
 
@@ -78,7 +82,7 @@ def new(variant: Variant, seed: int, words: LinkWords, learnt: Path | None = Non
     """Return a new strategy; *learnt*: where the models that a frozen one takes were kept by :func:`keep`."""
     strategy = make(variant.strategy, seed, words, variant.hmm)
     if variant.frozen and isinstance(strategy, HmmStatic) and learnt:
-        _freeze(strategy, unpack(learnt.read_bytes()), has_hmm="hmm" in variant.frozen)
+        _freeze(strategy, unpack(learnt.read_bytes()), has_hmm=variant.frozen == "both")
     return strategy
 
 
@@ -112,7 +116,6 @@ def _freeze(strategy: HmmStatic, learnt: Mapping[str, Any], has_hmm: bool) -> No
 class FrozenBayes(LayerBayes):
     """Layers as they were learnt before."""
 
-
     def add(self, *_: Any, **__: Any) -> None:
         """Count nothing."""
 
@@ -145,7 +148,7 @@ class FrozenHMM(HMM):
     def count_links(self, *_: Any, times: float = 1.0) -> None:
         """Count nothing."""
 
-    def count_observation(self, *_: int, times: float = 1.0) -> None:
+    def count_observation(self, state: int, observation: int, times: float = 1.0) -> None:
         """Count nothing."""
 
 

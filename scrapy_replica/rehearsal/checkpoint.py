@@ -39,7 +39,9 @@ def save(visit: Visit, file: Path, **told: Any) -> None:
     except OSError as error:
         partial.unlink(missing_ok=True)
         what = error.strerror or error
-        raise OSError(f"{file} cannot be written ({what}): make room, run the same command again, it goes on") from error
+        raise OSError(
+            f"{file} cannot be written ({what}): make room, run the same command again, it goes on"
+        ) from error
 
 
 def load(visit: Visit, file: Path) -> dict[str, Any]:
