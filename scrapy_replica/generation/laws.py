@@ -31,7 +31,7 @@ mean 11.6, 90th percentile 36, logarithms of standard deviation 1.2 (emacswiki 1
 NAVIGATION_MEAN = 3.0
 """Links that all pages of a host share: on uci 41 % of all links stand on more than a fifth of their host's pages."""
 LINKS_IN_DIRECTORY = 0.45
-LINKS_IN_HOST = 0.90
+LINKS_IN_HOST = 0.88
 """Of the links in the text, cumulated. uci: of all links 24 % within the directory, 97 % within the host."""
 SKEW = 6.0
 """Target of a link within a host: first page + size * u ** SKEW, u uniform: the in-degree has the exponent

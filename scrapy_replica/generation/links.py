@@ -15,7 +15,7 @@ from scrapy_replica.generation.plan import CALENDAR, DUST, FACET, FACETS, FANOUT
 from scrapy_replica.generation.vocabulary import CHROME
 from scrapy_replica.numeric import IntArray
 
-CROSS_STEPS = ((0, 0.45), (1, 0.10), (-1, 0.10), (2, 0.03), (-2, 0.03))
+CROSS_STEPS = ((0, 0.55), (1, 0.10), (-1, 0.10), (2, 0.03), (-2, 0.03))
 """Step on the ring of subjects of a link to another host, with its probability; else any subject."""
 UP_SHARE = 0.6
 """Pages that link to the index of their directory: on uci 27 % of all links have one back."""

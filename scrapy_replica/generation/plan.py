@@ -33,9 +33,9 @@ CALENDAR_MONTHS = (24, 240)
 FACETS = (4, 7)
 """Yes-or-no facets of a listing: 16 to 128 pages."""
 
-DIRECTORY_STEPS = ((0, 0.62), (1, 0.13), (-1, 0.13), (2, 0.02), (-2, 0.02))
-HOST_STEPS = ((0, 0.25), (1, 0.15), (-1, 0.15), (2, 0.05), (-2, 0.05))
-PAGE_STEPS = ((0, 0.84), (1, 0.05), (-1, 0.05))
+DIRECTORY_STEPS = ((0, 0.63), (1, 0.14), (-1, 0.14), (2, 0.02), (-2, 0.02))
+HOST_STEPS = ((0, 0.35), (1, 0.15), (-1, 0.15), (2, 0.05), (-2, 0.05))
+PAGE_STEPS = ((0, 0.83), (1, 0.06), (-1, 0.06))
 """Step on the ring of subjects from what links to a directory, host or page, with its probability; else any subject."""
 
 
