@@ -50,7 +50,7 @@ class EvalCommand(Command):
         tunnels.set_defaults(evaluate=tunnel_figures)
         text = questions.add_parser("text", help="relevance models: 20 Newsgroups or WebKB (Parquet)")
         text.add_argument("file", metavar="FILE")
-        text.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the split")
+        text.add_argument("--splits", type=int, default=5, metavar="N", help="splits drawn, of seeds 0, 1, ... (5)")
         text.set_defaults(evaluate=text_figures)
         noise = questions.add_parser("noise", help="main text: a folder of <set>/html/<id>.html, <set>/gold/<id>.txt")
         noise.add_argument("folder", metavar="DIR")
@@ -132,9 +132,9 @@ def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     file = existing(opts.file)
     from scrapy_replica.evaluation import text  # noqa: PLC0415 - extra eval
 
-    if opts.seed < 0:
-        raise ValueError(f"--seed: {opts.seed} is less than 0")
-    result = text.evaluate(file, seed=opts.seed)
+    if opts.splits < 1:
+        raise ValueError(f"--splits is {opts.splits}: it must be at least 1")
+    result = text.evaluate(file, splits=opts.splits)
     return result["figures"] if opts.json else text.table(result)
 
 
