@@ -49,7 +49,8 @@ class DirectArchive(Documents):
         self._anchor_block = lru_cache(maxsize=CACHED)(self._read_anchors)
 
     def _read(self, number: int) -> Block:
-        return Block(self._blocks[number])
+        first = number * PAGES
+        return Block(self._blocks[number], first, min(PAGES, len(self) - first))
 
     def _read_anchors(self, number: int) -> Int32Array:
         return unpacked_numbers(self._anchors[number])
@@ -71,8 +72,7 @@ class DirectArchive(Documents):
 
     def anchors(self, page: int) -> Sequence[str]:
         number, place = divmod(page, PAGES)
-        start = self._block(number).link_start
-        found = self._anchor_block(number)[start[place] : start[place + 1]]
+        found = self._anchor_block(number)[self._block(number).links_of(place)]
         return [self.anchor_texts[anchor] for anchor in found.tolist()]
 
     def batches(self) -> Iterator[Batch]:

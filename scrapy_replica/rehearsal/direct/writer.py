@@ -34,7 +34,7 @@ class Writer:
             raise ValueError(f"{folder} is not empty: delete it, or name another folder for the archive")
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._waiting, self._sizes = folder, list[Batch](), {"terms": len(vocabulary), "pages": 0}
-        self._anchor_texts, self._most_linked = len(anchor_texts), -1
+        self._anchor_texts, self._most_linked, self._written = len(anchor_texts), -1, 0
         for name, strings in (("vocabulary", vocabulary), ("anchor_texts", anchor_texts)):
             writer = StringWriter(folder / f"{name}.strings")
             writer.add(strings)
@@ -72,7 +72,8 @@ class Writer:
         self._waiting = [pages.part(whole, len(pages))]
 
     def _write(self, pages: Batch) -> None:
-        self._pages.add(block.packed(pages))
+        self._pages.add(block.packed(pages, self._written))
+        self._written += len(pages)
         self._anchors.add(block.packed_numbers(np.asarray(pages.anchors)))
 
     def finish(self, seeds: Sequence[int], labels: Mapping[str, Sequence[int] | IntArray]) -> None:
