@@ -12,8 +12,7 @@ from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategies import STRATEGIES, make
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.frontier import Frontier
-from scrapy_replica.rehearsal.visit import Visit, visit
+from scrapy_replica.rehearsal.visit import visit
 
 PAGES = 40
 graphs = st.lists(st.lists(st.integers(0, PAGES - 1), max_size=6), min_size=PAGES, max_size=PAGES)

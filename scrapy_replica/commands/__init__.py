@@ -47,6 +47,7 @@ COMMANDS = (
     ("salvage", "SalvageCommand"),
     ("doctor", "DoctorCommand"),
     ("capacity", "CapacityCommand"),
+    ("calibrate", "CalibrateCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""

@@ -24,6 +24,9 @@ class Figures:
     f1: FloatArray
     """F1(t) = 2 B(t) / (t + |R|)."""
 
+    pref_so_far: FloatArray
+    """Pref of the first t pages as if the visit ended there, t = 1..n; 1 before the first relevant page."""
+
     @property
     def harvest(self) -> FloatArray:
         """B(t) / t."""
@@ -53,6 +56,7 @@ def figures(order: IntArray, relevant: BoolArray, ignored: BoolArray | None = No
     found = np.cumsum(hits)
     total, pages = int(hits.sum()), len(order)
     misses_before = np.arange(pages) - found + hits
-    pref = 1.0 - float((misses_before * hits).sum()) / (pages * total) if total else 1.0
-    f1 = 2.0 * found / (np.arange(1, pages + 1) + total) if total else np.zeros(pages)
-    return Figures(found, pref, f1)
+    visited = np.arange(1, pages + 1)
+    prefs = 1.0 - np.cumsum(misses_before * hits) / (visited * np.maximum(found, 1))
+    f1 = 2.0 * found / (visited + total) if total else np.zeros(pages)
+    return Figures(found, float(prefs[-1]) if pages else 1.0, f1, prefs)

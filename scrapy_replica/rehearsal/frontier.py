@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from scrapy_replica.numeric import FloatArray, IntArray
 
+Pages = NDArray[np.integer[Any]]
+"""Page numbers."""
+
 LOOKED_AT = 8
 """Best waiting pages that are asked for their present score together."""
 STALE = 4
@@ -42,12 +45,12 @@ class Frontier:
     def __len__(self) -> int:
         return self._waiting
 
-    def waits(self, pages: IntArray) -> NDArray[np.bool_]:
+    def waits(self, pages: Pages) -> NDArray[np.bool_]:
         """Return which of these pages wait, shape (n,)."""
         codes = self._codes[pages]
         return np.asarray((codes != _NOWHERE) & (codes != _DONE))
 
-    def put(self, pages: IntArray, scores: FloatArray) -> None:
+    def put(self, pages: Pages, scores: FloatArray) -> None:
         """Add distinct pages, or raise those whose score is better than their present one; shape (n,) each.
 
         A page that was taken for good (:meth:`done`) does not come back.
@@ -56,12 +59,12 @@ class Frontier:
         better = np.flatnonzero(codes < self._codes[pages])
         self._enter(pages[better], codes[better])
 
-    def move(self, pages: IntArray, scores: FloatArray) -> None:
+    def move(self, pages: Pages, scores: FloatArray) -> None:
         """Give distinct waiting pages other scores, better or worse; pages that do not wait are left out."""
         waiting = np.flatnonzero(self.waits(pages))
         self._enter(pages[waiting], _codes(scores[waiting]))
 
-    def _enter(self, pages: IntArray, codes: IntArray) -> None:
+    def _enter(self, pages: Pages, codes: IntArray) -> None:
         self._waiting += int((self._codes[pages] == _NOWHERE).sum())
         self._codes[pages] = codes
         found = self._found[pages]

@@ -87,8 +87,13 @@ class Visit:
         return self._order[: self.pages].astype(np.int64)
 
     @property
+    def most(self) -> int:
+        """Pages that the visit takes at most."""
+        return len(self._order)
+
+    @property
     def goes_on(self) -> bool:
-        return len(self.frontier) > 0 and self.pages < len(self._order)
+        return len(self.frontier) > 0 and self.pages < self.most
 
     def step(self) -> None:
         """Take the next page and let its links wait; a page that the budget has no room for is dropped."""
