@@ -33,7 +33,9 @@ def pages_of(web: Web, chunk: Chunk, urls: Sequence[str]) -> Iterator[bytes]:
             href = urls[targets[place]]
             href = href[len(host) :] if href.startswith(host + "/") else href
             found.append(f'<a href="{href.replace("&", "&amp;")}">{texts[anchors[place]]}</a>')
-        yield _page(texts[titles[row]], found[: shared[row]], found[shared[row] :], words[starts[row] : starts[row + 1]])
+        yield _page(
+            texts[titles[row]], found[: shared[row]], found[shared[row] :], words[starts[row] : starts[row + 1]]
+        )
 
 
 def _page(title: str, navigation: list[str], links: list[str], words: list[str]) -> bytes:

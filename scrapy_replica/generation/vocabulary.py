@@ -70,7 +70,8 @@ def _expected(of_subject: NDArray[np.int64], n: int) -> FloatArray:
     share = 0.7 / (np.arange(n) + laws.VOCABULARY_SHIFT) / np.log1p(n / laws.VOCABULARY_SHIFT)
     of_word = 1.0 / (np.arange(SUBJECT_WORDS) + SUBJECT_SHIFT)
     topical = np.tile(0.3 * of_word / of_word.sum() / SUBJECTS, SUBJECTS)
-    return share + np.bincount(of_subject.reshape(-1), topical, n)
+    both: FloatArray = share + np.bincount(of_subject.reshape(-1), topical, n)
+    return both
 
 
 def pseudo_word(rank: int) -> str:

@@ -31,14 +31,18 @@ def write_warc(web: Web, file: Path, chunks: Iterable[Chunk]) -> None:
 
 def _record(url: str, ip: str, body: bytes) -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
-    digest = base64.b32encode(hashlib.sha1(body).digest()).decode()  # noqa: S324 - as WARC has it
+    digest = base64.b32encode(hashlib.sha1(body).digest()).decode()
     block = head.encode() + body
     return (
-        f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <{uuid5(NAMESPACE_URL, url).urn}>\r\n"
-        f"WARC-Date: {DATE}\r\nWARC-Target-URI: {url}\r\nWARC-IP-Address: {ip}\r\n"
-        f"WARC-Payload-Digest: sha1:{digest}\r\nContent-Type: application/http; msgtype=response\r\n"
-        f"Content-Length: {len(block)}\r\n\r\n"
-    ).encode() + block + b"\r\n\r\n"
+        (
+            f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <{uuid5(NAMESPACE_URL, url).urn}>\r\n"
+            f"WARC-Date: {DATE}\r\nWARC-Target-URI: {url}\r\nWARC-IP-Address: {ip}\r\n"
+            f"WARC-Payload-Digest: sha1:{digest}\r\nContent-Type: application/http; msgtype=response\r\n"
+            f"Content-Length: {len(block)}\r\n\r\n"
+        ).encode()
+        + block
+        + b"\r\n\r\n"
+    )
 
 
 def _address(host: int) -> str:

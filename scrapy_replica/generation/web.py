@@ -64,8 +64,9 @@ class Web:
 
     @property
     def labels(self) -> dict[str, IntArray]:
-        """Pages of each topic."""
-        return {name: np.flatnonzero(is_labelled(self.plan, *of)) for name, of in TOPICS.items()}
+        """Pages of each topic that has any."""
+        found = {name: np.flatnonzero(is_labelled(self.plan, *of)) for name, of in TOPICS.items()}
+        return {name: pages for name, pages in found.items() if len(pages)}
 
     def titles(self, pages: IntArray) -> IntArray:
         """Return the anchor texts that are the titles of *pages*, which are no copies."""
