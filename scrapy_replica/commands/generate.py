@@ -60,10 +60,9 @@ class GenerateCommand(Command):
 
 def make(opts: argparse.Namespace) -> int:
     """Write a web and print what is in it."""
-    if opts.warc:
-        with needing("warc", "the progress of WARC files needs"):
-            import tqdm  # noqa: F401, PLC0415 - an extra
-    else:
+    with needing("warc", "generate needs"):
+        from tqdm import tqdm  # noqa: PLC0415 - an extra
+    if not opts.warc:
         with needing("eval", "direct archives need"):
             import scrapy_replica.rehearsal.direct  # noqa: F401, PLC0415 - an extra
     from scrapy_replica.generation.build import build  # noqa: PLC0415
@@ -72,8 +71,6 @@ def make(opts: argparse.Namespace) -> int:
     wall, cpu, out = time.perf_counter(), time.process_time(), Path(opts.out)
 
     def shown(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        from tqdm import tqdm  # noqa: PLC0415 - an extra
-
         with tqdm(desc="pages", total=opts.pages, unit=" pages", leave=False, disable=None) as bar:
             for chunk in chunks:
                 yield chunk

@@ -121,7 +121,7 @@ def other_name(path: str, number: int) -> str:
     """Return another name of the page at *path*: an argument that does not matter, an index page, a slash."""
     kind = number * 7 % 5
     if path.endswith("/") and kind < 3:
-        return path + ("index.html", "index.php", "./")[kind]
+        return path + ("index.html", "index.php", "index.htm")[kind]
     if kind == 3 and "?" not in path and "." not in path.rpartition("/")[2]:
         return path + "/"
     if kind == 4:
