@@ -199,7 +199,8 @@ def _sums_to_root(parent: IntArray, value: IntArray) -> IntArray:
     while parent.any():
         total += total[parent]
         parent = parent[parent]
-    return total + root
+    total += root
+    return total
 
 
 def _cut(

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 
-from scrapy_replica.generation.html import pages_of
+from scrapy_replica.generation.html import Renderer
 from scrapy_replica.generation.web import Chunk, Web
 
 LEVEL = 4
@@ -21,11 +21,11 @@ DATE = "2026-01-01T00:00:00Z"
 
 def write_warc(web: Web, file: Path, chunks: Iterable[Chunk]) -> None:
     """Write *chunks*, which are all of *web*; the record of each page is a gzip member of its own."""
-    urls = [url for hosts in web.parts() for url in web.addresses.urls(hosts)]
+    renderer = Renderer(web)
     with file.open("xb") as out:
         for chunk in chunks:
             hosts = web.plan.host_of(np.arange(chunk.first, chunk.stop)).tolist()
-            for url, host, body in zip(chunk.urls, hosts, pages_of(web, chunk, urls), strict=True):
+            for url, host, body in zip(chunk.urls, hosts, renderer.pages(chunk), strict=True):
                 out.write(gzip.compress(_record(url, _address(host), body), LEVEL, mtime=0))
 
 

@@ -55,7 +55,6 @@ class Web:
     def __init__(self, pages: int, seed: int) -> None:
         self.plan: Plan = make_plan(pages, seed)
         self.vocabulary: Vocabulary = make_vocabulary(seed)
-        self.words = np.array(self.vocabulary.words, dtype=object)
         self.addresses = Addresses(self.plan, self.vocabulary, self.titles)
         self._linker = Linker(self.plan, self.titles)
 
