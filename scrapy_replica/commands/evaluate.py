@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.commands import eval_crawl, eval_replicas
+from scrapy_replica.commands import eval_crawl, eval_replicas, eval_visits
 from scrapy_replica.commands.command import Command, existing, needing, print_measures
 
 if TYPE_CHECKING:
@@ -41,11 +41,16 @@ class EvalCommand(Command):
         dust.add_argument("file", metavar="FILE")
         dust.add_argument("--combined", metavar="DIR", help="with the replica hosts of this folder as one collection")
         dust.set_defaults(evaluate=dust_figures)
-        visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet)")
-        add_visit_arguments(visits)
+        visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet), or an archive")
+        eval_visits.add_visit_arguments(visits)
+        visits.set_defaults(evaluate=eval_visits.visit_figures)
+        tunnels = questions.add_parser("tunnels", help="how far apart the pages of a topic lie in a labelled crawl")
+        tunnels.add_argument("file", metavar="FILE")
+        tunnels.add_argument("--topic", required=True, help="label of the pages")
+        tunnels.set_defaults(evaluate=tunnel_figures)
         text = questions.add_parser("text", help="relevance models: 20 Newsgroups or WebKB (Parquet)")
         text.add_argument("file", metavar="FILE")
-        text.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the split")
+        text.add_argument("--splits", type=int, default=5, metavar="N", help="splits drawn, of seeds 0, 1, ... (5)")
         text.set_defaults(evaluate=text_figures)
         noise = questions.add_parser("noise", help="main text: a folder of <set>/html/<id>.html, <set>/gold/<id>.txt")
         noise.add_argument("folder", metavar="DIR")
@@ -57,7 +62,7 @@ class EvalCommand(Command):
         forms.set_defaults(evaluate=form_figures)
         revisits = questions.add_parser("revisits", help="orders of coming back: a simulated web of changing pages")
         add_revisit_arguments(revisits)
-        for question in (replicas, crawl, dust, visits, text, noise, forms, revisits):
+        for question in (replicas, crawl, dust, visits, tunnels, text, noise, forms, revisits):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
@@ -90,38 +95,13 @@ def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     return dust_table.table(found) + (f"\n\n{dust_table.together_table(together)}" if together else "")
 
 
-def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``eval visits`` takes."""
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--topic", required=True, help="label of the pages to find")
-    parser.add_argument("--strategies", nargs="+", metavar="NAME", help="names of REPLICA_STRATEGY, and omniscient")
-    parser.add_argument("--draws", type=int, default=5, metavar="N", help="draws of the examples (5)")
-    parser.add_argument("--examples", type=int, default=50, metavar="N", help="examples of the topic (50)")
-    parser.add_argument(
-        "--unlabelled", type=int, default=3_000, metavar="N", help="unlabelled pages (3000); 0: a topic alone"
-    )
-    parser.add_argument("--cap-host", type=int, metavar="N", help="most pages of one host")
-    parser.add_argument("--cap-domain", type=int, metavar="N", help="most pages of one registered domain")
-    parser.add_argument("--plot", metavar="FILE", help="draw the curves into FILE (.png, .svg, .pdf)")
-    parser.set_defaults(evaluate=visit_figures)
-
-
-def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
-    """Return the figures of ``eval visits``, or their table, and draw the plot."""
+def tunnel_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval tunnels``, or their table."""
     file = existing(opts.file)
-    from scrapy_replica.evaluation import visits  # noqa: PLC0415 - extra eval
-    from scrapy_replica.rehearsal.visit import Limits  # noqa: PLC0415
+    from scrapy_replica.evaluation import tunnels  # noqa: PLC0415 - extra eval
 
-    for option, least in (("draws", 1), ("examples", 1), ("unlabelled", 0)):
-        if getattr(opts, option) < least:
-            raise ValueError(f"--{option} is {getattr(opts, option)}: it must be at least {least}")
-    names = opts.strategies or visits.STRATEGIES
-    limits = Limits(per_host=opts.cap_host, per_domain=opts.cap_domain)
-    numbers = opts.draws, opts.examples, opts.unlabelled
-    result = visits.evaluate(file, opts.topic, names, *numbers, limits=limits)
-    if opts.plot:
-        visits.plot(result, Path(opts.plot))
-    return result["figures"] if opts.json else visits.table(result)
+    found = tunnels.evaluate(file, opts.topic)
+    return found if opts.json else tunnels.table(found)
 
 
 def add_revisit_arguments(parser: argparse.ArgumentParser) -> None:
@@ -152,9 +132,9 @@ def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     file = existing(opts.file)
     from scrapy_replica.evaluation import text  # noqa: PLC0415 - extra eval
 
-    if opts.seed < 0:
-        raise ValueError(f"--seed: {opts.seed} is less than 0")
-    result = text.evaluate(file, seed=opts.seed)
+    if opts.splits < 1:
+        raise ValueError(f"--splits is {opts.splits}: it must be at least 1")
+    result = text.evaluate(file, splits=opts.splits)
     return result["figures"] if opts.json else text.table(result)
 
 
@@ -167,9 +147,10 @@ def noise_figures(opts: argparse.Namespace) -> Mapping[str, float]:
     return noise.evaluate(folder, is_leave_set_out=not opts.shipped, picture=picture)
 
 
-def form_figures(opts: argparse.Namespace) -> Mapping[str, float]:
-    """Return the figures of ``eval forms``."""
+def form_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval forms``, or their tables."""
     folder = existing(opts.folder)
-    from scrapy_replica.evaluation import form_results  # noqa: PLC0415 - extra eval
+    from scrapy_replica.evaluation import form_results, form_table  # noqa: PLC0415 - extra eval
 
-    return form_results.evaluate(folder)
+    figures = form_results.evaluate(folder)
+    return figures if opts.json else form_table.table(figures)

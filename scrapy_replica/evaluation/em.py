@@ -1,8 +1,12 @@
-"""Training sets from obvious cases by expectation-maximisation (Davis et al. 2012).
+"""Training sets from obvious cases by expectation-maximisation (Carvalho et al. 2017, section 3.3, algorithm 2).
 
 PU: obvious positives are known, everything else counts as negative at first, and examples move from - to +.
 NU: obvious negatives are known, everything else counts as positive at first, and examples move from + to -.
 An example x moves if alpha(x, -) lies on the other side of its own best entropy cut, or of one fixed threshold.
+
+Reading: the condition of NU is printed as alpha(x, +) <= cut (Carvalho 2014, p. 31), with > and a sign that cannot be
+read (its programme 4), and as alpha(x, +) > cut (2017, algorithm 2), which would move the examples most like replicas.
+Here it is alpha(x, -) > cut, the mirror image of PU.
 """
 
 from __future__ import annotations
@@ -69,7 +73,7 @@ def train(
         is_locked: Obvious cases of both kinds keep their label. Otherwise those that *start* does not build on
             count as unlabelled.
         threshold: One alpha(x, -) for all examples in place of the best entropy cut (0.6 PU and 0.5 NU were best
-            in the thesis, table 4.1).
+            in Carvalho 2014, table 4.1).
         max_rounds: Rounds after which it stops without having converged.
     """
     target = POSITIVE if start is Start.PU else NEGATIVE
@@ -121,7 +125,8 @@ def alphas_and_cuts(supports: IntArray) -> tuple[FloatArray, FloatArray]:
     The projection of an example y on x is a subset of x's items. How many examples project exactly to a subset
     follows from the supports by Moebius inversion; the rules that apply there are those of its subsets. The cut is
     the alpha whose two parts have the least weighted entropy (the smallest of equal ones), NaN where no cut lowers
-    the entropy: nothing is to be told apart there.
+    the entropy: nothing is to be told apart there. Reading: both sources print that E(O) - E(O_f) is minimised, which
+    is the worst cut; their text and the figure (Carvalho 2014, 3.3) say that E(O_f) is.
     """
     n_subsets, n, _ = supports.shape
     totals = supports.sum(axis=2, keepdims=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -35,11 +36,21 @@ class ContextGraph:
     from scratch on the present layers, but for observations of pages that kept their layer; pages that *graph* has
     forgotten stay in the layer they had.
 
+    Where a layer has *pages_a_layer* pages, more that come to it are no training pages of the layers' classifier.
+
     Memory: 350 bytes a page, at most 35 MB, besides *graph*; terms and their counts, at most 25 MB.
     """
 
-    def __init__(self, max_distance: int, hmm: HMM, is_tfidf: bool = True, graph: KnownGraph | None = None) -> None:
+    def __init__(
+        self,
+        max_distance: int,
+        hmm: HMM,
+        is_tfidf: bool = True,
+        graph: KnownGraph | None = None,
+        pages_a_layer: float = math.inf,
+    ) -> None:
         self.max_distance = max_distance
+        self._pages_a_layer = pages_a_layer
         self.hmm = hmm
         self.graph = graph or KnownGraph()
         self._counts_links = hmm.order == 1
@@ -52,6 +63,7 @@ class ContextGraph:
         pages = self.graph.pages
         for column in ("layer", "observation", "terms", "estimate"):
             pages.add_column(column, np.int16)
+        pages.add_column("is_trained_on", np.bool_)
         pages.add_column("term", np.int32, TOP_TERMS)
         pages.add_column("weight", np.float32, TOP_TERMS)
         self.thresholds = Thresholds(pages, max_distance)
@@ -91,7 +103,7 @@ class ContextGraph:
 
     def likelihood(self, page: int, layer: int) -> float:
         """Return Pr[layer | page] of a visited page."""
-        return float(self.bayes.probabilities(*self._document(self.graph.pages.row(page)))[layer])
+        return float(self._probabilities(self.graph.pages.row(page))[layer])
 
     def visit(self, url: str, terms: Mapping[str, int], relevance: float) -> tuple[int, list[int]]:
         """Add a page; return its observation and the pages whose layer changed."""
@@ -99,7 +111,7 @@ class ContextGraph:
         row = self.graph.pages.row(page)
         self._keep(row, *self.terms.see(terms))
         self.graph.pages["layer"][row] = self.max_distance
-        self.graph.pages["observation"][row] = self.observe(terms) if self.observe else self._classify(row)
+        self.graph.pages["observation"][row] = self._observation(row, terms)
         self._count(row, 1.0)
         if self._counts_links:
             sources = self._layers(self.graph.sources(page))
@@ -136,12 +148,13 @@ class ContextGraph:
             if self._layer(page) != self.distances[page]:
                 links += self._move(page)
                 moved.append(page)
+        probabilities = {page: self._probabilities(self.graph.pages.row(page)) for page in moved}
         for page in moved:
             layer = self._layer(page)
-            if layer < self.max_distance:
-                self.thresholds.enter(page, layer, self.likelihood(page, layer))
+            if self.graph.pages["is_trained_on"][self.graph.pages.row(page)]:
+                self.thresholds.enter(page, layer, float(probabilities[page][layer]))
         for page in moved if self.observe is None else ():
-            self._observe_again(self.graph.pages.row(page))
+            self._observe_again(self.graph.pages.row(page), probabilities[page])
         return moved
 
     def _move(self, page: int) -> int:
@@ -157,24 +170,33 @@ class ContextGraph:
         self._count(row, 1.0)
         return 20 + len(targets) + len(sources)
 
-    def _observe_again(self, row: int) -> None:
-        pages, observation = self.graph.pages, self._classify(row)
+    def _observe_again(self, row: int, probabilities: FloatArray) -> None:
+        pages, observation = self.graph.pages, self._classify(probabilities)
         layer, old = int(pages["layer"][row]), int(pages["observation"][row])
         self.hmm.count_observation(layer, old, -1.0)
         self.hmm.count_observation(layer, observation)
         pages["observation"][row] = observation
 
-    def _classify(self, row: int) -> int:
+    def _observation(self, row: int, terms: Mapping[str, int]) -> int:
+        return self.observe(terms) if self.observe else self._classify(self._probabilities(row))
+
+    def _probabilities(self, row: int) -> FloatArray:
+        return self.bayes.probabilities(*self._document(row))
+
+    def _classify(self, probabilities: FloatArray) -> int:
         """Return the likeliest layer of a page, or d, "d or more", where its probability is at most its sigma."""
         if not self.is_trained:
             return self.max_distance
-        probabilities = self.bayes.probabilities(*self._document(row))
         best = int(probabilities.argmax())
         return best if probabilities[best] > self.thresholds[best] else self.max_distance
 
     def _count(self, row: int, times: float) -> None:
         layer, pages = int(self.graph.pages["layer"][row]), self.graph.pages
-        self.bayes.add(layer, *self._document(row), times)
+        if times > 0:
+            is_room = layer < self.max_distance and self.bayes.pages[layer] < self._pages_a_layer
+            pages["is_trained_on"][row], pages["likelihood"][row] = is_room, 0.0
+        if pages["is_trained_on"][row]:
+            self.bayes.add(layer, *self._document(row), times)
         self.hmm.count_observation(layer, int(pages["observation"][row]), times)
 
     def _layer(self, page: int) -> int:

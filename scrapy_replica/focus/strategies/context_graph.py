@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.records import Link, Page
 
+PAGES_A_LAYER = 300
 LAYERS = 4
 """Layers of the context graph, as in the paper; the distance layers come from the visit itself, not from backlinks."""
 
@@ -30,9 +31,10 @@ class ContextGraphQueues(Strategy):
     """
 
     name: ClassVar[str] = "context-graph"
+    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        self._context = ContextGraph(LAYERS, HMM(LAYERS + 1, LAYERS + 1))
+        self._context = ContextGraph(LAYERS, HMM(LAYERS + 1, LAYERS + 1), pages_a_layer=PAGES_A_LAYER)
         self._score = 0.0
 
     def visited(self, page: Page, relevance: float) -> None:
