@@ -25,7 +25,7 @@ class EvalCommand(Command):
     examples = (
         "scrapy replica eval crawl web.warc.gz --seeds seeds.txt --truth pages.csv",
         "scrapy replica eval replicas hosts/ --crawl",
-        "scrapy replica eval replicas web.warc.gz --hosts hosts.csv --tables --plots curves/",
+        "scrapy replica eval replicas hosts/ --tables --plots curves/",
         "scrapy replica eval visits crawl.parquet --topic medicine --plot curves.svg",
     )
 
