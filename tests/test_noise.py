@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from lxml import etree
 from rapidfuzz.distance import LCSseq
 
+from scrapy_replica.evaluation import cetd
 from scrapy_replica.pages.noise import (
     composite_text_densities,
     content_entries,
     count,
+    dense_entries,
     density_sums,
     main_text,
     text_densities,
@@ -82,10 +84,14 @@ def whole_sum(element: etree._Element, body: etree._Element) -> float:
     return density_sum(element, body) + loose_sum(element, body)
 
 
-def content(body: etree._Element) -> list[etree._Element]:
+def descendant_sum(element: etree._Element, body: etree._Element) -> float:
+    return sum(density(below, body) for below in subtree(element)[1:])
+
+
+def content(body: etree._Element, sum_of=whole_sum) -> list[etree._Element]:
     if not chars(body):
         return []
-    m = max(subtree(body), key=lambda element: whole_sum(element, body))
+    m = max(subtree(body), key=lambda element: sum_of(element, body))
     path = [m]
     while path[-1] is not body:
         path.append(path[-1].getparent())
@@ -94,7 +100,7 @@ def content(body: etree._Element) -> list[etree._Element]:
 
     def extract(element: etree._Element) -> None:
         if density(element, body) >= threshold:
-            found.append(max(subtree(element), key=lambda below: whole_sum(below, body)))
+            found.append(max(subtree(element), key=lambda below: sum_of(below, body)))
             for child in shown_children(element):
                 extract(child)
 
@@ -156,6 +162,8 @@ class TestAgainstThePaper:
         assert densities.tolist() == pytest.approx([density(element, body) for element in elements])
         sums = density_sums(tree, densities)
         assert sums.tolist() == pytest.approx([density_sum(element, body) for element in elements])
+        sums = cetd.descendant_sums(tree, densities)
+        assert sums.tolist() == pytest.approx([descendant_sum(element, body) for element in elements])
 
     @settings(max_examples=60, deadline=None)
     @given(bodies())
@@ -166,6 +174,23 @@ class TestAgainstThePaper:
         if found != expected:  # the two may differ only where sums are equal but for rounding
             sums = [round(whole_sum(element, body), 9) for element in elements]
             assert [sums[entry] for entry in found] == [sums[entry] for entry in expected]
+
+    @settings(max_examples=60, deadline=None)
+    @given(bodies())
+    def test_a_sum_over_descendants_calls_nothing_noise(self, body):
+        assert cetd.descendants_text(body) == read_text_tree(body).text([0])
+        assert content(body, descendant_sum)[:1] == ([body] if chars(body) else [])
+
+    @settings(max_examples=60, deadline=None)
+    @given(bodies())
+    def test_a_sum_over_children_without_the_text_between_them(self, body):
+        tree, elements = read_text_tree(body), subtree(body)
+        expected = [elements.index(element) for element in content(body, density_sum)]
+        if cetd.children_text(body) != tree.text(sorted(expected)):  # sums that are equal but for rounding
+            densities = composite_text_densities(count(tree))
+            found = dense_entries(tree, densities, density_sums(tree, densities))
+            sums = [round(density_sum(element, body), 9) for element in elements]
+            assert [sums[entry] for entry in found] == [sums[entry] for entry in sorted(expected)]
 
 
 ARTICLE = "<p>A long paragraph that a reader came for, with commas, clauses and a full stop at its end.</p>" * 8

@@ -46,6 +46,7 @@ COMMANDS = (
     ("salvage", "SalvageCommand"),
     ("doctor", "DoctorCommand"),
     ("capacity", "CapacityCommand"),
+    ("calibrate", "CalibrateCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""

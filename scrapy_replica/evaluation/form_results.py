@@ -14,11 +14,12 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from lxml import html
 
+from scrapy_replica.evaluation import five_attributes
 from scrapy_replica.evaluation.measures import precision_recall_f1
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.forms import DomainQuery, form_fields
@@ -33,9 +34,6 @@ from scrapy_replica.pages.hidden_web import (
 )
 from scrapy_replica.pages.noise import content_entries
 from scrapy_replica.pages.text_tree import TextTree, read_text_tree
-
-if TYPE_CHECKING:
-    pass
 
 TREE = {"criterion": "entropy", "min_samples_leaf": 15, "max_leaf_nodes": 60, "random_state": 0}
 
@@ -132,10 +130,13 @@ def evaluate(folder: Path) -> dict[str, float]:
     """Return precision, recall and F1 over the elements of all held-out pages, 0..1.
 
     Names: ``<who>.<split>.<class>_<measure>``: who is ``tree``, ``tree_without_query`` or ``cetd``; split is
-    ``leave_site_out`` or ``leave_vendor_out``; class is ``content``, ``noise`` or ``weighted`` (by support).
+    ``leave_site_out`` or ``leave_vendor_out``; class is ``content``, ``noise`` or ``weighted`` (by support). With them
+    those of :func:`five_attributes.evaluate`.
+
+    :raises ValueError: there are no labelled pages, or of one site or vendor only.
     """
     pages = read_pages(folder)
-    figures: dict[str, float] = {}
+    figures = five_attributes.evaluate(pages)
     splits: dict[str, Callable[[LabelledPage], str]] = {
         "leave_site_out": lambda page: page.site,
         "leave_vendor_out": lambda page: page.vendor,

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
+from scrapy_replica.evaluation import cetd
 from scrapy_replica.evaluation.measures import from_counts
 from scrapy_replica.evaluation.train_extractor import gold_shares, group_of, parse, read_examples, train
 from scrapy_replica.pages import extractor, noise
@@ -167,6 +168,8 @@ def extractors(names: Iterable[str] | None = None) -> dict[str, Extract]:
     own: dict[str, Extract] = {
         "learned": lambda html: extractor.main_text(parse(html)),
         "cetd": lambda html: noise.main_text(parse(html)),
+        "cetd-children": lambda html: cetd.children_text(parse(html)),
+        "cetd-descendants": lambda html: cetd.descendants_text(parse(html)),
         "whole-page": lambda html: extractor.whole_text(parse(html)),
     }
     wanted = [*own, *_PEERS] if names is None else list(names)

@@ -13,7 +13,7 @@ from scrapy_replica.numeric import FloatArray, IntArray
 
 
 def normpaths(pages: Mapping[str, Iterable[tuple[str, object]]]) -> dict[tuple[str, str], float]:
-    """Return the NormPaths similarity of every pair that has any (Carvalho et al. 2007).
+    """Return the NormPaths similarity of every pair that has any (Carvalho et al. 2007; 2017, equation 8).
 
     Each tuple <path, signature> makes a list L of the hosts that hold it; sim(A, B) is the sum of 1 / |L| over the
     lists with both. Lists of more than 100 hosts are left out, as for all path evidence.

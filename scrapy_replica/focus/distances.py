@@ -17,8 +17,9 @@ PAGES_A_LAYER = 300
 class Distances:
     """Link distance of every page of *graph* to the nearest relevant one, kept as the visit grows; *far* is "or more".
 
-    The back-crawl of the source: from a relevant page over in-links to depth d, visited pages only. A page whose known
-    distance is not larger stops it, so each page is touched at most d times in the whole visit. 2 bytes a page.
+    The back-crawl of Orlandi 2007 (5.1, step 2): from a relevant page over in-links to depth d, visited pages only. A
+    page whose known distance is not larger stops it, so each page is touched at most d times in the whole visit. 2
+    bytes a page.
     """
 
     def __init__(self, far: int, graph: KnownGraph) -> None:

@@ -1,6 +1,10 @@
 """Hidden Markov models over distances to a relevant page (Liu, Janssen & Milios 2004), first and second order.
 
 States and observations are numbered from 0; everything is kept as counts, so that retraining adds counts only.
+
+Reading: A_ij is the share of the links from pages of distance i that lead to distance j. Orlandi 2007 (2.3) prints the
+links from i to j over all that lead to j, but calls A_ij Pr[j | i] and takes A_ji on the way from j to i (2.1.2).
+Laplace smoothing is ours: the source says nothing of states that no link has led to yet.
 """
 
 from __future__ import annotations

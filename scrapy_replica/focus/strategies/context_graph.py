@@ -31,6 +31,7 @@ class ContextGraphQueues(Strategy):
     """
 
     name: ClassVar[str] = "context-graph"
+    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._context = ContextGraph(LAYERS, HMM(LAYERS + 1, LAYERS + 1), distances=CappedDistances)

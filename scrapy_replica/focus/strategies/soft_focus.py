@@ -45,6 +45,7 @@ class SoftFocus(Strategy):
     """
 
     name: ClassVar[str] = "soft-focus"
+    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._graph = KnownGraph(MOST_LINKS)

@@ -30,6 +30,7 @@ class Tunnelling(Strategy):
     """
 
     name: ClassVar[str] = "tunnelling"
+    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._path = PathMemory(0.0, max)
