@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -121,10 +121,12 @@ def _too_few(prints: Prints, min_words: int) -> str:
 
 
 def _can_draw() -> bool:
-    if find_spec("matplotlib") is not None:
-        return True
-    sys.stderr.write("no picture is drawn, for that needs matplotlib: pip install 'scrapy-replica[report]'\n")
-    return False
+    try:
+        import_module("matplotlib")
+    except ImportError:
+        sys.stderr.write("no picture is drawn, for that needs matplotlib: pip install 'scrapy-replica[report]'\n")
+        return False
+    return True
 
 
 @contextmanager
@@ -148,10 +150,10 @@ def _telling(pages: Iterable[PageText], tell: Callable[[int], object]) -> Iterat
 @contextmanager
 def _progress(doing: str, unit: str) -> Iterator[Callable[[int], object]]:
     """Yield what is told how many were done; it shows where standard error is a terminal and tqdm is there."""
-    if find_spec("tqdm") is None:
+    try:
+        from tqdm import tqdm  # noqa: PLC0415 - an extra
+    except ImportError:
         yield lambda _: None
         return
-    from tqdm import tqdm  # noqa: PLC0415 - an extra
-
     with tqdm(desc=doing, unit=f" {unit}", unit_scale=True, leave=False, disable=None) as bar:
         yield bar.update
