@@ -1,7 +1,7 @@
 """The tables of the published experiments on any labelled pairs: thresholds, features, aggregation, detection rate.
 
 AUC is the mean over five folds with its standard deviation over them. The figures of a table are
-``threshold.0.6.pu.auc`` and ``.auc_sd`` (thesis, table 4.1), ``alone.ip3.pu...``, ``alone_fixed...``,
+``threshold.0.6.pu.auc`` and ``.auc_sd`` (Carvalho 2014, table 4.1), ``alone.ip3.pu...``, ``alone_fixed...``,
 ``without.ip3...``, ``without_fixed...`` and ``all...`` (tables 4.2, fixed thresholds, and 4.3), ``plus.outlinks...`` (a
 feature of connectivity beside all others; its future work), ``method.pu...`` with ``rdr_10`` to ``rdr_10000`` (table
 4.4 and the text) and ``aggregate.mean...``.
