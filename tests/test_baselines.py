@@ -40,6 +40,10 @@ class TestBiasedSVM:
         values = np.array([[1.0], [0.0], [0.1], [0.2]])
         assert BiasedSVM().fit(values, np.array([1, 0, 0, 0])).scores(values).argmax() == 0
 
+    def test_without_a_positive_all_are_alike(self):
+        values = np.array([[1.0], [0.0], [0.1]])
+        assert BiasedSVM().fit(values, np.array([0, 0, -1])).scores(values).tolist() == [0.0, 0.0, 0.0]
+
 
 class TestProbes:
     def test_known_urls_first_and_nothing_twice(self):

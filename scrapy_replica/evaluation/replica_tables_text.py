@@ -1,4 +1,4 @@
-"""The tables of the published experiments as text, with what was published (the thesis, chapter 4) beside each."""
+"""The tables of the published experiments as text, with what was published (Carvalho 2014, chapter 4) beside each."""
 
 from __future__ import annotations
 
