@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from scrapy_replica.focus.context import IS_RELEVANT, ContextGraph
+from scrapy_replica.focus.distances import CappedDistances
 from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import FloatArray
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from scrapy_replica.records import Link, Page
 
-PAGES_A_LAYER = 300
 LAYERS = 4
 """Layers of the context graph, as in the paper; the distance layers come from the visit itself, not from backlinks."""
 
@@ -34,7 +34,7 @@ class ContextGraphQueues(Strategy):
     reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        self._context = ContextGraph(LAYERS, HMM(LAYERS + 1, LAYERS + 1), pages_a_layer=PAGES_A_LAYER)
+        self._context = ContextGraph(LAYERS, HMM(LAYERS + 1, LAYERS + 1), distances=CappedDistances)
         self._score = 0.0
 
     def visited(self, page: Page, relevance: float) -> None:

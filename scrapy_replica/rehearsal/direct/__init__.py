@@ -2,6 +2,7 @@
 
 from scrapy_replica.rehearsal.batch import Batch
 from scrapy_replica.rehearsal.direct.archive import DirectArchive
+from scrapy_replica.rehearsal.direct.cut import Cut, opened
 from scrapy_replica.rehearsal.direct.writer import Writer
 
-__all__ = ["Batch", "DirectArchive", "Writer"]
+__all__ = ["Batch", "Cut", "DirectArchive", "Writer", "opened"]
