@@ -1,4 +1,4 @@
-"""The codes of the document as lengths in bits, and what its theory says of them (De Vito 2009, sections 3.2 to 3.6).
+"""The codes of the document as lengths in bits, and what its theory says of them (Orlandi 2007, sections 3.2 to 3.6).
 
 Nothing is stored in these codes: an archive shows what they would take beside what it takes. Where the document counts
 from 0 ("gamma after subtracting 1", p. 41) its library writes the number plus 1, so that all numbers here are from 1.

@@ -1,4 +1,4 @@
-"""Cuts of an archive: the pages that a shallow crawl would have taken (De Vito 2009, p. 42)."""
+"""Cuts of an archive: the pages that a shallow crawl would have taken (Orlandi 2007, p. 42)."""
 
 from __future__ import annotations
 
