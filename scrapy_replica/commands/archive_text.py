@@ -127,7 +127,7 @@ def _in_columns(found: Columns) -> str:
     rows.append(
         ("all", sum(one.ours for one in sizes), sum(one.code for one in sizes), sum(one.entropy for one in sizes), "")
     )
-    shown = table(("column", "packed alone", "document's code", "entropy", "its code"), rows)
+    shown = table(("column", "packed alone", "published code", "entropy", "which code"), rows)
     laws = ", ".join(f"{name} {value:.3f}" for name, value in found.exponents.items())
     return f"{shown}\nexponents of the power laws: {laws}\ntheorem 1 allows {found.bound:,.0f} bytes a page\n"
 

@@ -1,4 +1,4 @@
-"""EM as it is described, one candidate after another, and what it costs (the thesis, program 4 and table 4.6).
+"""EM as it is described, one candidate after another, and what it costs (Carvalho 2014, programme 4 and table 4.6).
 
 For each candidate x its partial classifier L_x is asked, x changes its label or not, and the next candidate sees that.
 L_x is counted from all examples again (from scratch), or only the rules inside a candidate that moved are updated

@@ -1,8 +1,8 @@
 """Labelled pairs as the published experiments take them: features, what is obvious, folds; and who scores them.
 
 Five folds; what is learnt for a fold is learnt on the others, and on the obvious pairs of the collection: the obvious
-replicas for PU, the obvious others for NU (Davis et al. 2014, section 4.1.2). Reading: the thesis (p. 39) halves its
-pairs and learns in five folds of a half; the five folds of the paper are taken.
+replicas for PU, the obvious others for NU (Carvalho et al. 2017, section 4.1.2). Reading: Carvalho 2014 (p. 39) halves
+its pairs and learns in five folds of a half; the five folds of 2017 are taken.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from scrapy_replica.evaluation.replicas import reduction_ratio
 from scrapy_replica.numeric import BoolArray, FloatArray
 
 RATES = tuple(np.linspace(0, 0.005, 21).round(5).tolist())
-"""False-positive rates at which the reduction ratio is drawn (the thesis, figure 4.10)."""
+"""False-positive rates at which the reduction ratio is drawn (Carvalho 2014, figure 4.10)."""
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ import numpy as np
 from scrapy_replica.config import Config
 from scrapy_replica.evaluation.em_in_order import Told, times
 from scrapy_replica.evaluation.measures import precision_recall_f1
-from scrapy_replica.evaluation.replica_cases import Cases, aucs, made_cases, our_cases, published_cases
+from scrapy_replica.evaluation.replica_cases import Cases, made_cases, our_cases, published_cases
 from scrapy_replica.evaluation.replica_curves import Ranking
 from scrapy_replica.evaluation.replica_links import NAMES as LINKS
 from scrapy_replica.evaluation.replica_methods import METHODS, THRESHOLDS, judge_scores, linked_scores
 from scrapy_replica.evaluation.replica_pairs import PairTable, load, load_web
 from scrapy_replica.evaluation.replica_plots import draw
 from scrapy_replica.evaluation.replica_shape import Shape
-from scrapy_replica.evaluation.replica_tables import method_scores, tables
+from scrapy_replica.evaluation.replica_tables import method_scores, spread, tables
 from scrapy_replica.evaluation.replica_tables_text import text_of, times_text
 from scrapy_replica.evaluation.replica_web import make_web
 from scrapy_replica.evaluation.replicas import duplicate_urls, out_of_fold
@@ -73,20 +73,17 @@ def of_made(n_hosts: int, seed: int) -> Experiment:
 def of_pages(path: Path, hosts: Path | None, noise: Noise = Config.noise) -> Experiment:
     """Return a folder of WARC files with ``truth.csv``, or a web with a table of its *hosts*.
 
-    The published method is left out where no two names make an obvious replica: it has nothing to begin with.
+    :raises ValueError: no two of its hosts are one site.
     """
     table, pages = load(path, noise) if hosts is None else load_web(path, hosts, noise)
+    if not table.is_replica.any():
+        raise ValueError(f"{path} has no two hosts that are one site: there is nothing to find")
     cases = {"ours": our_cases(table), "published": published_cases(table)}
     replicas = frozenset(pair for pair, is_replica in zip(table.hosts, table.is_replica, strict=True) if is_replica)
     shape = Shape(
         {host: [(path_of(page.url), page.signature) for page in found] for host, found in pages.items()}, replicas
     )
-    return Experiment(
-        {name: found for name, found in cases.items() if (found.obvious == 1).any()},
-        shape,
-        duplicate_urls(pages),
-        table,
-    )
+    return Experiment(cases, shape, duplicate_urls(pages), table)
 
 
 def _weights(shape: Shape) -> dict[str, int]:
@@ -101,6 +98,11 @@ def tables_of(experiment: Experiment, told: Told) -> dict[str, Part]:
     """Return the published tables for each kind of features, and the judge with connectivity beside."""
     parts = {}
     for name, cases in experiment.cases.items():
+        if not (cases.obvious == 1).any():
+            parts[name] = Part(
+                {}, "left out: no pair is an obvious replica, and EM has nothing to begin with", name.upper()
+            )
+            continue
         told(f"tables, {name} features")
         figures = tables(cases, told)
         own = [feature for feature in cases.names if feature not in LINKS]
@@ -123,16 +125,15 @@ def _judge_with_links(table: PairTable, cases: Cases) -> Part:
     sets = {"judge": (), **{f"and {name}": (name,) for name in LINKS}, "and all three": LINKS}
     for told, names in sets.items():
         scores, called = out_of_fold(linked_scores(names) if names else judge_scores, table, threshold=THRESHOLD)
-        found, f1 = aucs(cases, scores), precision_recall_f1(called, table.is_replica)[2]
-        key = "_".join(names) or "alone"
-        figures |= {f"{key}.auc": float(found.mean()), f"{key}.auc_sd": float(found.std(ddof=1)), f"{key}.f1": f1}
-        lines.append(f"{told:<20}{found.mean():>8.4f}{found.std(ddof=1):>8.4f}{f1:>8.4f}")
+        found = spread(cases, scores) | {"f1": precision_recall_f1(called, table.is_replica)[2]}
+        figures |= {f"{'_'.join(names) or 'alone'}.{key}": value for key, value in found.items()}
+        lines.append(f"{told:<20}" + "".join(f"{value:>8.4f}" for value in found.values()))
     return Part(figures, "\n".join(lines), "JUDGE: what a crawl uses, with connectivity as further features")
 
 
 def times_of(experiment: Experiment, told: Told) -> Part:
     """Return what EM costs on the published features, at each of ``SIZES`` that there are pairs for."""
-    cases = experiment.cases.get("published", next(iter(experiment.cases.values())))
+    cases = experiment.cases["published"]
     intervals = cases.intervals(np.ones(len(cases.hosts), dtype=bool))
     numbers = [size for size in SIZES if size <= len(cases.hosts)] or [len(cases.hosts)]
     figures = times(intervals.sizes, intervals.codes(cases.values), cases.obvious, numbers, told)

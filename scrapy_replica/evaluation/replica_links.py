@@ -1,7 +1,7 @@
-"""Connectivity between hosts as features of a pair: the future work of the published method (the thesis, p. 52).
+"""Connectivity between hosts as features of a pair: the future work of the published method (Carvalho 2014, p. 52).
 
 The source names it without a formula. Reading: *outlinks* is the cosine of the hosts that two hosts link to, *inlinks*
-that of the hosts that link to them, both weighted as paths are (equation 3 of Davis et al. 2014), and *between* the
+that of the hosts that link to them, both weighted as paths are (equation 3 of Carvalho et al. 2017), and *between* the
 share of both hosts' links to other hosts that lead from one of the two to the other. A page counts once for each host
 that it links to; links within a host do not count. What two hosts say of each other is in *between* alone.
 """

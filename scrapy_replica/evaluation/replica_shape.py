@@ -1,11 +1,11 @@
-"""What a collection of hosts is like: duplicates within and between hosts, sizes, replicas (the thesis, section 4.1).
+"""What a collection of hosts is like: duplicates within and between, sizes, replicas (Carvalho 2014, section 4.1).
 
 A dup-cluster is all URLs of one text. The rows of each function are those of a CSV file and of a picture.
 Readings: figure 4.2 (right) has hosts by rank across and their dup-clusters upward, as the text says ("the number of
 dup-clusters in which a host appears"), not the hosts of each cluster, as the caption does. Figure 4.6 has the share of
-pairs *above x* that are replicas, as the paper words it; the thesis words the share of replicas that lie above x, and
-the rows have both. Pairs are those with a dup-cluster in common (or a path, where paths are compared); lists of more
-than 100 hosts make none, as everywhere here.
+pairs *above x* that are replicas, as Carvalho et al. 2017 word it; Carvalho 2014 words the share of replicas that lie
+above x, and the rows have both. Pairs are those with a dup-cluster in common (or a path, where paths are compared);
+lists of more than 100 hosts make none, as everywhere here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tables of the published experiments on any labelled pairs: thresholds, features, aggregation, detection rate.
 
 AUC is the mean over five folds with its standard deviation over them. The figures of a table are
-``threshold.0.6.pu.auc`` and ``.auc_sd`` (thesis, table 4.1), ``alone.ip3.pu...``, ``alone_fixed...``,
+``threshold.0.6.pu.auc`` and ``.auc_sd`` (Carvalho 2014, table 4.1), ``alone.ip3.pu...``, ``alone_fixed...``,
 ``without.ip3...``, ``without_fixed...`` and ``all...`` (tables 4.2, fixed thresholds, and 4.3), ``plus.outlinks...`` (a
 feature of connectivity beside all others; its future work), ``method.pu...`` with ``rdr_10`` to ``rdr_10000`` (table
 4.4 and the text) and ``aggregate.mean...``.
@@ -38,11 +38,16 @@ def tables(cases: Cases, told: Told = lambda _: None) -> dict[str, float]:
     own = cases.of([name for name in cases.names if name not in LINKS])
     figures: dict[str, float] = {}
     for name, scores in _all_scores(cases, own, told):
-        found = aucs(cases, scores)
-        figures |= {f"{name}.auc": float(found.mean()), f"{name}.auc_sd": float(found.std(ddof=1))}
+        figures |= {f"{name}.{key}": value for key, value in spread(cases, scores).items()}
         if name.startswith("method."):
             figures |= {f"{name}.rdr_{k}": value for k, value in _detection(cases, scores).items()}
     return figures
+
+
+def spread(cases: Cases, scores: FloatArray) -> dict[str, float]:
+    """Return mean (``auc``) and standard deviation (``auc_sd``) of the AUC over the folds that have both kinds."""
+    found = aucs(cases, scores)
+    return {"auc": float(found.mean()), "auc_sd": float(found.std(ddof=1)) if len(found) > 1 else 0.0}
 
 
 def method_scores(cases: Cases) -> dict[str, FloatArray]:

@@ -1,4 +1,4 @@
-"""The tables of the published experiments as text, with what was published (the thesis, chapter 4) beside each."""
+"""The tables of the published experiments as text, with what was published (Carvalho 2014, chapter 4) beside each."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def _bounds(figures: Mapping[str, float], names: Sequence[str]) -> Iterator[str]
 def times_text(figures: Mapping[str, float], numbers: Sequence[int]) -> str:
     """Return table 4.6 as text, for each number of pairs."""
     lines = [
-        "EM in seconds of the processor (table 4.6): each classifier from scratch, updated",
-        "(incremental), and a round at a time; the first two label every pair alike",
+        "EM in seconds of the processor (table 4.6): classifiers from scratch, updated",
+        "(incremental), which label all pairs alike; and a round at a time",
         f"{'pairs':>9} {'vectors':>7}    {'scratch':>9}{'incremental':>12}{'ratio':>7}{'rounds':>8}{'equal':>7}",
     ]
     for number in numbers:

@@ -1,4 +1,4 @@
-"""The direct archive: a read-only collection on the disk, small and fast to read (De Vito 2009, chapter 3)."""
+"""The direct archive: a read-only collection on the disk, small and fast to read (Orlandi 2007, chapter 3)."""
 
 from scrapy_replica.rehearsal.batch import Batch
 from scrapy_replica.rehearsal.direct.archive import DirectArchive

@@ -93,7 +93,7 @@ class DirectArchive(Documents):
 def _told(folder: Path) -> dict[str, Any]:
     try:
         told: dict[str, Any] = json.loads((folder / WHOLE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(
             f"{folder} holds no whole archive: if its build was interrupted, delete {folder} and build it again"
         ) from None

@@ -1,6 +1,6 @@
 """A block of pages as bytes: terms, counts and links of 16 pages, compressed together.
 
-Numbers are small where the document codes them (p. 41): terms as gaps, counts as they are, links as steps from one to
+Numbers are made small as by Orlandi (2007, p. 41): terms as gaps, counts as they are, links as steps from one to
 the next. The first bytes of all numbers of a block lie together, then the second ones and so on (planes): what is left
 of the codes' work, Zstandard does, and it finds what the pages of a host have in common besides.
 """

@@ -1,6 +1,6 @@
 """Builds direct archives of what was crawled: of captured pages, or of a collection in memory.
 
-Stop words and terms of few pages are left out as the document does (p. 42): those in 12 % of the pages or more, and
+Stop words and terms of few pages are left out as by Orlandi (2007, p. 42): those in 12 % of the pages or more, and
 those in fewer than 1,000 of 10^8 pages, which is 2 in a collection of less than 200,000.
 """
 

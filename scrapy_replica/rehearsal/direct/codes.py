@@ -1,6 +1,6 @@
-"""The codes of the document as lengths in bits, and what its theory says of them (De Vito 2009, sections 3.2 to 3.6).
+"""The codes of Orlandi (2007, sections 3.2 to 3.6) as lengths in bits, and what theory says of them.
 
-Nothing is stored in these codes: an archive shows what they would take beside what it takes. Where the document counts
+Nothing is stored in these codes: an archive shows what they would take beside what it takes. Where the source counts
 from 0 ("gamma after subtracting 1", p. 41) its library writes the number plus 1, so that all numbers here are from 1.
 """
 
@@ -16,7 +16,7 @@ from scrapy_replica.numeric import FloatArray, IntArray
 def zeta(numbers: IntArray, k: int) -> IntArray:
     """Return the bits of each of *numbers* (from 1) in the code zeta_k of Boldi and Vigna (2004).
 
-    The document prints x = 2^h + r (p. 30); read as its reference has it: h = floor(log2(x) / k) in unary from 1, then
+    The source prints x = 2^h + r (p. 30); read as its reference has it: h = floor(log2(x) / k) in unary from 1, then
     x - 2^(hk) in minimal binary out of 2^(hk) (2^k - 1) numbers.
     """
     h = (_floor_log2(numbers) // k).astype(np.int64)
@@ -80,7 +80,7 @@ def entropy(numbers: IntArray) -> float:
 
 
 def archive_bound(lengths: IntArray, longest: int, alpha: float, terms: int, s: float) -> float:
-    """Return the bits that the document's theorem 1 (p. 38) allows an archive.
+    """Return the bits that theorem 1 (Orlandi 2007, p. 38) allows an archive.
 
     *lengths*: occurrences of terms in each document, of which power law *alpha* holds on 1..longest; *s*: exponent of
     the occurrences of *terms* terms. Reading: the sums of the proof (p. 39), which the theorem restates with one

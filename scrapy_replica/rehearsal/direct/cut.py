@@ -1,4 +1,4 @@
-"""Cuts of an archive: the pages that a shallow crawl would have taken (De Vito 2009, p. 42)."""
+"""Cuts of an archive: the pages that a shallow crawl would have taken (Orlandi 2007, p. 42)."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Cut(Documents):
 
     def batches(self) -> Iterator[Batch]:
         blocks, starts = np.unique(self._pages // PAGES, return_index=True)
-        for block, places in zip(blocks.tolist(), np.split(self._pages % PAGES, starts[1:]), strict=True):
+        for block, places in zip(blocks.tolist(), np.split(self._pages % PAGES, starts[1:]), strict=False):
             batch = self.whole.batch(block).rows(places)
             yield batch.with_targets(self._numbers[batch.targets])
 

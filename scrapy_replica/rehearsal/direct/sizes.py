@@ -1,4 +1,4 @@
-"""What an archive takes, part by part, beside the document's codes and the entropy of its numbers."""
+"""What an archive takes, part by part, beside the codes of Orlandi (2007) and the entropy of its numbers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from scrapy_replica.rehearsal.direct import block, codes
 from scrapy_replica.rehearsal.direct.archive import DirectArchive
 
 PUBLISHED = 268
-"""Bytes a page of the document: 25 GiB for 10^8 pages with URL map and term map, without graph (p. 42)."""
+"""Bytes a page of Orlandi (2007): 25 GiB for 10^8 pages with URL map and term map, without graph (p. 42)."""
 
 SKIP = 32
-"""Documents between two skips of the document (p. 31)."""
+"""Documents between two skips (p. 31)."""
 
 MOST_PAGES = 100_000
 """Pages, in blocks from all over the archive, that columns and codes are computed of."""
@@ -35,11 +35,11 @@ PARTS: dict[str, str | tuple[str, ...]] = {
 """Part -> how the names of its files begin."""
 
 BESIDE = ("anchor texts", "titles")
-"""Parts that the document's archives have not."""
+"""Parts that Orlandi's archives have not."""
 
 
 class Column(NamedTuple):
-    """One column in bytes a page: packed alone, in the document's code, and the entropy of its numbers."""
+    """One column in bytes a page: packed alone, in Orlandi's code, and the entropy of its numbers."""
 
     ours: float
     code: float
@@ -87,7 +87,7 @@ def columns(archive: DirectArchive, progress: Callable[[list[int]], Iterable[int
 
 
 def _coded(pages: Batch, numbers: IntArray) -> dict[str, tuple[str, float, float]]:
-    """Return column -> name of the document's code, bits in it, entropy (p. 41)."""
+    """Return column -> name of Orlandi's code, bits in it, entropy (p. 41)."""
     n_terms, gaps, counts = np.diff(pages.term_start), _gaps(pages), pages.term_counts.astype(np.int64)
     lengths, terms, of_counts = codes.zeta(n_terms + 1, 3), codes.zeta(gaps, 2), codes.gamma(counts)
     document = lengths + _row_sums(pages.term_start, terms + of_counts)
