@@ -6,6 +6,8 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy_replica.commands.command import existing
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
@@ -50,8 +52,6 @@ def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
 
 def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     """Return the figures of ``eval visits``, or their table, draw the plot and write the curves."""
-    from scrapy_replica.commands.evaluate import existing  # noqa: PLC0415 - which imports this module
-
     file = existing(opts.file)
     _check(opts)
     from scrapy_replica.evaluation import visit_curves, visit_exact, visits  # noqa: PLC0415 - extra eval

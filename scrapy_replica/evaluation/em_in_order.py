@@ -1,4 +1,4 @@
-"""EM as it is described, one candidate after another, and what it costs (the thesis, program 4 and table 4.6).
+"""EM as it is described, one candidate after another, and what it costs (Carvalho 2014, programme 4 and table 4.6).
 
 For each candidate x its partial classifier L_x is asked, x changes its label or not, and the next candidate sees that.
 L_x is counted from all examples again (from scratch), or only the rules inside a candidate that moved are updated
@@ -74,7 +74,9 @@ def counted(codes: IntArray, is_positive: BoolArray, x: IntArray) -> IntArray:
 def times(
     sizes: Sequence[int], codes: IntArray, obvious: IntArray, numbers: Sequence[int], told: Told = lambda _: None
 ) -> dict[str, float]:
-    """Return what EM costs on the first *n* examples, in seconds of the processor, for each n of *numbers*.
+    """Return what EM costs on *n* random pairs, in seconds of the processor, for each n of *numbers*.
+
+    PU learns from the obvious replicas among them and the candidates, NU from the obvious others and the candidates.
 
     ``times.n.pu.scratch_s``, ``.incremental_s`` and their ``.ratio``; ``.rounds_s`` is that of :func:`train` and
     ``.equal`` the share of candidates that it labels alike; the same of ``nu``; ``times.n.rules_s``, ``.prediction_s``
@@ -83,15 +85,17 @@ def times(
     :raises AssertionError: the results from scratch and incremental differ.
     """
     figures: dict[str, float] = {}
+    order = np.random.default_rng(0).permutation(len(codes))
     for number in numbers:
-        few, labels, trained = codes[:number], obvious[:number], []
-        figures[f"times.{number}.vectors"] = len(distinct_vectors(sizes, few)[0])
+        few, trained = order[:number], []
+        figures[f"times.{number}.vectors"] = len(distinct_vectors(sizes, codes[few])[0])
         for start in Start:
             told(f"EM, {start.name}, {number:,} pairs")
-            found, costs = _of_start(sizes, few, labels, start)
+            learnt = few[obvious[few] != (-1 if start is Start.PU else 1)]
+            found, costs = _of_start(sizes, codes[learnt], obvious[learnt], start)
             trained.append(found)
             figures |= {f"times.{number}.{start.name.lower()}.{name}": value for name, value in costs.items()}
-        figures |= {f"times.{number}.{name}": value for name, value in _of_one(trained, few).items()}
+        figures |= {f"times.{number}.{name}": value for name, value in _of_one(trained, codes[few]).items()}
     return figures
 
 

@@ -78,7 +78,7 @@ class HotQueue(Strategy):
         urls["heat"][cooler] = heat
         waits = urls["page"][cooler] == 0
         self._warmer.extend(urls.number(row) for row in cooler[~waits].tolist())
-        return cooler[waits & was_cold]
+        return np.asarray(cooler[waits & was_cold], dtype=np.int64)
 
     def rescored(self) -> dict[str, float]:
         graph, urls, moved, followed = self._graph, self._graph.urls, {}, 0
