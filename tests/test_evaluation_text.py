@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scrapy.cmdline import execute
 
-from scrapy_replica.evaluation import text
+from scrapy_replica.evaluation import text, text_crawl
+from scrapy_replica.focus.relevance import Relevance
 
 SPLIT = text.Split("label", "yes", 20, 100, 10, 8, 40, None)
 
@@ -130,6 +132,51 @@ class TestEvaluate:
         error = capsys.readouterr().err
         assert "needs scikit-learn: pip install 'scrapy-replica[eval]'" in error
         assert error.count("\n") == 1
+
+
+class TestCrawl:
+    """A site of 300 pages, every tenth on the topic, in its own words."""
+
+    @pytest.fixture
+    def crawled(self, tmp_path: Path) -> Path:
+        pa = pytest.importorskip("pyarrow")
+        chance = np.random.default_rng(2)
+        labels = [page % 10 == 3 for page in range(300)]
+        words = [[f"markov{letter}" for letter in "abcdefgh"], [f"plant{letter}" for letter in "abcdefghijklmnop"]]
+        columns = {
+            "url": [f"http://a.org/{page}" for page in range(300)],
+            "text": [" ".join([*chance.choice(words[not yes], 5), chance.choice(words[1])]) for yes in labels],
+            "outlinks": [chance.integers(0, 300, 8).tolist() for _ in range(300)],
+            "anchors": [["link"] * 8] * 300,
+            "topics": [["ml"] if yes else [] for yes in labels],
+        }
+        written = pa.table(columns).replace_schema_metadata({"seeds": "[0]"})
+        pytest.importorskip("pyarrow.parquet").write_table(written, tmp_path / "crawl.parquet")
+        return tmp_path / "crawl.parquet"
+
+    def test_models_that_know_the_topic_rank_it_first(
+        self, crawled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip("sklearn")
+        monkeypatch.setitem(text.MODELS, "mean", Blind)
+        found = text_crawl.evaluate(crawled, "ml", ["bprtfidf-strict", "bprtfidf", "mean"], draws=2)["figures"]
+        assert found["bprtfidf-strict.average_precision"] == 1.0
+        assert found["mean.average_precision"] == pytest.approx(15 / 285)
+        assert found["bprtfidf.pref"] > found["mean.pref"]
+        with pytest.raises(SystemExit) as end:
+            execute(["scrapy", "replica", "eval", "text", str(crawled), "--topic", "ml", "--splits", "1"])
+        assert not end.value.code
+        printed = capsys.readouterr().out.splitlines()
+        assert printed[0] == "crawl.parquet, topic ml (30 pages), 1 draws"
+        assert {line.split()[0] for line in printed[2:]} == {*text_crawl.CRAWLED}
+        assert max(map(len, printed)) <= 80
+
+
+class Blind(Relevance):
+    """To whom all pages are alike."""
+
+    def relevance(self, terms: Mapping[str, int]) -> float:
+        return 0.3
 
 
 @pytest.mark.shared

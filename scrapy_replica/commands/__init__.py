@@ -42,6 +42,7 @@ COMMANDS = (
     ("list_forms", "FormsCommand"),
     ("report", "ReportCommand"),
     ("export", "ExportCommand"),
+    ("archive", "ArchiveCommand"),
     ("mine", "MineCommand"),
     ("salvage", "SalvageCommand"),
     ("doctor", "DoctorCommand"),

@@ -48,9 +48,10 @@ class EvalCommand(Command):
         tunnels.add_argument("file", metavar="FILE")
         tunnels.add_argument("--topic", required=True, help="label of the pages")
         tunnels.set_defaults(evaluate=tunnel_figures)
-        text = questions.add_parser("text", help="relevance models: 20 Newsgroups or WebKB (Parquet)")
+        text = questions.add_parser("text", help="relevance models: 20 Newsgroups, WebKB, a labelled crawl (Parquet)")
         text.add_argument("file", metavar="FILE")
         text.add_argument("--splits", type=int, default=5, metavar="N", help="splits drawn, of seeds 0, 1, ... (5)")
+        text.add_argument("--topic", metavar="LABEL", help="FILE is a labelled crawl: find the pages of this label")
         text.set_defaults(evaluate=text_figures)
         noise = questions.add_parser("noise", help="main text: a folder of <set>/html/<id>.html, <set>/gold/<id>.txt")
         noise.add_argument("folder", metavar="DIR")
@@ -134,6 +135,11 @@ def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
 
     if opts.splits < 1:
         raise ValueError(f"--splits is {opts.splits}: it must be at least 1")
+    if opts.topic:
+        from scrapy_replica.evaluation import text_crawl  # noqa: PLC0415 - extra eval
+
+        found = text_crawl.evaluate(file, opts.topic, draws=opts.splits)
+        return found["figures"] if opts.json else text_crawl.table(found)
     result = text.evaluate(file, splits=opts.splits)
     return result["figures"] if opts.json else text.table(result)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from scrapy_replica.numeric import BoolArray, IntArray
 from scrapy_replica.rehearsal.collection import Documents, read_parquet
-from scrapy_replica.rehearsal.direct.archive import DirectArchive
+from scrapy_replica.rehearsal.direct import opened
 
 WITHIN = (1, 2, 3, 5, 10)
 KINDS = {True: "relevant", False: "other"}
@@ -29,7 +29,7 @@ def evaluate(file: Path, topic: str) -> dict[str, float]:
     ``children.<parent>.<grandparent>``, share of relevant pages among those with such ancestors, and
     ``children.pages.<parent>.<grandparent>``, how many these are. A share of no pages is NaN.
     """
-    documents = DirectArchive(file) if file.is_dir() else read_parquet(file, lambda _: {})
+    documents = opened(file) if file.is_dir() else read_parquet(file, lambda _: {})
     return figures(*breadth_first_paths(documents), documents.relevant(topic))
 
 

@@ -13,7 +13,7 @@ from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.links import LinkWords, finite
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.numeric import BoolArray, FloatArray
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.rehearsal.collection import Documents
 
@@ -72,15 +72,20 @@ def draw(collection: Documents, relevant: BoolArray, seed: int, labelled: int, b
     With a *background* of 0 there are the shipped term statistics alone, as for a user who gives examples and no more.
     Raises ``ValueError`` if the topic has fewer than two pages: one is an example, one must be left to be found.
     """
-    chance = np.random.default_rng(seed)
-    positive = np.flatnonzero(relevant)
-    if len(positive) < 2:
-        raise ValueError(f"the topic has {len(positive)} page(s); at least two are needed, one of them to be found")
-    examples = chance.choice(positive, min(labelled, len(positive) // 2), replace=False)
-    rest = np.setdiff1d(np.arange(len(collection)), examples)
-    sample = chance.choice(rest, min(background, len(rest) // 2), replace=False)
+    examples, sample = drawn_pages(relevant, seed, labelled, background)
     mask = np.zeros(len(collection), dtype=bool)
     mask[examples] = True
     pages = map(collection.terms, sample.tolist())
     unlabelled = Background.from_documents(pages) if background else Background.shipped()
     return Draw(mask, TopicAlone(collection, examples.tolist(), unlabelled))
+
+
+def drawn_pages(relevant: BoolArray, seed: int, labelled: int, background: int) -> tuple[IntArray, IntArray]:
+    """Return the numbers of the examples and of the unlabelled pages, see :func:`draw`."""
+    chance = np.random.default_rng(seed)
+    positive = np.flatnonzero(relevant)
+    if len(positive) < 2:
+        raise ValueError(f"the topic has {len(positive)} page(s); at least two are needed, one of them to be found")
+    examples = chance.choice(positive, min(labelled, len(positive) // 2), replace=False)
+    rest = np.setdiff1d(np.arange(len(relevant)), examples)
+    return examples, chance.choice(rest, min(background, len(rest) // 2), replace=False)

@@ -169,12 +169,12 @@ def _check(variants: Sequence[Variant], background: int, job: Path | None) -> No
 
 
 def read(file: Path, cache: Path | None = None) -> Documents:
-    """Return the collection in *file*, a labelled crawl (Parquet) or the folder of a direct archive."""
+    """Return the collection in *file*, a labelled crawl (Parquet) or the folder of a direct archive or of a cut."""
     if not file.is_dir():
         return read_parquet(file, count_terms, cache)
-    from scrapy_replica.rehearsal.direct import DirectArchive  # noqa: PLC0415 - an extra
+    from scrapy_replica.rehearsal.direct import opened  # noqa: PLC0415 - an extra
 
-    return DirectArchive(file)
+    return opened(file)
 
 
 def _figures(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, float]:

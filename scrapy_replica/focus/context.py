@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -36,8 +35,6 @@ class ContextGraph:
     from scratch on the present layers, but for observations of pages that kept their layer; pages that *graph* has
     forgotten stay in the layer they had.
 
-    Where a layer has *pages_a_layer* pages, more that come to it are no training pages of the layers' classifier.
-
     Memory: 350 bytes a page, at most 35 MB, besides *graph*; terms and their counts, at most 25 MB.
     """
 
@@ -47,23 +44,21 @@ class ContextGraph:
         hmm: HMM,
         is_tfidf: bool = True,
         graph: KnownGraph | None = None,
-        pages_a_layer: float = math.inf,
+        distances: type[Distances] = Distances,
     ) -> None:
         self.max_distance = max_distance
-        self._pages_a_layer = pages_a_layer
         self.hmm = hmm
         self.graph = graph or KnownGraph()
         self._counts_links = hmm.order == 1
         self.terms = TopTerms(is_tfidf)
         self.bayes = LayerBayes(max_distance, self.terms)
-        self.distances = Distances(max_distance, self.graph)
+        self.distances = distances(max_distance, self.graph)
         self.observe: Callable[[Mapping[str, int]], int] | None = None
         """Observation of a page by its terms, instead of its layer class."""
         self._pending: deque[int] = deque()
         pages = self.graph.pages
         for column in ("layer", "observation", "terms", "estimate"):
             pages.add_column(column, np.int16)
-        pages.add_column("is_trained_on", np.bool_)
         pages.add_column("term", np.int32, TOP_TERMS)
         pages.add_column("weight", np.float32, TOP_TERMS)
         self.thresholds = Thresholds(pages, max_distance)
@@ -151,7 +146,7 @@ class ContextGraph:
         probabilities = {page: self._probabilities(self.graph.pages.row(page)) for page in moved}
         for page in moved:
             layer = self._layer(page)
-            if self.graph.pages["is_trained_on"][self.graph.pages.row(page)]:
+            if layer < self.max_distance:
                 self.thresholds.enter(page, layer, float(probabilities[page][layer]))
         for page in moved if self.observe is None else ():
             self._observe_again(self.graph.pages.row(page), probabilities[page])
@@ -192,11 +187,7 @@ class ContextGraph:
 
     def _count(self, row: int, times: float) -> None:
         layer, pages = int(self.graph.pages["layer"][row]), self.graph.pages
-        if times > 0:
-            is_room = layer < self.max_distance and self.bayes.pages[layer] < self._pages_a_layer
-            pages["is_trained_on"][row], pages["likelihood"][row] = is_room, 0.0
-        if pages["is_trained_on"][row]:
-            self.bayes.add(layer, *self._document(row), times)
+        self.bayes.add(layer, *self._document(row), times)
         self.hmm.count_observation(layer, int(pages["observation"][row]), times)
 
     def _layer(self, page: int) -> int:

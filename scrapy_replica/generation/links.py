@@ -51,6 +51,11 @@ class Linker:
         self._by_subject = np.argsort(subject, kind="stable")
         self._subject_start = np.searchsorted(subject[self._by_subject], np.arange(SUBJECTS + 1))
 
+    def navigation(self, pages: IntArray) -> IntArray:
+        """Return how many links of each of *pages* lead where all pages of its host do; they come first."""
+        host = self.plan.original[self.plan.host_of(pages)]
+        return self._navigation[host]
+
     def links(self, chance: np.random.Generator, hosts: range) -> Links:
         """Draw the links of the pages of *hosts*, whose mirrors are among them."""
         plan = self.plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +90,8 @@ def counted(n: int, row: NDArray[np.uint32], word: NDArray[np.int32]) -> Rows:
     return Rows(start, (kept & np.uint32((1 << _WORD_BITS) - 1)).astype(np.int32), counts)
 
 
-def added(n: int, row: IntArray, word: NDArray[np.int32], count: NDArray[np.uint16]) -> Rows:
-    """Return *n* rows in which the counts of equal words of a row are summed."""
+def added(n: int, row: IntArray, word: NDArray[np.int32], count: NDArray[Any]) -> Rows:
+    """Return *n* rows in which the counts of equal words of a row are summed, which must not be below 0."""
     key = row.astype(np.int64) << _WORD_BITS | word
     order = np.argsort(key, kind="stable")
     key, count = key[order], count[order]

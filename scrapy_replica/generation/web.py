@@ -55,6 +55,7 @@ class Web:
     def __init__(self, pages: int, seed: int) -> None:
         self.plan: Plan = make_plan(pages, seed)
         self.vocabulary: Vocabulary = make_vocabulary(seed)
+        self.words = np.array(self.vocabulary.words, dtype=object)
         self.addresses = Addresses(self.plan, self.vocabulary, self.titles)
         self._linker = Linker(self.plan, self.titles)
 
@@ -68,20 +69,29 @@ class Web:
 
     def titles(self, pages: IntArray) -> IntArray:
         """Return the anchor texts that are the titles of *pages*, which are no copies."""
-        mixed = _hashed(pages, self.plan.seed)
+        drawn = mixed(pages, self.plan.seed)
         subject = self.plan.subject[pages].astype(np.int64)
-        astray = mixed % 1000 < TITLED_ASTRAY * 1000
-        subject = np.where(astray, (subject + (mixed >> 10)) % SUBJECTS, subject)
-        return self.vocabulary.titles(subject, mixed >> 20)
+        astray = drawn % 1000 < TITLED_ASTRAY * 1000
+        subject = np.where(astray, (subject + (drawn >> 10)) % SUBJECTS, subject)
+        return self.vocabulary.titles(subject, drawn >> 20)
+
+    def navigation(self, pages: IntArray) -> IntArray:
+        """Return how many of the first links of *pages* are those that their whole host has."""
+        return self._linker.navigation(pages)
+
+    def parts(self) -> Iterator[range]:
+        """Return the hosts that are made together."""
+        original, start = self.plan.original, self.plan.host_start
+        ends = np.append(np.flatnonzero(original == np.arange(len(original)))[1:], len(original))
+        first = 0
+        for host in ends.tolist():
+            if start[host] - start[first] >= CHUNK or host == len(original):
+                yield range(first, host)
+                first = host
 
     def chunks(self) -> Iterator[Chunk]:
         """Make all pages, in their order."""
-        starts = np.append(np.flatnonzero(self.plan.original == np.arange(len(self.plan.original))), len(self.plan.original))
-        first = 0
-        for host in starts[1:].tolist():
-            if self.plan.host_start[host] - self.plan.host_start[first] >= CHUNK or host == starts[-1]:
-                yield self._chunk(range(first, host))
-                first = host
+        return map(self._chunk, self.parts())
 
     def _chunk(self, hosts: range) -> Chunk:
         plan = self.plan
@@ -116,7 +126,7 @@ class Web:
     def _trap_words(self, pages: IntArray) -> tuple[IntArray, NDArray[np.int32]]:
         host = self.plan.host_of(pages)[:, None]
         shared = (host * 7_919 + np.arange(TRAP_WORDS) * 97) % 3_000
-        words = np.concatenate([shared, _hashed(pages, 1)[:, None] % 500], axis=1)
+        words = np.concatenate([shared, mixed(pages, 1)[:, None] % 500], axis=1)
         return np.repeat(pages, TRAP_WORDS + 1), self.vocabulary.general[words.reshape(-1)]
 
     def _marked(self, chance: np.random.Generator, rows: Rows, mirrored: IntArray, host: IntArray) -> Rows:
@@ -131,9 +141,9 @@ class Web:
         return added(len(rows.start) - 1, row, ids, counts)
 
 
-def _hashed(numbers: IntArray, seed: int) -> IntArray:
-    """Return 43 bits that look random, from page numbers alone."""
-    mixed = numbers.astype(np.uint64) + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (mixed >> np.uint64(21)).astype(np.int64)
+def mixed(numbers: IntArray, seed: int) -> IntArray:
+    """Return 43 bits for each number that look random (the finaliser of SplitMix64)."""
+    bits = numbers.astype(np.uint64) + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (bits >> np.uint64(21)).astype(np.int64)

@@ -1,6 +1,6 @@
 """Legacy fingerprint of a text: 128 minima of 64 bits, which simhash took the place of.
 
-Visualizando webpages duplicadas, 2013 (document 004): each page becomes "um vetor de 128 de 64 bits", and the
+*Visualizando webpages duplicadas*, Marketing Digital 2013: each page becomes "um vetor de 128 de 64 bits", and the
 difference of two is proportional to the number of entries that differ. How entries come about it does not say. The
 *reading*: MinHash (Broder: On the resemblance and containment of documents, 1997), the one fingerprint in use of which
 this is true; features are the shingles of our simhash, so that nothing differs but the measures.

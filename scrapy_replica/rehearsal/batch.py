@@ -81,6 +81,40 @@ class Batch:
             None if self.titles is None else self.titles[first:stop],
         )
 
+    def rows(self, places: IntArray | Int32Array) -> Batch:
+        """Return the pages at *places*."""
+        terms, links = _ranges(self.term_start, places), _ranges(self.link_start, places)
+        return Batch(
+            [self.urls[place] for place in places.tolist()],
+            _starts(np.diff(self.term_start)[places]),
+            self.term_ids[terms],
+            self.term_counts[terms],
+            _starts(np.diff(self.link_start)[places]),
+            self.targets[links],
+            None if self.anchors is None else self.anchors[links],
+            None if self.titles is None else [self.titles[place] for place in places.tolist()],
+        )
+
+    def with_targets(self, targets: NDArray[Any]) -> Batch:
+        """Return the batch with other targets, beside its own; where one is negative there is no link."""
+        is_kept = targets >= 0
+        return replace(
+            self,
+            link_start=_starts(is_kept)[self.link_start],
+            targets=targets[is_kept],
+            anchors=None if self.anchors is None else self.anchors[is_kept],
+        )
+
+    def with_terms(self, ids: NDArray[Any]) -> Batch:
+        """Return the batch with other term ids, beside its own; where one is negative the term is left out."""
+        is_kept = ids >= 0
+        return replace(
+            self,
+            term_start=_starts(is_kept)[self.term_start],
+            term_ids=ids[is_kept],
+            term_counts=self.term_counts[is_kept],
+        )
+
     def _kept_links(self, first: int) -> tuple[IntArray, IntArray]:
         rows = np.repeat(np.arange(len(self)), np.diff(self.link_start))
         targets = self.targets.astype(np.int64)
@@ -103,6 +137,17 @@ class Batch:
                 raise ValueError(f"a {name} is {column.min()}: at least {least} is needed")
 
 
+def _starts(lengths: NDArray[Any]) -> IntArray:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _ranges(start: IntArray, rows: IntArray | Int32Array) -> IntArray:
+    """Return the places of all numbers of *rows*, one row behind the other."""
+    lengths = np.diff(start)[rows]
+    places: IntArray = np.arange(lengths.sum()) + np.repeat(start[:-1][rows] - np.cumsum(lengths) + lengths, lengths)
+    return places
+
+
 def joined(batches: Sequence[Batch]) -> Batch:
     """Return one batch with the pages of all, which either all have titles and anchors or have none."""
 
@@ -110,7 +155,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
         return np.concatenate([getattr(batch, name) for batch in batches])
 
     def start(name: str) -> IntArray:
-        return np.cumsum(np.concatenate([[0], *(np.diff(getattr(batch, name)) for batch in batches)]), dtype=np.int64)
+        return _starts(np.concatenate([np.diff(getattr(batch, name)) for batch in batches]))
 
     return Batch(
         [url for batch in batches for url in batch.urls],

@@ -210,6 +210,9 @@ def build(
         np.array([texts.setdefault(text, len(texts)) for row in rows for _, text in row], dtype=np.int32),
         titles,
     )
+    furthest = max(columns.targets.max(initial=-1), *seeds, -1)
+    if furthest >= len(urls) or columns.targets.min(initial=0) < 0:
+        raise ValueError(f"a link or seed is page {furthest}: there are {len(urls)} pages, numbered from 0")
     words = list(numbers)
     return Collection(
         columns.tidied(),

@@ -1,1 +1,1 @@
-"""The picture of document 004: simhash held against the legacy fingerprint over millions of page pairs."""
+"""Simhash held against the legacy fingerprint over page pairs, as in *Visualizando webpages duplicadas* (2013)."""

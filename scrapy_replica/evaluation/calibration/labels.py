@@ -23,6 +23,8 @@ def read_labels(file: Path) -> Mapping[str, str]:
 
     :raises ValueError: it is no such file: one line that names it.
     """
+    if not file.is_file():
+        raise ValueError(f"--labels: there is no file {file}")
     try:
         data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))

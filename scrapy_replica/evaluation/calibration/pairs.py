@@ -13,7 +13,7 @@ is drawn evenly. Pairs within a block, and those of the rest, are taken at equal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,18 +74,19 @@ def draw(prints: Prints, most: int, rng: np.random.Generator, tell: Tell = lambd
     A near pair counts in the first of its blocks alone. What is drawn of others, and near pairs among the random ones,
     are left out, so that somewhat fewer pairs than *most* are returned.
     """
-    every = len(prints) * (len(prints) - 1) // 2
-    if every <= most:
-        pairs, _ = _evenly(prints, every, rng, tell)
+    if prints.n_pairs <= most:
+        pairs, _ = _evenly(prints, prints.n_pairs, rng, tell)
         return pairs
     near = _near_pairs(prints, most // 2, rng, tell)
     rest, band = _evenly(prints, most - len(near.left), rng, tell)
     rest = _those(rest, (rest.simhash > MAX_DISTANCE) & (band == _NO_BAND))
-    return Pairs(*map(np.concatenate, zip(near, rest, strict=True)))
+    columns: Iterator[Any] = zip(near, rest, strict=True)
+    return Pairs(*map(np.concatenate, columns))
 
 
 def _those(pairs: Pairs, is_kept: BoolArray) -> Pairs:
-    return Pairs(*(np.asarray(column)[is_kept] for column in pairs))
+    columns: tuple[Any, ...] = pairs
+    return Pairs(*(column[is_kept] for column in columns))
 
 
 def _near_pairs(prints: Prints, most: int, rng: np.random.Generator, tell: Tell) -> Pairs:
@@ -114,7 +115,7 @@ def _some(blocks: _Blocks, most: int, rng: np.random.Generator) -> tuple[_Blocks
 
 def _evenly(prints: Prints, most: int, rng: np.random.Generator, tell: Tell) -> tuple[Pairs, Bands]:
     """Return *most* of all pairs, and the first band that each shares, or -1."""
-    every = np.array([len(prints) * (len(prints) - 1) // 2])
+    every = np.array([prints.n_pairs])
     order = rng.permutation(len(prints)).astype(np.int32)  # as they are, pages that lie close would come at a beat
     slots = _every_nth(every, np.array([most]), rng)
     left, right = (order[side] for side in _in_triangle(slots))

@@ -1,4 +1,4 @@
-"""The joint histogram drawn as in document 004: legacy across, simhash up, colour by the logarithm of the pairs."""
+"""The joint histogram of *Visualizando webpages duplicadas*, 2013: legacy across, simhash up, logarithmic colour."""
 
 from __future__ import annotations
 

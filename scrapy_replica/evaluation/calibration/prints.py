@@ -50,6 +50,11 @@ class Prints:
         return len(self.urls)
 
     @property
+    def n_pairs(self) -> int:
+        """Pairs of two pages."""
+        return len(self) * (len(self) - 1) // 2
+
+    @property
     def simhashes(self) -> UInt64Array:
         """Simhashes of all pages, shape (n,)."""
         return np.frombuffer(self._simhashes, dtype=np.uint64)

@@ -75,17 +75,25 @@ class DirectArchive(Documents):
         found = self._anchor_block(number)[self._block(number).links_of(place)]
         return [self.anchor_texts[anchor] for anchor in found.tolist()]
 
+    @property
+    def blocks(self) -> int:
+        """Number of blocks, of ``PAGES`` pages each but the last."""
+        return len(self._blocks)
+
+    def batch(self, block: int) -> Batch:
+        """Return the pages of one block."""
+        span = slice(block * PAGES, min((block + 1) * PAGES, len(self)))
+        columns = self._read(block).batch_columns()
+        return Batch(self.urls[span], *columns, self._read_anchors(block), self._titles[span])
+
     def batches(self) -> Iterator[Batch]:
-        for number in range(len(self._blocks)):
-            first, block = number * PAGES, self._read(number)
-            stop = min(first + PAGES, len(self))
-            yield Batch(self.urls[first:stop], *block.columns(), self._read_anchors(number), self._titles[first:stop])
+        return map(self.batch, range(self.blocks))
 
 
 def _told(folder: Path) -> dict[str, Any]:
     try:
         told: dict[str, Any] = json.loads((folder / WHOLE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(
             f"{folder} holds no whole archive: if its build was interrupted, delete {folder} and build it again"
         ) from None

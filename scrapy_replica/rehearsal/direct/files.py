@@ -42,6 +42,8 @@ class Blocks:
         self._starts = np.fromfile(_index(file), "<i8")
         with file.open("rb") as opened:
             size = opened.seek(0, 2)
+            if size != self._starts[-1]:
+                raise ValueError(f"{file} has {size} bytes of {self._starts[-1]}: build the archive again")
             self._data = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
 
     def __len__(self) -> int:
