@@ -27,6 +27,8 @@ def table(evaluation: Evaluation) -> str:
         elif name.endswith("_e0"):  # it learns nothing, and is the same at any error
             lines.append(_line(name.removesuffix("_e0"), figures, name, _COUNTED))
     lines += [f"{name.removesuffix('.absent')} is not installed" for name in figures if name.endswith(".absent")]
+    fetched = [name for name in figures if name.endswith(".fetched")]
+    lines += [f"{name.removesuffix('.fetched')}: {figures[name]:,.0f} URLs fetched for its proof" for name in fetched]
     for name in (f"combined_{suffix}" for suffix in EPSILONS):
         if name in names:
             lines += ["", _head(f"{name} by kind", _COUNTED)]
