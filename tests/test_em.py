@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lac import brute_alpha
 
-from scrapy_replica.evaluation.em import Start, alphas_and_cuts, train
+from scrapy_replica.evaluation.em import Start, alphas_and_cuts, supports_in, train
+from scrapy_replica.evaluation.em_in_order import times, train_in_order
 from scrapy_replica.lazy.lac import Cube
 
 
@@ -48,7 +49,7 @@ class TestBestEntropyCut:
     def test_equals_the_slow_search_over_projections(self, examples):
         codes, labels = arrays(examples)
         cube = Cube.from_examples((3, 3, 3), codes, labels)
-        alpha, cut = alphas_and_cuts(cube, np.arange(len(cube.vectors)))
+        alpha, cut = alphas_and_cuts(supports_in(cube, np.arange(len(cube.vectors))))
         for place, x in enumerate(cube.vectors.tolist()):
             assert abs(alpha[place] - brute_alpha(examples, set(enumerate(x)))) < 1e-9
             expected = slow_cut(examples, x)
@@ -56,7 +57,7 @@ class TestBestEntropyCut:
 
     def test_pure_data_have_no_cut(self):
         cube = Cube.from_examples((3,), np.array([[0], [1]]), np.array([True, True]))
-        assert np.isnan(alphas_and_cuts(cube, np.arange(2))[1]).all()
+        assert np.isnan(alphas_and_cuts(supports_in(cube, np.arange(2)))[1]).all()
 
 
 class TestTrain:
@@ -105,3 +106,46 @@ class TestTrain:
         codes = np.array([[1, 1]] * 5 + [[1, 1]] * 3 + [[2, 2]] * 20)
         obvious = np.array([1] * 5 + [0] * 23)
         assert not train((3, 3), codes, obvious, Start.PU, max_rounds=1).converged
+
+
+def slow_in_order(codes, obvious, start):
+    """The described loop as it is worded, on lists: one candidate after another, its rules from all examples."""
+    labels = [start is Start.NU if mark == 0 else mark == 1 for mark in obvious]
+    is_moved = True
+    while is_moved:
+        is_moved = False
+        for x in sorted({code for code, mark in zip(codes, obvious, strict=True) if mark == 0}):
+            examples = list(zip(codes, labels, strict=True))
+            cut = slow_cut(examples, x)
+            alpha = round(brute_alpha(examples, set(enumerate(x))), 12)
+            is_positive = alpha <= (0.5 if math.isnan(cut) else cut)
+            if is_positive != (start is Start.PU):
+                continue
+            for place, (code, mark) in enumerate(zip(codes, obvious, strict=True)):
+                if code == x and mark == 0 and labels[place] != is_positive:
+                    labels[place] = is_positive
+                    is_moved = True
+    return labels
+
+
+class TestInOrder:
+    @given(obvious_of, st.sampled_from(Start))
+    @settings(max_examples=40, deadline=None)
+    def test_from_scratch_and_incremental_are_the_described_loop(self, examples, start):
+        codes, obvious = arrays(examples)
+        expected = slow_in_order([code for code, _ in examples], obvious.tolist(), start)
+        for is_incremental in (True, False):
+            result = train_in_order((3, 3, 3), codes, obvious, start, is_incremental=is_incremental)
+            assert result.is_positive.tolist() == expected
+            assert (Cube.from_examples((3, 3, 3), codes, np.array(expected)).support == result.lac.cube.support).all()
+
+    def test_times_are_told_for_each_number_of_pairs(self):
+        rng = np.random.default_rng(0)
+        codes, obvious = rng.integers(0, 3, (60, 3)), rng.integers(-1, 2, 60)
+        heard = []
+        figures = times((3, 3, 3), codes, obvious, (20, 60), heard.append)
+        assert len(heard) == 4
+        for number in (20, 60):
+            assert figures[f"times.{number}.vectors"] <= 27
+            assert 0 <= figures[f"times.{number}.pu.equal"] <= 1
+            assert figures[f"times.{number}.nu.moved"] <= (obvious[:number] == 0).sum()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scrapy_replica.focus import context, known_graph, layers, link_table, window
 from scrapy_replica.focus.links import LinkWords, directories, url_words
 from scrapy_replica.focus.online import TermModel
-from scrapy_replica.focus.strategies import STRATEGIES, link_aware, make, pagerank, soft_focus
+from scrapy_replica.focus.strategies import STRATEGIES, hot_queue, link_aware, make, pagerank, soft_focus
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
 from scrapy_replica.rehearsal.collection import Collection, build
@@ -243,6 +243,7 @@ def small_windows() -> Iterator[None]:
             (known_graph, "MOST_LINKS", 90),
             (pagerank, "MOST_LINKS", 90),
             (soft_focus, "MOST_LINKS", 90),
+            (hot_queue, "MOST_LINKS", 90),
             (link_table, "MOST_DIRECTORIES", 8),
             (link_table, "MOST_ANCHORS", 5),
             (link_aware, "SWEPT", 16),

@@ -34,7 +34,7 @@ def cube_of(examples):
 
 
 class TestTable1:
-    """Table 1 of Davis et al.: eight examples, five features; intervals numbered in order of their lower end."""
+    """Table 1 of Carvalho et al. 2017: eight examples, five features; intervals numbered by their lower end."""
 
     EXAMPLES = (
         # ip4, ip3, ndist, nmatch, fullpath

@@ -7,7 +7,7 @@ import json
 import time
 
 import pytest
-from processes import NumberedWeb, end_all, until
+from processes import NumberedWeb, Process, end_all, until
 from redis_server import RedisServer
 from test_control_page import TOKEN, give, page, told
 from test_hosts_command import replica
@@ -36,11 +36,15 @@ def crawling(started, redis_server):
         yield web, both, redis_server.address(prefix="job", lease=5)
 
 
-@pytest.fixture
-def finished(started, redis_server):
-    with NumberedWeb(60).serving() as web:
-        end_all(*(started("topic", name, seeds=web.of(0)) for name in ("one", "two")))
-        yield web, redis_server.address(prefix="job", lease=5)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    with RedisServer(folder, password=SECRET) as server, NumberedWeb(60).serving() as web:
+        server._password = WRITTEN
+        address = server.address(prefix="job", lease=5)
+        settings = {"REPLICA_CRAWLDB": address}
+        end_all(*(Process("topic", folder, name, settings, seeds=web.of(0)) for name in ("one", "two")))
+        yield web, address
 
 
 def is_secret_told(*texts):
@@ -64,8 +68,8 @@ class TestSeeing:
         assert sum(process["leads"] for process in told["processes"]) == 1
         assert not is_secret_told(out, error)
 
-    def test_looking_again_shows_what_is_new(self, crawling):
-        web, _, address = crawling
+    def test_looking_again_shows_what_is_new_and_who_was_killed_as_silent(self, crawling):
+        web, both, address = crawling
         looks = []
         for _ in range(3):
             with reading(address) as reader:
@@ -73,6 +77,11 @@ class TestSeeing:
             before = len(web.asked)
             until(lambda before=before: len(web.asked) > before + 15)
         assert looks == sorted(set(looks))
+        both[0].kill()
+        time.sleep(2)
+        silent = {process.name.split()[-1]: process.silent for process in processes(address)}
+        assert max(silent.values()) > 1.5
+        assert is_running(address)
 
     def test_what_is_told_of_a_finished_crawl(self, finished, capsys, tmp_path):
         web, address = finished
@@ -97,14 +106,14 @@ class TestSeeing:
         run("model", str(tmp_path / "model.npz"), "--job", address)
         assert not is_secret_told(*outputs), "no password is told"
 
-    def test_what_makes_no_sense_is_refused_in_one_line(self, finished, capsys, tmp_path, redis_server):
+    def test_what_makes_no_sense_is_refused_in_one_line(self, finished, capsys, tmp_path):
         _, address = finished
         for arguments, why in (
             (("salvage", address, "--out", str(tmp_path / "new")), "is in Redis"),
             (("mine", address, "--out", str(tmp_path / "new")), "is in Redis"),
             (("crawl", "http://a.example/", "--job", address), "crawl --join"),
             (("crawl", "http://a.example/", "--join", str(tmp_path)), "no address of Redis"),
-            (("status", redis_server.address(prefix="other")), "no crawl"),
+            (("status", address.replace("prefix=job", "prefix=other")), "no crawl"),
             (("status", "redis://127.0.0.1:1/0"), "cannot be reached"),
             (("status", "redis://"), "no host"),
         ):
@@ -166,13 +175,3 @@ class TestSteering:
             assert not shown["acts"][0]["is_open"]
             status, text = await give(client, "resume", {"host": web.host(2)})
         await asyncio.to_thread(end_all, *both)
-
-
-class TestProcesses:
-    def test_one_that_was_killed_is_told_as_silent(self, crawling):
-        _, both, address = crawling
-        both[0].kill()
-        time.sleep(2)
-        silent = {process.name.split()[-1]: process.silent for process in processes(address)}
-        assert max(silent.values()) > 1.5
-        assert is_running(address)

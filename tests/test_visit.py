@@ -115,6 +115,8 @@ class TestLearningVisit:
 
     def test_the_warm_up_knows_no_scores_that_were_moved(self) -> None:
         class Moving(BestFirst):
+            reads_links = True
+
             def rescored(self) -> dict[str, float]:
                 return {"http://a.org/3": 9.0}
 

@@ -42,10 +42,13 @@ COMMANDS = (
     ("list_forms", "FormsCommand"),
     ("report", "ReportCommand"),
     ("export", "ExportCommand"),
+    ("archive", "ArchiveCommand"),
+    ("generate", "GenerateCommand"),
     ("mine", "MineCommand"),
     ("salvage", "SalvageCommand"),
     ("doctor", "DoctorCommand"),
     ("capacity", "CapacityCommand"),
+    ("calibrate", "CalibrateCommand"),
     ("evaluate", "EvalCommand"),
 )
 """Module and class of each command."""

@@ -8,6 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from scrapy_replica.commands.figures import as_text
@@ -100,3 +101,14 @@ def _plain(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+
+
+def existing(name: str) -> Path:
+    """Return *name* as a path.
+
+    :raises ValueError: there is no such file or folder.
+    """
+    path = Path(name)
+    if not path.exists():
+        raise ValueError(f"there is no {path}")
+    return path

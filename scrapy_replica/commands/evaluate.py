@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.commands import eval_crawl
-from scrapy_replica.commands.command import Command, needing, print_measures
-from scrapy_replica.config import Config
-from scrapy_replica.records import Noise
+from scrapy_replica.commands import eval_crawl, eval_replicas, eval_visits
+from scrapy_replica.commands.command import Command, existing, needing, print_measures
 
 if TYPE_CHECKING:
     import argparse
@@ -27,21 +25,15 @@ class EvalCommand(Command):
     examples = (
         "scrapy replica eval crawl web.warc.gz --seeds seeds.txt --truth pages.csv",
         "scrapy replica eval replicas hosts/ --crawl",
+        "scrapy replica eval replicas hosts/ --tables --plots curves/",
         "scrapy replica eval visits crawl.parquet --topic medicine --plot curves.svg",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         questions = parser.add_subparsers(dest="question", metavar="QUESTION", required=True)
-        replicas = questions.add_parser("replicas", help="replica hosts: a folder of WARC files with truth.csv")
-        replicas.add_argument("folder", metavar="DIR")
-        replicas.add_argument("--crawl", action="store_true", help="rehearse one crawl over all hosts and judge in it")
-        replicas.add_argument("--train", metavar="DIR", help="learn from this folder instead of the other folds")
-        replicas.add_argument("--model", metavar="FILE", help="take this judge as it is")
-        replicas.add_argument("--groups", metavar="FILE", help="measure a groups.csv that mine wrote instead")
-        replicas.add_argument(
-            "--noise", choices=[n.value for n in Noise], default=Config.noise.value, help="see REPLICA_NOISE"
-        )
-        replicas.set_defaults(evaluate=replica_figures)
+        replicas = questions.add_parser("replicas", help="replica hosts: a folder with truth.csv, or a web")
+        eval_replicas.add_replica_arguments(replicas)
+        replicas.set_defaults(evaluate=eval_replicas.replica_figures)
         crawl = questions.add_parser("crawl", help="a whole crawl: WARC files of a closed web, and which pages are one")
         eval_crawl.add_crawl_arguments(crawl)
         crawl.set_defaults(evaluate=lambda opts: eval_crawl.crawl_figures(opts, opts.settings))
@@ -50,11 +42,17 @@ class EvalCommand(Command):
         dust.add_argument("--combined", metavar="DIR", help="with the replica hosts of this folder as one collection")
         dust.add_argument("--out", metavar="DIR", help="write the curve of the best N pairwise rules, as CSV and plot")
         dust.set_defaults(evaluate=dust_figures)
-        visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet)")
-        add_visit_arguments(visits)
-        text = questions.add_parser("text", help="relevance models: 20 Newsgroups or WebKB (Parquet)")
+        visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet), or an archive")
+        eval_visits.add_visit_arguments(visits)
+        visits.set_defaults(evaluate=eval_visits.visit_figures)
+        tunnels = questions.add_parser("tunnels", help="how far apart the pages of a topic lie in a labelled crawl")
+        tunnels.add_argument("file", metavar="FILE")
+        tunnels.add_argument("--topic", required=True, help="label of the pages")
+        tunnels.set_defaults(evaluate=tunnel_figures)
+        text = questions.add_parser("text", help="relevance models: 20 Newsgroups, WebKB, a labelled crawl (Parquet)")
         text.add_argument("file", metavar="FILE")
-        text.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the split")
+        text.add_argument("--splits", type=int, default=5, metavar="N", help="splits drawn, of seeds 0, 1, ... (5)")
+        text.add_argument("--topic", metavar="LABEL", help="FILE is a labelled crawl: find the pages of this label")
         text.set_defaults(evaluate=text_figures)
         noise = questions.add_parser("noise", help="main text: a folder of <set>/html/<id>.html, <set>/gold/<id>.txt")
         noise.add_argument("folder", metavar="DIR")
@@ -66,7 +64,7 @@ class EvalCommand(Command):
         forms.set_defaults(evaluate=form_figures)
         revisits = questions.add_parser("revisits", help="orders of coming back: a simulated web of changing pages")
         add_revisit_arguments(revisits)
-        for question in (replicas, crawl, dust, visits, text, noise, forms, revisits):
+        for question in (replicas, crawl, dust, visits, tunnels, text, noise, forms, revisits):
             question.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
@@ -81,28 +79,6 @@ class EvalCommand(Command):
         inputs = {k: v for k, v in vars(opts).items() if k not in hidden and v is not None and v is not False}
         print_measures(numbers, inputs, as_json=opts.json)
         return 0
-
-
-def replica_figures(opts: argparse.Namespace) -> Mapping[str, float]:
-    """Return the figures of ``eval replicas``."""
-    folder, noise = existing(opts.folder), Noise(opts.noise)
-    train, model = (existing(name) if name else None for name in (opts.train, opts.model))
-    groups = existing(opts.groups) if opts.groups else None
-    from scrapy_replica.evaluation import replica_crawl, replica_pairs, replicas  # noqa: PLC0415 - extra eval
-    from scrapy_replica.sites.judge import Judge  # noqa: PLC0415
-
-    if groups is not None:
-        return replicas.figures_of_groups(replica_pairs.read_truth(folder), groups)
-    if not opts.crawl:
-        return replicas.evaluate(folder, train_folder=train, model=model, noise=noise)
-    truth, pages = replica_pairs.read_truth(folder), replica_pairs.read_pages(folder, noise)
-    if model is not None:
-        return replica_crawl.crawl_figures(truth, pages, Judge.load(model))
-    table = replica_pairs.pair_table(truth, pages, replica_pairs.alias_hosts(folder))
-    held_out = replica_crawl.held_out_crawl_figures(truth, pages, table)
-    return replica_crawl.crawl_figures(truth, pages, Judge.load()) | {
-        name.replace("crawl.", "held_out.", 1): value for name, value in held_out.items()
-    }
 
 
 def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
@@ -127,38 +103,13 @@ def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     return dust_table.table(found) + (f"\n\n{dust_table.together_table(together)}" if together else "")
 
 
-def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``eval visits`` takes."""
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--topic", required=True, help="label of the pages to find")
-    parser.add_argument("--strategies", nargs="+", metavar="NAME", help="names of REPLICA_STRATEGY, and omniscient")
-    parser.add_argument("--draws", type=int, default=5, metavar="N", help="draws of the examples (5)")
-    parser.add_argument("--examples", type=int, default=50, metavar="N", help="examples of the topic (50)")
-    parser.add_argument(
-        "--unlabelled", type=int, default=3_000, metavar="N", help="unlabelled pages (3000); 0: a topic alone"
-    )
-    parser.add_argument("--cap-host", type=int, metavar="N", help="most pages of one host")
-    parser.add_argument("--cap-domain", type=int, metavar="N", help="most pages of one registered domain")
-    parser.add_argument("--plot", metavar="FILE", help="draw the curves into FILE (.png, .svg, .pdf)")
-    parser.set_defaults(evaluate=visit_figures)
-
-
-def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
-    """Return the figures of ``eval visits``, or their table, and draw the plot."""
+def tunnel_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
+    """Return the figures of ``eval tunnels``, or their table."""
     file = existing(opts.file)
-    from scrapy_replica.evaluation import visits  # noqa: PLC0415 - extra eval
-    from scrapy_replica.rehearsal.visit import Limits  # noqa: PLC0415
+    from scrapy_replica.evaluation import tunnels  # noqa: PLC0415 - extra eval
 
-    for option, least in (("draws", 1), ("examples", 1), ("unlabelled", 0)):
-        if getattr(opts, option) < least:
-            raise ValueError(f"--{option} is {getattr(opts, option)}: it must be at least {least}")
-    names = opts.strategies or visits.STRATEGIES
-    limits = Limits(per_host=opts.cap_host, per_domain=opts.cap_domain)
-    numbers = opts.draws, opts.examples, opts.unlabelled
-    result = visits.evaluate(file, opts.topic, names, *numbers, limits=limits)
-    if opts.plot:
-        visits.plot(result, Path(opts.plot))
-    return result["figures"] if opts.json else visits.table(result)
+    found = tunnels.evaluate(file, opts.topic)
+    return found if opts.json else tunnels.table(found)
 
 
 def add_revisit_arguments(parser: argparse.ArgumentParser) -> None:
@@ -189,9 +140,14 @@ def text_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     file = existing(opts.file)
     from scrapy_replica.evaluation import text  # noqa: PLC0415 - extra eval
 
-    if opts.seed < 0:
-        raise ValueError(f"--seed: {opts.seed} is less than 0")
-    result = text.evaluate(file, seed=opts.seed)
+    if opts.splits < 1:
+        raise ValueError(f"--splits is {opts.splits}: it must be at least 1")
+    if opts.topic:
+        from scrapy_replica.evaluation import text_crawl  # noqa: PLC0415 - extra eval
+
+        found = text_crawl.evaluate(file, opts.topic, draws=opts.splits)
+        return found["figures"] if opts.json else text_crawl.table(found)
+    result = text.evaluate(file, splits=opts.splits)
     return result["figures"] if opts.json else text.table(result)
 
 
@@ -211,14 +167,3 @@ def form_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
 
     figures = form_results.evaluate(folder)
     return figures if opts.json else form_table.table(figures)
-
-
-def existing(name: str) -> Path:
-    """Return *name* as a path.
-
-    :raises ValueError: there is no such file or folder.
-    """
-    path = Path(name)
-    if not path.exists():
-        raise ValueError(f"there is no {path}")
-    return path

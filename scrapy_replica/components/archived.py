@@ -37,7 +37,13 @@ class ArchivedPages:
 
         :raises Exception: its bytes are none; whatever its content encoding or parser raises.
         """
-        request = Request(url if url is not None else record.url)
+        return page_from_response(self.response(Request(url if url is not None else record.url), record), self._config)
+
+    def response(self, request: Request, record: Record) -> Response:
+        """Return what *request* was answered by, as a callback would get it.
+
+        :raises Exception: as above.
+        """
         response = self._decompression.process_response(request, response_of(record, request))
         assert isinstance(response, Response)
-        return page_from_response(response, self._config)
+        return response

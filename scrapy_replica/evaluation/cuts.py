@@ -1,4 +1,8 @@
-"""Cut points of a feature's values: intervals of equal width, of equal frequency, or where labels change (MDL)."""
+"""Cut points of a feature's values: intervals of equal width, of equal frequency, or where labels change (MDL).
+
+Carvalho 2014 (p. 13) cuts without labels, Carvalho et al. 2017 (section 3.1) where labels change; of neither is told
+how many intervals there were.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,12 @@
-"""Training sets from obvious cases by expectation-maximisation (Davis et al. 2012).
+"""Training sets from obvious cases by expectation-maximisation (Carvalho et al. 2017, section 3.3, algorithm 2).
 
 PU: obvious positives are known, everything else counts as negative at first, and examples move from - to +.
 NU: obvious negatives are known, everything else counts as positive at first, and examples move from + to -.
 An example x moves if alpha(x, -) lies on the other side of its own best entropy cut, or of one fixed threshold.
+
+Reading: the condition of NU is printed as alpha(x, +) <= cut (Carvalho 2014, p. 31), with > and a sign that cannot be
+read (its programme 4), and as alpha(x, +) > cut (2017, algorithm 2), which would move the examples most like replicas.
+Here it is alpha(x, -) > cut, the mirror image of PU.
 """
 
 from __future__ import annotations
@@ -69,14 +73,11 @@ def train(
         is_locked: Obvious cases of both kinds keep their label. Otherwise those that *start* does not build on
             count as unlabelled.
         threshold: One alpha(x, -) for all examples in place of the best entropy cut (0.6 PU and 0.5 NU were best
-            in the thesis, table 4.1).
+            in Carvalho 2014, table 4.1).
         max_rounds: Rounds after which it stops without having converged.
     """
     target = POSITIVE if start is Start.PU else NEGATIVE
-    may_move = obvious == 0
-    if not is_locked:
-        may_move |= obvious == (-1 if start is Start.PU else 1)
-    is_positive = np.where(may_move, start is Start.NU, obvious == 1)
+    may_move, is_positive = begin(obvious, start, is_locked=is_locked)
     vectors, places = distinct_vectors(sizes, codes)
     counts = np.column_stack([np.bincount(places[is_positive == label], minlength=len(vectors)) for label in (0, 1)])
     cube = Cube(sizes, vectors, counts)
@@ -84,7 +85,7 @@ def train(
     moved: list[int] = []
     while len(moved) < max_rounds:
         active = np.flatnonzero(waiting)
-        chosen = active[_should_move(cube, active, start, threshold)]
+        chosen = active[should_move(supports_in(cube, active), start, threshold)]
         cube.move(chosen, waiting[chosen], target)
         moved.append(int(waiting[chosen].sum()))
         waiting[chosen] = 0
@@ -94,33 +95,48 @@ def train(
     return Trained(LAC(cube), is_positive, len(moved), tuple(moved), moved[-1] == 0 if moved else True)
 
 
-def _should_move(cube: Cube, active: IntArray, start: Start, threshold: float | None) -> BoolArray:
-    alpha, cut = alphas_and_cuts(cube, active)
-    cut = np.where(np.isnan(cut), _EVEN, cut) if threshold is None else np.full(len(active), threshold)
+def begin(obvious: IntArray, start: Start, *, is_locked: bool = True) -> tuple[BoolArray, BoolArray]:
+    """Return which examples may move, and which are positive at first; see :func:`train`."""
+    may_move = obvious == 0
+    if not is_locked:
+        may_move |= obvious == (-1 if start is Start.PU else 1)
+    return may_move, np.where(may_move, start is Start.NU, obvious == 1)
+
+
+def supports_in(cube: Cube, active: IntArray) -> IntArray:
+    """Return s(X u label) of every subset X of the distinct vectors *active*, shape (2**features, n, 2)."""
+    supports = np.zeros((len(cube.cells) + 1, len(active), 2), dtype=np.int64)
+    supports[1:] = cube.support[cube.cells[:, active]]
+    return supports
+
+
+def should_move(supports: IntArray, start: Start, threshold: float | None = None) -> BoolArray:
+    """Tell which candidates change their label, by their *supports* as :func:`supports_in` has them, shape (n,)."""
+    alpha, cut = alphas_and_cuts(supports)
+    cut = np.where(np.isnan(cut), _EVEN, cut) if threshold is None else np.full(len(alpha), threshold)
     if start is Start.PU:
         return np.asarray(alpha <= cut)
     return np.asarray(alpha > cut)
 
 
-def alphas_and_cuts(cube: Cube, active: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return alpha(x, -) and the best entropy cut of the distinct vectors *active*, shapes (n,).
+def alphas_and_cuts(supports: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return alpha(x, -) and the best entropy cut of n vectors by their *supports*, (2**features, n, 2), shapes (n,).
 
     The projection of an example y on x is a subset of x's items. How many examples project exactly to a subset
     follows from the supports by Moebius inversion; the rules that apply there are those of its subsets. The cut is
     the alpha whose two parts have the least weighted entropy (the smallest of equal ones), NaN where no cut lowers
-    the entropy: nothing is to be told apart there.
+    the entropy: nothing is to be told apart there. Reading: both sources print that E(O) - E(O_f) is minimised, which
+    is the worst cut; their text and the figure (Carvalho 2014, 3.3) say that E(O_f) is.
     """
-    n_subsets = len(cube.cells) + 1
-    supports = np.zeros((n_subsets, len(active), 2), dtype=np.int64)
-    supports[1:] = cube.support[cube.cells[:, active]]
+    n_subsets, n, _ = supports.shape
     totals = supports.sum(axis=2, keepdims=True)
     sums = np.divide(supports, totals, out=np.zeros(supports.shape), where=totals > 0)
     rules = (supports > 0).astype(np.int64)
-    exact = supports
+    exact = supports.copy()
     step = 1
     while step < n_subsets:
         for table, is_superset in ((exact, True), (sums, False), (rules, False)):
-            halves = table.reshape(n_subsets // (2 * step), 2, step, len(active), 2)
+            halves = table.reshape(n_subsets // (2 * step), 2, step, n, 2)
             if is_superset:
                 halves[:, 0] -= halves[:, 1]
             else:

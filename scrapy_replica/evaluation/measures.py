@@ -31,8 +31,10 @@ def tpr_at_fpr(scores: FloatArray, is_positive: BoolArray, max_fpr: float) -> fl
 def rdr(scores: FloatArray, is_positive: BoolArray, k: int | None) -> float:
     """Return the replica detection rate: mean of 1 / rank of one positive among *k* random negatives.
 
-    The expectation over all draws, computed exactly: with m of n negatives above it, the positive's rank is 1 + a
-    hypergeometric number. Negatives that tie with it count as above. ``None`` for k takes all negatives.
+    Carvalho et al. 2017, section 4.1.2, who draw 100 positives (Carvalho 2014, p. 40). Reading: the ranking is by the
+    likelihood of a replica; alpha(x, -), as printed, would put replicas last. The expectation over all draws, computed
+    exactly: with m of n negatives above it, the positive's rank is 1 + a hypergeometric number. Negatives that tie with
+    it count as above. ``None`` for k takes all negatives.
     """
     negatives = np.sort(scores[~is_positive])
     n = len(negatives)

@@ -1,4 +1,8 @@
-"""Pareto aggregation of two classifiers: how many candidates does each candidate dominate?"""
+"""Pareto aggregation of two classifiers: how many candidates does each candidate dominate?
+
+Carvalho et al. 2017, section 3.5. Reading: all candidates are ranked, as in Carvalho 2014, programme 5; algorithm 4 of
+2017 counts for the frontier alone, which ranks too few.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from scrapy_replica.numeric import FloatArray, IntArray
 
 
 def normpaths(pages: Mapping[str, Iterable[tuple[str, object]]]) -> dict[tuple[str, str], float]:
-    """Return the NormPaths similarity of every pair that has any (Carvalho et al. 2007).
+    """Return the NormPaths similarity of every pair that has any (Carvalho et al. 2007; 2017, equation 8).
 
     Each tuple <path, signature> makes a list L of the hosts that hold it; sim(A, B) is the sum of 1 / |L| over the
     lists with both. Lists of more than 100 hosts are left out, as for all path evidence.
@@ -47,8 +47,13 @@ class BiasedSVM:
         self._model: Any = None
 
     def fit(self, values: FloatArray, obvious: IntArray, max_rounds: int = 10) -> BiasedSVM:
-        """Train on *values*, shape (n, features), NaN allowed; *obvious* is 1 positive, -1 negative, 0 unlabelled."""
+        """Train on *values*, shape (n, features), NaN allowed; *obvious* is 1 positive, -1 negative, 0 unlabelled.
+
+        Without a positive nothing is learnt, and all scores are 0.
+        """
         labels = (obvious == 1).astype(np.int64)
+        if not labels.any():
+            return self
         cost = self._best_cost(values, labels)
         for _ in range(max_rounds):
             self._model = self._trained(values, labels, cost)
@@ -86,4 +91,6 @@ class BiasedSVM:
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the signed distance to the boundary of each row, in margins; more is more alike."""
+        if self._model is None:
+            return np.zeros(len(values))
         return np.asarray(self._model.decision_function(values), dtype=np.float64)

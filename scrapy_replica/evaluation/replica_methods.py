@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,12 +11,13 @@ from scrapy_replica.evaluation.cuts import equal_frequency_cuts, equal_width_cut
 from scrapy_replica.evaluation.em import Start, train
 from scrapy_replica.evaluation.pareto import dominance_counts
 from scrapy_replica.evaluation.replica_baselines import BiasedSVM
+from scrapy_replica.evaluation.replica_links import NAMES as LINKS
 from scrapy_replica.evaluation.replica_pairs import PairTable
-from scrapy_replica.evaluation.train_judge import examples, judge_of, trained_on
+from scrapy_replica.evaluation.train_judge import examples, judge_of, trained_on, with_stages
 from scrapy_replica.lazy.intervals import Intervals
-from scrapy_replica.lazy.lac import LAC, Cube
+from scrapy_replica.lazy.lac import LAC, Cube, distinct_vectors
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
-from scrapy_replica.sites.judge import COLUMNS, THRESHOLD, Judge, columns_of, obvious_labels
+from scrapy_replica.sites.judge import COLUMNS, RAW, THRESHOLD, Judge, columns_of, obvious_labels
 
 Scorer: TypeAlias = Callable[[PairTable, BoolArray], FloatArray]
 """(table, rows to train on) -> scores of all rows, more is more alike."""
@@ -52,6 +53,25 @@ def no_weakest_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
     intervals = _intervals(columns, mdl_cuts, labels)
     learnt = _lac(intervals.codes(columns), labels, intervals.sizes)
     return 1 - learnt.alpha(intervals.codes(columns_of(table.raw)[:, :-1]))
+
+
+def linked_scores(names: Sequence[str]) -> Scorer:
+    """Return the scorer by what the judge would be with the features *names* of connectivity beside its own."""
+    places = [LINKS.index(name) for name in names]
+
+    def seen(raw: FloatArray) -> FloatArray:
+        return np.hstack([columns_of(raw[:, : len(RAW)]), raw[:, len(RAW) :]])
+
+    def scorer(table: PairTable, is_train: BoolArray) -> FloatArray:
+        whole = np.hstack([table.raw, table.links[:, places]])
+        early = np.concatenate([table.early, table.early_links[:, :, places]], axis=2)
+        raw, labels = with_stages(whole[is_train], early[is_train], table.is_replica[is_train])
+        intervals = _intervals(seen(raw), mdl_cuts, labels)
+        learnt = _lac(intervals.codes(seen(raw)), labels, intervals.sizes)
+        vectors, rows = distinct_vectors(intervals.sizes, intervals.codes(seen(whole)))
+        return 1 - learnt.alpha(vectors)[rows]
+
+    return scorer
 
 
 def model_scorer(judge: Judge) -> Scorer:

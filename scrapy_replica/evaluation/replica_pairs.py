@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
+from random import Random
 
 import numpy as np
 from lxml import etree
@@ -14,8 +17,10 @@ from w3lib.encoding import html_to_unicode
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
+from scrapy_replica.evaluation.crawl_truth import HostTruth
 from scrapy_replica.evaluation.replica_baselines import normpaths
-from scrapy_replica.evaluation.replica_published import Collection, is_obvious_replica
+from scrapy_replica.evaluation.replica_links import Connectivity
+from scrapy_replica.evaluation.replica_published import MAX_DF, Collection, is_obvious_replica
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.pages.page import EXTRACTORS, page_from_tree
 from scrapy_replica.records import Noise, Page
@@ -27,6 +32,8 @@ from scrapy_replica.sites.judge import MIN_ALIGNED, RAW
 N_FOLDS = 5
 STAGES = (4, 8, 16)
 """First pages of each host that a crawl has fetched; what the judge learns from beside whole hosts."""
+MAX_UNRELATED = 20_000
+"""Random pairs of hosts of a web that share nothing; published were 800,000, of 2e11."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,8 @@ class PairTable:
         raw: Features asked by the judge; NaN where the pair is no candidate.
         early: The same of the first 4, 8 and 16 pages of each host, shape (n, 3, 9); NaN where under 3 compare.
         published: The five published features.
+        links: Connectivity of the two hosts, as :mod:`~scrapy_replica.evaluation.replica_links` has it.
+        early_links: The same at the stages of *early*, shape (n, 3, 3).
         is_named: The names alone make an obvious replica.
         is_candidate: By our rule.
         is_published_candidate: A path or a signature in common.
@@ -55,6 +64,8 @@ class PairTable:
     raw: FloatArray
     early: FloatArray
     published: FloatArray
+    links: FloatArray
+    early_links: FloatArray
     is_named: BoolArray
     is_candidate: BoolArray
     is_published_candidate: BoolArray
@@ -80,15 +91,24 @@ def read_pages(folder: Path, noise: Noise = Config.noise) -> dict[str, list[Page
 
     *noise* says how their main text is found.
     """
+    return _by_host(sorted((folder / "warc").glob("*.warc.gz")), noise)
+
+
+def _by_host(warcs: Sequence[Path], noise: Noise) -> dict[str, list[Page]]:
+    from tqdm import tqdm  # noqa: PLC0415 - extra warc
+
     pages: dict[str, list[Page]] = {}
-    for path in sorted((folder / "warc").glob("*.warc.gz")):
-        for page in pages_of_warc(path, noise):
-            pages.setdefault(page.host, []).append(page)
+    found = (page for path in warcs for page in pages_of_warc(path, noise))
+    for page in tqdm(found, "reading", unit=" pages", leave=False, disable=None):
+        pages.setdefault(page.host, []).append(page)
     return pages
 
 
 def pages_of_warc(path: Path, noise: Noise) -> Iterator[Page]:
-    """Yield the HTML pages of a WARC file. Needs fastwarc (``pip install 'scrapy-replica[warc]'``)."""
+    """Yield the HTML pages of a WARC file that were answered with status 200.
+
+    Needs fastwarc (``pip install 'scrapy-replica[warc]'``).
+    """
     try:
         from fastwarc.warc import ArchiveIterator, WarcRecordType  # noqa: PLC0415
     except ImportError as error:
@@ -98,7 +118,7 @@ def pages_of_warc(path: Path, noise: Noise) -> Iterator[Page]:
             url = record.headers["WARC-Target-URI"].strip("<>")
             content_type = record.http_headers.get("Content-Type") or "text/html"
             tree = _tree(record.reader.read(), content_type)
-            if tree is not None:
+            if tree is not None and record.http_headers.status_code == 200:
                 ip = record.headers.get("WARC-IP-Address")
                 yield page_from_tree(tree, url, ip=ip, extract=EXTRACTORS[noise])
 
@@ -133,6 +153,8 @@ def pair_table(truth: list[dict[str, str]], pages: Mapping[str, list[Page]], ali
     marks = {host: [mark_of(page) for page in found] for host, found in pages.items()}
     candidates = candidates_of(pages, marks)
     early = [candidates_of(pages, marks, first) for first in STAGES]
+    connectivity = Connectivity(pages)
+    early_connectivity = [Connectivity({host: found[:first] for host, found in pages.items()}) for first in STAGES]
     collection = Collection()
     tuples = {host: [(path_of(page.url), page.signature) for page in found] for host, found in pages.items()}
     for host, found in pages.items():
@@ -149,6 +171,8 @@ def pair_table(truth: list[dict[str, str]], pages: Mapping[str, list[Page]], ali
         raw=np.array([values for values, _, _ in ours]),
         early=np.array([[_early_features(stage, a, b) for stage in early] for a, b in hosts]),
         published=np.array([collection.values(a, b) for a, b in hosts]),
+        links=np.array([connectivity.values(a, b) for a, b in hosts]),
+        early_links=np.array([[stage.values(a, b) for stage in early_connectivity] for a, b in hosts]),
         is_named=np.array([is_obvious_replica(a, b) for a, b in hosts]),
         is_candidate=np.array([is_candidate for _, _, is_candidate in ours]),
         is_published_candidate=np.array(
@@ -170,6 +194,38 @@ def _features(candidates: Candidates, a: str, b: str) -> tuple[list[float], int,
 def _early_features(candidates: Candidates, a: str, b: str) -> list[float]:
     values, n_aligned, _ = _features(candidates, a, b)
     return values if n_aligned >= MIN_ALIGNED else [np.nan] * len(RAW)
+
+
+def truth_of_web(pages: Mapping[str, list[Page]], site_of: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return pairs of the hosts of a web as ``truth.csv`` has them; *site_of* a host is the host that it copies.
+
+    All pairs that are candidates by our rule or by the published one, all replicas, and of the others at most
+    ``MAX_UNRELATED`` at random. What is a candidate and no replica is a ``near_miss``. The family of a pair is the site
+    of its first host, so near misses of a site may be in two folds.
+    """
+    hosts = sorted(pages)
+    lists: dict[object, set[str]] = defaultdict(set)
+    for host, found in pages.items():
+        for page in found:
+            lists[path_of(page.url)].add(host)
+            lists[page.signature].add(host)
+    lists.pop(None, None)
+    ours = candidates_of(pages, {host: [mark_of(page) for page in found] for host, found in pages.items()})
+    near = {names for names, pair in ours.pairs.items() if pair.is_candidate}
+    near.update(pair for found in lists.values() if len(found) <= MAX_DF for pair in combinations(sorted(found), 2))
+    sites: dict[str, list[str]] = defaultdict(list)
+    for host in hosts:
+        sites[site_of.get(host, host)].append(host)
+    replicas = {pair for found in sites.values() for pair in combinations(found, 2)}
+    rng = Random(0)
+    others = (tuple(sorted(rng.sample(hosts, 2))) for _ in range(MAX_UNRELATED))
+    relation = (
+        dict.fromkeys(others, "unrelated") | dict.fromkeys(near, "near_miss") | dict.fromkeys(replicas, "replica")
+    )
+    return [
+        {"host_a": a, "host_b": b, "relation": kind, "family": site_of.get(a, a)}
+        for (a, b), kind in sorted(relation.items())
+    ]
 
 
 def _folds(families: list[str], relation: NDArray[np.str_]) -> IntArray:
@@ -197,3 +253,17 @@ def load(folder: Path, noise: Noise = Config.noise) -> tuple[PairTable, dict[str
     """Return the pair table and the pages of a folder like ``replicas/``."""
     pages = read_pages(folder, noise)
     return pair_table(read_truth(folder), pages, alias_hosts(folder)), pages
+
+
+def load_web(path: Path, hosts: Path, noise: Noise = Config.noise) -> tuple[PairTable, dict[str, list[Page]]]:
+    """Return the same of a web: a WARC file or a folder of such, and a table of hosts.
+
+    :param hosts: CSV of host, kind and replica_of.
+    :raises ValueError: the table is wrong, or no page is of two of its hosts.
+    """
+    site_of = HostTruth.read(hosts).site_of
+    warcs = sorted(path.glob("*.warc*")) if path.is_dir() else [path]
+    pages = {host: found for host, found in _by_host(warcs, noise).items() if host in site_of}
+    if len(pages) < 2:
+        raise ValueError(f"{path} has pages of {len(pages)} of the hosts in {hosts}: it takes two")
+    return pair_table(truth_of_web(pages, site_of), pages, set()), pages

@@ -1,4 +1,4 @@
-"""The features of the published method (Davis et al. 2014, section 3.1): names, addresses and whole paths."""
+"""The features of the published method (Carvalho et al. 2017, section 3.1): names, addresses and whole paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from scrapy_replica.address import without_suffix
 
 MAX_DF = 100
-"""Paths of more hosts give no evidence."""
+"""Paths of more hosts give no evidence, so it is the largest df that there is (Carvalho 2014, p. 23)."""
 NAMES = ("ndist", "nmatch", "ip4", "ip3", "fullpath")
 
 
@@ -85,7 +85,7 @@ def cosine(a: dict[str, float], b: dict[str, float]) -> float:
 
 
 def is_obvious_replica(a: str, b: str) -> bool:
-    """Tell whether two names are equal but for ``www.``, or but for their public suffix (the thesis, p. 29).
+    """Tell whether two names are equal but for ``www.``, or but for their public suffix (Carvalho 2014, p. 29).
 
     The source's example is ``exemplo.gov.br`` and ``exemplo.br``. Anybody can register such a name, so a crawl, which a
     stranger may want to mislead, takes pairs that are obvious by content instead.

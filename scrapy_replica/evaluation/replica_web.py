@@ -8,27 +8,15 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
 from zlib import crc32
 
-import numpy as np
-
-from scrapy_replica.evaluation.cuts import equal_width_cuts
-from scrapy_replica.evaluation.em import Start, train
-from scrapy_replica.evaluation.measures import auc
-from scrapy_replica.evaluation.pareto import dominance_counts
-from scrapy_replica.evaluation.replica_baselines import BiasedSVM, normpaths
-from scrapy_replica.evaluation.replica_published import MAX_DF, Collection, is_obvious_replica
-from scrapy_replica.lazy.intervals import Intervals
-from scrapy_replica.lazy.lac import LAC, Cube
-from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
+from scrapy_replica.evaluation.replica_published import MAX_DF
 
 _TOPS = ("com", "org", "net", "com.br", "org.br", "edu")
 _COMMON = tuple(f"/{name}.html" for name in ("index", "about", "contact", "links", "news", "map", "help", "faq"))
 _SYLLABLES = ("ba", "co", "di", "fe", "gu", "lo", "ma", "ni", "po", "ra", "se", "ti", "vo", "xa", "ze", "qui")
-_SVM_UNLABELLED = 4000
 
 
 @dataclass
@@ -131,70 +119,9 @@ def candidate_pairs(web: SyntheticWeb) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def synthetic_figures(n_hosts: int, seed: int, max_pairs: int = 30_000) -> dict[str, float]:
-    """Return ``synthetic.<method>.auc`` over the candidates that are not obvious by name.
-
-    All replicas are among them and a random sample of the rest, *max_pairs* at most. The published figures beside
-    them: NormPaths .9415, B-SVM .9824, PU .9908, NU .9688, PU+NU .9950, bound .9956.
-    """
-    web = make_web(n_hosts, seed)
-    rng = random.Random(seed)
-    pairs = candidate_pairs(web)
-    is_replica = [web.site[a] == web.site[b] for a, b in pairs]
-    others = [pair for pair, replica in zip(pairs, is_replica, strict=True) if not replica]
-    positives = [pair for pair, replica in zip(pairs, is_replica, strict=True) if replica]
-    pairs = positives + rng.sample(others, min(len(others), max_pairs - len(positives)))
+def unrelated_pairs(web: SyntheticWeb, most: int, rng: random.Random) -> list[tuple[str, str]]:
+    """Return the pairs among *most* random ones that share neither a path nor a signature."""
     hosts = sorted(web.pages)
-    unrelated = [
-        (a, b) for a, b in (sorted(rng.sample(hosts, 2)) for _ in range(max_pairs // 4)) if _is_apart(web, a, b)
-    ]
-    values = _values(web, [*pairs, *unrelated])
-    obvious = np.array([1 if is_obvious_replica(a, b) else 0 for a, b in pairs] + [-1] * len(unrelated))
-    labels = np.array([web.site[a] == web.site[b] for a, b in [*pairs, *unrelated]])
-    similarity = normpaths(web.pages)
-    scores = _method_scores(values, obvious, labels, rng)
-    scores["normpaths"] = np.array([similarity.get(pair, 0.0) for pair in [*pairs, *unrelated]])
-    is_asked = obvious == 0
-    figures = {f"synthetic.{name}.auc": auc(found[is_asked], labels[is_asked]) for name, found in scores.items()}
-    return figures | {
-        "synthetic.pairs": float(is_asked.sum()),
-        "synthetic.replicas": float(labels[is_asked].sum()),
-        "synthetic.obvious": float((obvious == 1).sum()),
-    }
-
-
-def _is_apart(web: SyntheticWeb, a: str, b: str) -> bool:
-    mine, theirs = web.pages[a], web.pages[b]
-    return not {x for page in mine for x in page} & {x for page in theirs for x in page}
-
-
-def _values(web: SyntheticWeb, pairs: Iterable[tuple[str, str]]) -> FloatArray:
-    collection = Collection()
-    for host, pages in web.pages.items():
-        collection.add(host, (path for path, _ in pages), web.ips[host])
-    return np.array([collection.values(a, b) for a, b in pairs])
-
-
-def _method_scores(
-    values: FloatArray, obvious: IntArray, labels: BoolArray, rng: random.Random
-) -> dict[str, FloatArray]:
-    # equal frequency fails on skewed cosines: PU .83 in place of .97 at 5,000 hosts
-    intervals = Intervals(tuple(equal_width_cuts(column, 10) for column in values.T))
-    codes, sizes = intervals.codes(values), intervals.sizes
-    pu, nu = (
-        1 - train(sizes, codes, np.where(obvious == start.value * 2 - 1, obvious, 0), start).lac.alpha(codes)
-        for start in (Start.PU, Start.NU)
-    )
-    locked = [1 - train(sizes, codes, obvious, start).lac.alpha(codes) for start in (Start.PU, Start.NU)]
-    unlabelled = np.flatnonzero(obvious != 1).tolist()
-    chosen = np.array(
-        np.flatnonzero(obvious == 1).tolist() + rng.sample(unlabelled, min(len(unlabelled), _SVM_UNLABELLED))
-    )
-    return {
-        "pu": pu,
-        "nu": nu,
-        "pu_nu": dominance_counts(pu, nu).astype(np.float64),
-        "pu_nu_locked": dominance_counts(*locked).astype(np.float64),
-        "bsvm": BiasedSVM().fit(values[chosen], obvious[chosen]).scores(values),
-        "bound": 1 - LAC(Cube.from_examples(sizes, codes, labels)).alpha(codes),
-    }
+    known = {host: {part for page in web.pages[host] for part in page} for host in hosts}
+    drawn = {(a, b) for a, b in (sorted(rng.sample(hosts, 2)) for _ in range(most))}
+    return sorted(pair for pair in drawn if known[pair[0]].isdisjoint(known[pair[1]]))

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -162,14 +163,24 @@ def duplicate_urls(pages: Mapping[str, list[Page]]) -> dict[str, int]:
     return {host: sum(df[page.signature] > 1 for page in found if page.signature) for host, found in pages.items()}
 
 
-def reduction_ratio(table: PairTable, scores: FloatArray, max_fpr: float, weights: Mapping[str, int]) -> float:
+class Pairs(Protocol):
+    """Labelled pairs of hosts."""
+
+    @property
+    def hosts(self) -> list[tuple[str, str]]: ...
+
+    @property
+    def is_replica(self) -> BoolArray: ...
+
+
+def reduction_ratio(table: Pairs, scores: FloatArray, max_fpr: float, weights: Mapping[str, int]) -> float:
     """Return (|U| - |U*|) / |U| over duplicate URLs U when one host of each called pair is dropped."""
     total = sum(weights.values())
     gone = dropped(table, scores, max_fpr, weights)
     return sum(weights.get(host, 0) for host in gone) / total if total else math.nan
 
 
-def dropped(table: PairTable, scores: FloatArray, max_fpr: float, weights: Mapping[str, int]) -> dict[str, bool]:
+def dropped(table: Pairs, scores: FloatArray, max_fpr: float, weights: Mapping[str, int]) -> dict[str, bool]:
     """Return the smaller host of each pair that is called at *max_fpr* -> whether it is a replica of the other one."""
     threshold = threshold_at(scores[~table.is_replica], max_fpr)
     found: dict[str, bool] = {}

@@ -29,13 +29,15 @@ def judge_of(table: PairTable, rows: BoolArray) -> Judge:
 
 def examples(table: PairTable, rows: BoolArray) -> tuple[FloatArray, BoolArray]:
     """Return raw features and labels of the pairs *rows*: of whole hosts, and of the stages with enough to compare."""
-    early = table.early[rows].reshape(-1, len(RAW))
+    return with_stages(table.raw[rows], table.early[rows], table.is_replica[rows])
+
+
+def with_stages(whole: FloatArray, early: FloatArray, labels: BoolArray) -> tuple[FloatArray, BoolArray]:
+    """Return rows (n, k) and those of their stages (n, stages, k) that are known below them, with their labels."""
+    n_stages = early.shape[1]
+    early = early.reshape(-1, early.shape[2])
     is_known = ~np.isnan(early[:, RAW.index("sm10")])
-    labels = table.is_replica[rows]
-    n_stages = table.early.shape[1]
-    return np.concatenate([table.raw[rows], early[is_known]]), np.concatenate(
-        [labels, np.repeat(labels, n_stages)[is_known]]
-    )
+    return np.concatenate([whole, early[is_known]]), np.concatenate([labels, np.repeat(labels, n_stages)[is_known]])
 
 
 def trained_on(raw: FloatArray, is_replica: BoolArray) -> Judge:

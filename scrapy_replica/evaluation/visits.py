@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import combinations, product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from scrapy_replica.focus.background import Background
-from scrapy_replica.focus.links import LinkWords, finite
-from scrapy_replica.focus.relevance import Relevance
-from scrapy_replica.focus.strategies import make
-from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.evaluation.visit_curves import Curve, curve
+from scrapy_replica.evaluation.visit_draws import Draw, draw
+from scrapy_replica.evaluation.visit_job import MINUTES, VisitJob, forget_peak, peak_bytes
+from scrapy_replica.evaluation.visit_variants import OMNISCIENT, Variant, keep, new
+from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.terms import terms as count_terms
-from scrapy_replica.rehearsal.collection import Collection, read_parquet
+from scrapy_replica.rehearsal.collection import Documents, read_parquet
 from scrapy_replica.rehearsal.figures import Figures, figures
-from scrapy_replica.rehearsal.omniscient import omniscient_order
-from scrapy_replica.rehearsal.visit import NO_LIMITS, Limits, learning_visit, visit
+from scrapy_replica.rehearsal.omniscient import Omniscient, omniscient_order
+from scrapy_replica.rehearsal.visit import NO_LIMITS, Limits, Visit, learning_visit
 
 STRATEGIES = (
     "breadth-first",
@@ -30,6 +33,7 @@ STRATEGIES = (
     "best-first-anchors",
     "hmm-static",
     "hmm-dynamic",
+    "hmm-second-order",
     "link-aware",
     "omniscient",
 )
@@ -39,167 +43,170 @@ LABELLED = 50
 BACKGROUND = 3_000
 """Unlabelled pages; at most half of the collection. 0: the shipped term statistics and the pages of the visit."""
 SHARES = (5, 10, 25, 50)
-PLOTTED_POINTS = 200
-BOUNDS: Mapping[str, Mapping[str, Any]] = {
-    "omniscient": {"color": "black", "linestyle": "--", "linewidth": 1.5},
-    "breadth-first": {"color": "0.45", "linestyle": "-.", "linewidth": 1.5},
-    "random": {"color": "0.65", "linestyle": ":", "linewidth": 1.5},
-}
-"""What the other strategies lie between, in black and grey."""
-
-
-@dataclass(frozen=True)
-class Draw:
-    """Examples and unlabelled pages of one draw, and what the model that learnt from them says of every page."""
-
-    labelled: BoolArray
-    topic: TopicAlone
-    relevance: FloatArray | None
-    """Of every page; ``None`` where nothing unlabelled was given: then it is learnt as the visit goes on."""
+TOLD_SHARE = 10
+"""Of these, what the table has room for."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One visit of one strategy in one draw."""
+    """One visit of one strategy in one draw, without its order, which may be of millions of pages."""
 
-    figures: Figures
-    cpu_seconds: float
-
-
-class TopicAlone:
-    """A topic given by examples, learnt against *background* and the pages of the visit; see ``Learner``."""
-
-    def __init__(self, collection: Collection, examples: Sequence[int], background: Background) -> None:
-        self._collection, self._background = collection, background
-        self._positives = [collection.terms(page) for page in examples]
-        self.strategy, self.seed = "", 0
-        self.learn(())
-
-    def learn(self, pages: Sequence[int]) -> None:
-        """Make the model again with these *pages* as unlabelled ones."""
-        self._model = Relevance()
-        self._model.fit(self._positives, self._background.with_documents(map(self._collection.terms, pages)))
-        self.words = LinkWords(self._model.relevance, count_terms)
-
-    def new_strategy(self) -> Strategy:
-        """Return a new strategy of the name and seed that were set."""
-        return make(self.strategy, self.seed, self.words)
-
-    def relevance(self, page: int) -> float:
-        """Return what the model says by now of a page, 0..1."""
-        return finite(self._model.relevance(self._collection.terms(page)))
+    visited: int
+    """Pages that count."""
+    values: Mapping[str, float]
+    """``pref``, ``found_at_5`` ... ``_50``, ``f1_area``, ``harvest``, ``seconds``, ``peak_mb``: :func:`evaluate`."""
+    curve: Curve
 
 
-def draw(collection: Collection, relevant: BoolArray, seed: int, labelled: int, background: int) -> Draw:
-    """Draw the examples among the relevant pages and the background among all others, labels unseen.
+def outcome(measured: Figures, cpu_seconds: float, peak: float) -> Outcome:
+    """Return what is told of a visit that took *cpu_seconds* and *peak* bytes."""
+    harvest = measured.harvest
+    values = {
+        "pref": measured.pref,
+        **{f"found_at_{share}": measured.found_at(share / 100) for share in SHARES},
+        "f1_area": measured.f1_area,
+        "harvest": float(harvest[max(0, len(harvest) // 10 - 1)]) if len(harvest) else 0.0,
+        "seconds": cpu_seconds,
+        "peak_mb": peak / 1e6,
+    }
+    return Outcome(len(measured.found), values, curve(measured))
 
-    With a *background* of 0 there are the shipped term statistics alone, as for a user who gives examples and no more.
-    Raises ``ValueError`` if the topic has fewer than two pages: one is an example, one must be left to be found.
+
+def run(
+    collection: Documents, relevant: BoolArray, drawn: Draw, variant: Variant, seed: int, limits: Limits, job: VisitJob
+) -> Outcome:
+    """Run one strategy or take what *job* has of it; the labelled pages are visited like all others but count neither
+    way.
     """
-    chance = np.random.default_rng(seed)
-    positive = np.flatnonzero(relevant)
-    if len(positive) < 2:
-        raise ValueError(f"the topic has {len(positive)} page(s); at least two are needed, one of them to be found")
-    examples = chance.choice(positive, min(labelled, len(positive) // 2), replace=False)
-    rest = np.setdiff1d(np.arange(len(collection)), examples)
-    sample = chance.choice(rest, min(background, len(rest) // 2), replace=False)
-    mask = np.zeros(len(collection), dtype=bool)
-    mask[examples] = True
-    if not background:
-        return Draw(mask, TopicAlone(collection, examples.tolist(), Background.shipped()), None)
-    topic = TopicAlone(collection, examples.tolist(), Background.from_documents(map(collection.terms, sample.tolist())))
-    return Draw(mask, topic, np.array([topic.relevance(page) for page in range(len(collection))]))
-
-
-def run(collection: Collection, relevant: BoolArray, drawn: Draw, name: str, seed: int, limits: Limits) -> Outcome:
-    """Run one strategy; the labelled pages are visited like all others but count neither way."""
-    start = time.process_time()
     topic = drawn.topic
-    topic.strategy, topic.seed = name, seed
-    if name == "omniscient":
+    topic.variant, topic.seed = variant, seed
+    values = job.array(f"relevance-{seed}", topic.of_all_pages)
+    models = job.folder / f"{_file_name(variant.online, seed)}.models"
+
+    def begin() -> Visit:
+        if variant.strategy == OMNISCIENT:
+            found = relevant & ~drawn.labelled
+            return Visit(collection, Omniscient(collection, found), found.astype(float), limits, warm_up=0)
+        return Visit(collection, new(variant, seed, topic.words, models), values, limits)
+
+    def end(under_way: Visit) -> None:
+        if not variant.frozen:
+            keep(under_way.strategy, models)
+
+    kept = job.run(_file_name(variant, seed), begin, end)
+    return outcome(figures(kept.order, relevant, drawn.labelled), kept.cpu_seconds, kept.peak_bytes)
+
+
+def _file_name(variant: Variant, seed: int) -> str:
+    return f"{variant.name.replace(' ', '-')}-{seed}"
+
+
+def run_alone(
+    collection: Documents, relevant: BoolArray, drawn: Draw, variant: Variant, seed: int, limits: Limits
+) -> Outcome:
+    """Run one strategy for a topic that is learnt as the visit goes on."""
+    start = time.process_time()
+    forget_peak()
+    topic = drawn.topic
+    topic.variant, topic.seed = variant, seed
+    if variant.strategy == OMNISCIENT:
         order = omniscient_order(collection, relevant & ~drawn.labelled, limits)
-    elif drawn.relevance is not None:
-        order = visit(collection, topic.new_strategy(), drawn.relevance, limits)
     else:
         topic.learn(())
         order = learning_visit(collection, topic, limits)
-    return Outcome(figures(order, relevant, drawn.labelled), time.process_time() - start)
+    return outcome(figures(order, relevant, drawn.labelled), time.process_time() - start, peak_bytes())
 
 
 def evaluate(
     file: Path,
     topic: str,
-    strategies: Sequence[str] = STRATEGIES,
+    strategies: Sequence[str | Variant] = STRATEGIES,
     draws: int = DRAWS,
     labelled: int = LABELLED,
     background: int = BACKGROUND,
     limits: Limits = NO_LIMITS,
     cache: Path | None = None,
+    job: Path | None = None,
+    minutes: float = MINUTES,
 ) -> dict[str, Any]:
     """Visit the collection in *file* with every strategy, *draws* times, and return figures, inputs and curves.
+
+    *file* is a labelled crawl (Parquet) or the folder of a direct archive. In the folder *job* visits that are over are
+    kept, and those under way every so many *minutes*: the same call goes on after an interruption.
 
     ``figures``: ``<strategy>.pref`` (mean over draws), ``.pref_min``, ``.pref_max``, ``.pref_sd`` (of one draw),
     ``.found_at_5`` ...
     ``_50`` (share of the relevant pages after that percentage of the visit), ``.f1_area``, ``.harvest`` (of the first
-    tenth), ``.seconds`` (processor time of a visit), and for each pair ``<a>.over.<b>.pref`` with ``.p``, the exact
-    sign-flip test over the paired draws. ``curves``: strategy -> one row a draw, for :func:`plot`.
+    tenth), ``.seconds`` (processor time of a visit), ``.peak_mb`` (most memory of the process, mapped files included,
+    largest of the draws), and for each pair ``<a>.over.<b>.pref`` with ``.p``, the exact sign-flip test over the paired
+    draws. ``curves``: strategy -> one :class:`Curve` a draw.
     """
-    for name in set(strategies) - {"omniscient"}:
-        make(name, 0, LinkWords(lambda _: 0.0, count_terms))
-    collection = read_parquet(file, count_terms, cache)
+    variants = [Variant(each) if isinstance(each, str) else each for each in strategies]
+    _check(variants, background, job)
+    collection = read(file, cache)
     relevant = collection.relevant(topic)
-    outcomes: dict[str, list[Outcome]] = {name: [] for name in strategies}
-    for seed in range(draws):
-        drawn = draw(collection, relevant, seed, labelled, background)
-        for name in strategies:
-            outcomes[name].append(run(collection, relevant, drawn, name, seed, limits))
-    pages = len(next(iter(outcomes.values()))[0].figures.found)
+    inputs = {
+        "file": file.name,
+        "topic": topic,
+        "labels": collection.labels_of(topic),
+        "pages": len(collection),
+        "relevant": int(relevant.sum()),
+        "labelled": min(labelled, int(relevant.sum()) // 2),
+        "background": background,
+        "most_pages": limits.pages,
+        "per_host": limits.per_host,
+        "per_domain": limits.per_domain,
+    }
+    outcomes: dict[str, list[Outcome]] = {variant.name: [] for variant in variants}
+    with ExitStack() as stack:
+        kept = VisitJob(job or Path(stack.enter_context(TemporaryDirectory())), inputs, minutes)
+        for seed in range(draws):
+            drawn = draw(collection, relevant, seed, labelled, background)
+            for variant in variants:
+                given = collection, relevant, drawn, variant, seed, limits
+                outcomes[variant.name].append(run(*given, kept) if background else run_alone(*given))
+    visited = next(iter(outcomes.values()))[0].visited
     return {
         "figures": _figures(outcomes),
-        "inputs": {
-            "file": file.name,
-            "topic": topic,
-            "labels": collection.labels_of(topic),
-            "pages": len(collection),
-            "visited": pages,
-            "relevant": int(relevant.sum()),
-            "labelled": min(labelled, int(relevant.sum()) // 2),
-            "background": background,
-            "draws": draws,
-            "per_host": limits.per_host,
-            "per_domain": limits.per_domain,
-        },
-        "curves": {name: [_curve(outcome.figures) for outcome in rows] for name, rows in outcomes.items()},
+        "inputs": {**inputs, "visited": visited, "draws": draws},
+        "curves": {name: [row.curve for row in rows] for name, rows in outcomes.items()},
     }
+
+
+def _check(variants: Sequence[Variant], background: int, job: Path | None) -> None:
+    words = LinkWords(lambda _: 0.0, count_terms)
+    for variant in variants:
+        if variant.strategy != OMNISCIENT:
+            new(variant, 0, words)
+        if variant.frozen and (not background or variant.online not in variants):
+            raise ValueError(f"{variant.name}: frozen models are those of the same strategy's visit before it")
+    if job and not background:
+        raise ValueError("with a topic alone (--unlabelled 0) visits cannot be kept in a job: its model is learnt anew")
+
+
+def read(file: Path, cache: Path | None = None) -> Documents:
+    """Return the collection in *file*, a labelled crawl (Parquet) or the folder of a direct archive or of a cut."""
+    if not file.is_dir():
+        return read_parquet(file, count_terms, cache)
+    from scrapy_replica.rehearsal.direct import opened  # noqa: PLC0415 - an extra
+
+    return opened(file)
 
 
 def _figures(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, float]:
     result: dict[str, float] = {}
-    prefs = {name: np.array([row.figures.pref for row in rows]) for name, rows in outcomes.items()}
+    prefs = {name: np.array([row.values["pref"] for row in rows]) for name, rows in outcomes.items()}
     for name, rows in outcomes.items():
         pref = prefs[name]
-        result[f"{name}.pref"] = float(pref.mean())
+        result.update((f"{name}.{key}", float(np.mean([row.values[key] for row in rows]))) for key in rows[0].values)
+        result[f"{name}.peak_mb"] = max(row.values["peak_mb"] for row in rows)
         result[f"{name}.pref_min"] = float(pref.min())
         result[f"{name}.pref_max"] = float(pref.max())
         result[f"{name}.pref_sd"] = float(pref.std(ddof=1)) if len(pref) > 1 else 0.0
-        for share in SHARES:
-            result[f"{name}.found_at_{share}"] = _mean(row.figures.found_at(share / 100) for row in rows)
-        result[f"{name}.f1_area"] = _mean(row.figures.f1_area for row in rows)
-        result[f"{name}.harvest"] = _mean(_early_harvest(row.figures) for row in rows)
-        result[f"{name}.seconds"] = _mean(row.cpu_seconds for row in rows)
     for a, b in combinations(outcomes, 2):
         result[f"{a}.over.{b}.pref"] = float((prefs[a] - prefs[b]).mean())
         result[f"{a}.over.{b}.p"] = sign_flip_p(prefs[a] - prefs[b])
     return result
-
-
-def _mean(values: Any) -> float:
-    return float(np.mean(list(values)))
-
-
-def _early_harvest(measured: Figures) -> float:
-    harvest = measured.harvest
-    return float(harvest[max(0, len(harvest) // 10 - 1)]) if len(harvest) else 0.0
 
 
 def sign_flip_p(differences: FloatArray) -> float:
@@ -215,15 +222,6 @@ def sign_flip_p(differences: FloatArray) -> float:
     return float((means >= abs(differences.sum()) - 1e-12).mean())
 
 
-def _curve(measured: Figures) -> list[float]:
-    found = measured.found
-    if not len(found) or not found[-1]:
-        return [0.0] * (PLOTTED_POINTS + 1)
-    places = np.linspace(0, len(found), PLOTTED_POINTS + 1).round().astype(int)
-    shares: list[float] = (np.concatenate([[0], found])[places] / found[-1]).tolist()
-    return shares
-
-
 def table(result: Mapping[str, Any]) -> str:
     """Return the result as text, the best Pref first."""
     values, inputs = result["figures"], result["inputs"]
@@ -233,45 +231,13 @@ def table(result: Mapping[str, Any]) -> str:
         f"{inputs['file']}, topic {inputs['topic']} ({inputs['relevant']} pages), {inputs['visited']} pages visited"
         f"{caps}, {inputs['labelled']} examples, {inputs['background']} unlabelled, {inputs['draws']} draws"
     )
-    shares = " ".join(f"{share:>4} %" for share in SHARES)
-    lines = [head, f"{'strategy':<20} {'Pref':>6} {'sd':>6} {'min':>6} {'max':>6} {shares} {'F1':>6} {'s':>5}"]
-    columns = ("pref", "pref_sd", "pref_min", "pref_max", *(f"found_at_{share}" for share in SHARES), "f1_area")
+    width = max(map(len, names))
+    lines = [head, f"{'strategy':<{width}} {'Pref':>6} {'sd':>6} {TOLD_SHARE:>3} % {'F1':>5} {'time':>7} {'MB':>6}"]
     for name in names:
-        row = " ".join(f"{values[f'{name}.{column}']:6.3f}" for column in columns)
-        lines.append(f"{name:<20} {row} {values[f'{name}.seconds']:5.1f}")
+        found = values[f"{name}.found_at_{TOLD_SHARE}"]
+        cpu = str(timedelta(seconds=round(values[f"{name}.seconds"])))
+        lines.append(
+            f"{name:<{width}} {values[f'{name}.pref']:6.4f} {values[f'{name}.pref_sd']:6.4f} {found:5.3f} "
+            f"{values[f'{name}.f1_area']:5.3f} {cpu:>7} {values[f'{name}.peak_mb']:6,.0f}"
+        )
     return "\n".join(lines)
-
-
-def plot(result: Mapping[str, Any], file: Path) -> None:
-    """Draw the share of relevant pages found over the share of the visit: mean line and min-max band a strategy.
-
-    Needs matplotlib (extra ``report``).
-    """
-    try:
-        import matplotlib as mpl  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'scrapy-replica[report]'") from error
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - after the backend is chosen
-
-    figure, axes = plt.subplots(figsize=(10, 6.5), layout="constrained")
-    at = np.linspace(0, 100, PLOTTED_POINTS + 1)
-    values = result["figures"]
-    for name in sorted(result["curves"], key=lambda name: -values[f"{name}.pref"]):
-        rows = 100 * np.array(result["curves"][name])
-        style = BOUNDS.get(name, {"linewidth": 2.0})
-        (line,) = axes.plot(at, rows.mean(axis=0), label=f"{name}  {values[f'{name}.pref']:.3f}", **style)
-        axes.fill_between(at, rows.min(axis=0), rows.max(axis=0), color=line.get_color(), alpha=0.12, linewidth=0)
-    inputs = result["inputs"]
-    axes.set(
-        xlabel=f"pages visited, % of {inputs['visited']:,}",
-        ylabel="relevant pages found, %",
-        title=f"{inputs['file']}: {inputs['topic']}, {inputs['relevant']:,} relevant pages; {inputs['draws']} draws "
-        "(line: mean, band: smallest to largest)",
-        xlim=(0, 100),
-        ylim=(0, 101),
-    )
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right", title="Pref")
-    figure.savefig(file, dpi=120)
-    plt.close(figure)

@@ -38,14 +38,21 @@ class ContextGraph:
     Memory: 350 bytes a page, at most 35 MB, besides *graph*; terms and their counts, at most 25 MB.
     """
 
-    def __init__(self, max_distance: int, hmm: HMM, is_tfidf: bool = True, graph: KnownGraph | None = None) -> None:
+    def __init__(
+        self,
+        max_distance: int,
+        hmm: HMM,
+        is_tfidf: bool = True,
+        graph: KnownGraph | None = None,
+        distances: type[Distances] = Distances,
+    ) -> None:
         self.max_distance = max_distance
         self.hmm = hmm
         self.graph = graph or KnownGraph()
         self._counts_links = hmm.order == 1
         self.terms = TopTerms(is_tfidf)
         self.bayes = LayerBayes(max_distance, self.terms)
-        self.distances = Distances(max_distance, self.graph)
+        self.distances = distances(max_distance, self.graph)
         self.observe: Callable[[Mapping[str, int]], int] | None = None
         """Observation of a page by its terms, instead of its layer class."""
         self._pending: deque[int] = deque()
@@ -91,7 +98,7 @@ class ContextGraph:
 
     def likelihood(self, page: int, layer: int) -> float:
         """Return Pr[layer | page] of a visited page."""
-        return float(self.bayes.probabilities(*self._document(self.graph.pages.row(page)))[layer])
+        return float(self._probabilities(self.graph.pages.row(page))[layer])
 
     def visit(self, url: str, terms: Mapping[str, int], relevance: float) -> tuple[int, list[int]]:
         """Add a page; return its observation and the pages whose layer changed."""
@@ -99,7 +106,7 @@ class ContextGraph:
         row = self.graph.pages.row(page)
         self._keep(row, *self.terms.see(terms))
         self.graph.pages["layer"][row] = self.max_distance
-        self.graph.pages["observation"][row] = self.observe(terms) if self.observe else self._classify(row)
+        self.graph.pages["observation"][row] = self._observation(row, terms)
         self._count(row, 1.0)
         if self._counts_links:
             sources = self._layers(self.graph.sources(page))
@@ -136,12 +143,13 @@ class ContextGraph:
             if self._layer(page) != self.distances[page]:
                 links += self._move(page)
                 moved.append(page)
+        probabilities = {page: self._probabilities(self.graph.pages.row(page)) for page in moved}
         for page in moved:
             layer = self._layer(page)
             if layer < self.max_distance:
-                self.thresholds.enter(page, layer, self.likelihood(page, layer))
+                self.thresholds.enter(page, layer, float(probabilities[page][layer]))
         for page in moved if self.observe is None else ():
-            self._observe_again(self.graph.pages.row(page))
+            self._observe_again(self.graph.pages.row(page), probabilities[page])
         return moved
 
     def _move(self, page: int) -> int:
@@ -157,18 +165,23 @@ class ContextGraph:
         self._count(row, 1.0)
         return 20 + len(targets) + len(sources)
 
-    def _observe_again(self, row: int) -> None:
-        pages, observation = self.graph.pages, self._classify(row)
+    def _observe_again(self, row: int, probabilities: FloatArray) -> None:
+        pages, observation = self.graph.pages, self._classify(probabilities)
         layer, old = int(pages["layer"][row]), int(pages["observation"][row])
         self.hmm.count_observation(layer, old, -1.0)
         self.hmm.count_observation(layer, observation)
         pages["observation"][row] = observation
 
-    def _classify(self, row: int) -> int:
+    def _observation(self, row: int, terms: Mapping[str, int]) -> int:
+        return self.observe(terms) if self.observe else self._classify(self._probabilities(row))
+
+    def _probabilities(self, row: int) -> FloatArray:
+        return self.bayes.probabilities(*self._document(row))
+
+    def _classify(self, probabilities: FloatArray) -> int:
         """Return the likeliest layer of a page, or d, "d or more", where its probability is at most its sigma."""
         if not self.is_trained:
             return self.max_distance
-        probabilities = self.bayes.probabilities(*self._document(row))
         best = int(probabilities.argmax())
         return best if probabilities[best] > self.thresholds[best] else self.max_distance
 

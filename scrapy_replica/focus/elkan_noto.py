@@ -9,7 +9,8 @@ import numpy as np
 
 from scrapy_replica.focus.background import Background, examples_and_others
 from scrapy_replica.focus.linear import LinearModel, Matrix, term_idf, term_matrix
-from scrapy_replica.numeric import FloatArray, sigmoid
+from scrapy_replica.focus.rows import Rows
+from scrapy_replica.numeric import FloatArray, IntArray, sigmoid
 
 Terms = Mapping[str, int]
 
@@ -56,10 +57,26 @@ class ElkanNoto:
         Many links have no text that says anything: to take them for the worst ones cost best-first-anchors .015 of
         Pref on the mail pages of a labelled crawl.
         """
-        margin, line = self._model.margin(terms), self._c / 2.0
+        margin = self._model.margin(terms)
         if margin == -math.inf:
             margin = self._model.intercept
-        return sigmoid(margin - math.log(line / (1.0 - line)))
+        return sigmoid(margin - self._line)
+
+    @property
+    def _line(self) -> float:
+        """Margin from which on a page is relevant: where g is c / 2."""
+        return math.log(self._c / 2.0 / (1.0 - self._c / 2.0))
+
+    def rows(self, vocabulary: Sequence[str]) -> Rows:
+        """Return :meth:`relevance` for many pages at once, their terms given as places in *vocabulary*."""
+        margins = self._model.rows(vocabulary)
+
+        def relevance(start: IntArray, ids: IntArray, counts: IntArray) -> FloatArray:
+            found = margins(start, ids, counts)
+            found[np.isneginf(found)] = self._model.intercept
+            return np.asarray(1.0 / (1.0 + np.exp(np.clip(self._line - found, -700.0, 700.0))))
+
+        return relevance
 
     def save(self) -> bytes:
         """Return the fitted model as NPZ."""

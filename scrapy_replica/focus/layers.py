@@ -86,11 +86,12 @@ class TopTerms:
 
 
 class LayerBayes:
-    """Multinomial naive Bayes over layers 0..d-1 (Diligenti et al. 2000): Laplace smoothing, in log space.
+    """Multinomial naive Bayes over layers 0..d-1 (Diligenti et al. 2000; Orlandi 2007, 2.1.1): Laplace smoothing, logs.
 
     Pr[c] = (1 + pages in c) / (d + pages), Pr[term | c] = (1 + its weights in c) / (W + all weights in c), W the terms
-    that *terms* numbered. Only sums are kept: a page that comes or changes its layer adds and subtracts, and the answer
-    equals that of training on all of them anew.
+    that *terms* numbered. Reading: the text of the source has a term stand in a page or not, its estimates are these,
+    of weights, and it classifies TF-IDF weights with them (5.3). Only sums are kept: a page that comes or changes its
+    layer adds and subtracts, and the answer equals that of training on all of them anew.
     """
 
     def __init__(self, layers: int, terms: TopTerms) -> None:
@@ -144,7 +145,7 @@ class LayerBayes:
 
 
 class Thresholds:
-    """sigma_j, the smallest Pr[j | page] among the training pages of layer j (Diligenti et al. 2000).
+    """sigma_j, the smallest Pr[j | page] among the training pages of layer j (Orlandi 2007, 2.2, after Diligenti 2000).
 
     These are the *pages* that lie in layer j at the moment, as their column ``layer`` says; each counts with what the
     model said when it came there. A page that left j or was forgotten counts no more. 8 bytes a page.

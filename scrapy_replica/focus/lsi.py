@@ -1,4 +1,9 @@
-"""Latent semantic indexing and K-means over pages: the observations of Liu's model (Liu, Janssen & Milios 2004)."""
+"""Latent semantic indexing and K-means over pages: the observations of Liu's model (Liu, Janssen & Milios 2004).
+
+As Orlandi 2007 tells them (2.1.3, 2.1.4), but for two things. A page is placed by U^T q, as the pages that the basis
+was made of are; the source multiplies by the singular values once more. K-means starts from pages far apart, not from K
+at random, so that a visit can be repeated.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,10 @@ ROUNDS = 25
 class Clusters:
     """Maps a page to one of K clusters: hashed TF-IDF -> LSI (truncated SVD) -> nearest K-means centre by cosine.
 
-    Deterministic: K-means starts from the page nearest to the mean and then takes the page farthest from all centres.
+    *Readings.* A page is placed at Sigma_k U_k^T q as the source prints it (Orlandi 2007, p. 19), where others divide
+    by Sigma. The distance of K-means, which it leaves open (p. 20), is the cosine. K-means starts from the page nearest
+    to the mean and then takes the page farthest from all centres, in the source by lot: so the same pages give the same
+    clusters.
     """
 
     def __init__(self, idf: FloatArray, basis: FloatArray, centres: FloatArray) -> None:
@@ -36,7 +44,7 @@ class Clusters:
         matrix = _unit(counts * idf)
         _, values, rows = np.linalg.svd(matrix, full_matrices=False)
         kept = values > 1e-9 * max(values.max(initial=0.0), 1e-12)
-        basis = rows[kept][:DIMENSIONS].T
+        basis = (values[:, None] * rows)[kept][:DIMENSIONS].T
         return cls(idf, basis, kmeans(_unit(matrix @ basis), clusters))
 
     def __call__(self, terms: Mapping[str, int]) -> int:

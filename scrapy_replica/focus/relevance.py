@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from scrapy_replica.focus.background import Background, examples_and_others
 from scrapy_replica.focus.bprtfidf import BPrTFIDF
 from scrapy_replica.focus.elkan_noto import ElkanNoto
+from scrapy_replica.focus.rows import Rows
 from scrapy_replica.focus.state import pack, unpack
 
 Terms = Mapping[str, int]
@@ -58,6 +61,11 @@ class Relevance:
         """Return how sure the models are that a page is on topic, 0..1; more than .5 is relevant."""
         bayes = self._bayes.relevance(terms)
         return bayes if self._regression is None else (bayes + self._regression.relevance(terms)) / 2.0
+
+    def rows(self, vocabulary: Sequence[str]) -> Rows:
+        """Return :meth:`relevance` for many pages at once, their terms given as places in *vocabulary*."""
+        models = [model.rows(vocabulary) for model in (self._bayes, self._regression) if model]
+        return lambda start, ids, counts: np.mean([model(start, ids, counts) for model in models], axis=0)
 
     def save(self) -> bytes:
         """Return both models as NPZ."""

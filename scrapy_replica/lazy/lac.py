@@ -1,8 +1,9 @@
 """Lazy associative classifier (Veloso et al. 2006) on a contingency cube.
 
 An example is a vector of interval numbers, one per feature. For a vector x the rules X -> label, X a non-empty subset
-of x's items, are made when x is asked for. Their supports are marginals of a contingency table over the *distinct*
-vectors, so the cost follows the number of distinct vectors, not the number of examples.
+of x's items, are made when x is asked for, and vote as in Carvalho et al. 2017, section 3.2 (Carvalho 2014, 3.3.2).
+Their supports are marginals of a contingency table over the *distinct* vectors, so the cost follows the number of
+distinct vectors, not the number of examples.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ class LAC:
         self._rules: list[dict[int, tuple[float, float]]] | None = None
 
     def alpha(self, codes: IntArray) -> FloatArray:
-        """Return how negative each vector is (equation 5), 0..1, shape (n, features) -> (n,); 0.5 without any rule."""
+        """Return alpha(x, -) of each vector (equations 4, 5), 0..1, shape (n, features) -> (n,); 0.5 without a rule."""
         return alpha_of(*rule_sums(self.cube.supports(codes)))
 
     def alpha_one(self, code: Sequence[int]) -> float:

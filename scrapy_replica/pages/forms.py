@@ -1,6 +1,7 @@
 """The forms of a page, and the domain query of a site: every label and value that was sent to its forms.
 
-J. A. F. Lutz, C. A. Heuser: Descoberta de ruido em paginas da web oculta, SBBD 2013, section 3.1.
+J. A. F. Lutz: Descoberta de ruído em páginas da web oculta através de uma abordagem de aprendizagem supervisionada,
+dissertation, UFRGS 2013, section 3.1. Labels are those that a reader sees, too, as section 5.1 asks for.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Content or noise, element by element, on pages that a form returned: text density joined with the domain query.
 
-J. A. F. Lutz, C. A. Heuser: Descoberta de ruido em paginas da web oculta, SBBD 2013, section 3.2.
+J. A. F. Lutz: Descoberta de ruído em páginas da web oculta através de uma abordagem de aprendizagem supervisionada,
+dissertation, UFRGS 2013, section 3.2. The tree there sees five attributes of an element; this one sees its neighbours'
+too.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def own_matches(elements: Sequence[etree._Element], query: Collection[str]) -> F
 
 
 def query_scores(parents: Sequence[int], matches: FloatArray) -> FloatArray:
-    """Return QueryScore of each element, shape (n,): the sum of matches / levels over the matching texts below it.
+    """Return QueryScore of each element (p. 40), shape (n,): the sum of matches / levels over matching texts below.
 
     An element's own text is one level below it.
     """

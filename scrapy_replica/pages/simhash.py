@@ -47,7 +47,7 @@ def simhash(text: str) -> int | None:
 
 def simhash_of(tokens: UInt64Array) -> int:
     """Return the simhash of the *tokens* of :func:`token_hashes`, shape (n,), n > 0."""
-    shingles = _finalised(_shingled(tokens))
+    shingles = shingle_hashes(tokens)
     counts = _bit_counts(shingles)
     bits = np.packbits(counts * 2 > len(shingles), bitorder="little")
     return int.from_bytes(bits.tobytes(), "little")
@@ -68,6 +68,11 @@ def token_hashes(text: str) -> UInt64Array:
     # What parts tokens is 0, so a token may be summed up to the start of the next.
     hashes: UInt64Array = np.add.reduceat(characters * powers[: len(characters)], starts) * inverses[starts]
     return hashes
+
+
+def shingle_hashes(tokens: UInt64Array) -> UInt64Array:
+    """Return the 64-bit hashes of the 3-shingles of the *tokens* of :func:`token_hashes`, in order; n - 2 of n > 2."""
+    return _finalised(_shingled(tokens))
 
 
 def _token_starts(characters: UInt64Array) -> NDArray[np.intp]:

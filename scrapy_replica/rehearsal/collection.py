@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import mmh3
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_replica.address import host_of
 from scrapy_replica.numeric import BoolArray, IntArray
 from scrapy_replica.records import Link, Page
+from scrapy_replica.rehearsal.batch import Batch, CountArray, Int32Array
 
 TermCounter = Callable[[str], Mapping[str, int]]
 
@@ -29,58 +31,70 @@ LABEL_COLUMNS = ("topics", "categories", "tags")
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
-@dataclass(frozen=True)
-class Collection:
-    """Pages 0..n-1, their links and their term counts, in rows that lie one behind the other (CSR).
-
-    The links of page *i* are ``targets[link_start[i]:link_start[i + 1]]`` in document order, its terms
-    ``term_ids[term_start[i]:term_start[i + 1]]``; about 12 bytes a link (without anchor texts) and 6 bytes a term.
-    """
+class Documents(Protocol):
+    """What a visit reads of a collection: pages 0..n-1, in memory (:class:`Collection`) or on the disk."""
 
     urls: Sequence[str]
-    titles: Sequence[str]
     seeds: IntArray
-    link_start: IntArray
-    targets: NDArray[np.int32]
-    anchors: Sequence[str]
-    vocabulary: Sequence[str]
-    term_start: IntArray
-    term_ids: NDArray[np.int32]
-    term_counts: NDArray[np.uint16]
     labels: Mapping[str, IntArray]
     """Label -> page numbers."""
+    vocabulary: Sequence[str]
+    """Term id -> stem; 0 is the term of most pages."""
+    host_names: Sequence[str]
+    host_numbers: Int32Array
+    """Shape (n,): places in ``host_names``."""
+
+    def number(self, url: str) -> int | None:
+        """Return the number of the page with this *url*, ``None`` if there is none."""
+
+    def title(self, page: int) -> str: ...
+
+    def term_ids(self, page: int) -> Int32Array:
+        """Return the terms of one page, sorted."""
+
+    def term_counts(self, page: int) -> CountArray:
+        """Return how often each of :meth:`term_ids` occurs."""
+
+    def targets(self, page: int) -> Int32Array:
+        """Return the page numbers that *page* links to, in document order, each once, without itself."""
+
+    def anchors(self, page: int) -> Sequence[str]:
+        """Return the anchor texts of :meth:`targets`."""
+
+    def batches(self) -> Iterator[Batch]:
+        """Read all pages in order, by columns."""
 
     def __len__(self) -> int:
-        return len(self.urls)
+        return len(self.host_numbers)
 
     @property
     def hosts(self) -> list[str]:
-        return [host_of(url) for url in self.urls]
+        return [self.host_names[number] for number in self.host_numbers.tolist()]
 
     def terms(self, page: int) -> dict[str, int]:
         """Return stem -> count of one page."""
-        span = slice(self.term_start[page], self.term_start[page + 1])
-        words = map(self.vocabulary.__getitem__, self.term_ids[span].tolist())
-        return dict(zip(words, self.term_counts[span].tolist(), strict=True))
+        words = map(self.vocabulary.__getitem__, self.term_ids(page).tolist())
+        return dict(zip(words, self.term_counts(page).tolist(), strict=True))
 
     def links(self, page: int) -> list[int]:
-        """Return the page numbers that *page* links to, in document order, each once, without itself."""
-        found = self.targets[self.link_start[page] : self.link_start[page + 1]].tolist()
-        return [target for target in dict.fromkeys(found) if target != page]
+        """Return :meth:`targets` as a list."""
+        found: list[int] = self.targets(page).tolist()
+        return found
 
     def page(self, page: int) -> Page:
-        """Return one page as the crawl would have seen it; its links are those of :meth:`links`."""
-        url = self.urls[page]
-        start, stop = self.link_start[page], self.link_start[page + 1]
-        first: dict[int, Link] = {}
-        targets = self.targets[start:stop].tolist()
-        for position, (target, anchor) in enumerate(zip(targets, self.anchors[start:stop], strict=True)):
-            if target != page and target not in first:
-                first[target] = Link(self.urls[target], anchor, position)
-        terms = self.terms(page)
-        host = host_of(url)
-        title = self.titles[page] or None
-        return Page(url, host, title, terms=terms, words=sum(terms.values()), links=tuple(first.values()))
+        """Return one page as the crawl would have seen it; its links are those of :meth:`targets`."""
+        url, terms = self.urls[page], self.terms(page)
+        found = zip(self.links(page), self.anchors(page), strict=True)
+        links = tuple(Link(self.urls[target], anchor, place) for place, (target, anchor) in enumerate(found))
+        return Page(url, host_of(url), self.title(page) or None, terms=terms, words=sum(terms.values()), links=links)
+
+    def graph(self) -> tuple[IntArray, Int32Array]:
+        """Return the links of all pages in rows: where each page's begin, shape (n + 1,), and the targets."""
+        lengths, targets = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)]
+        for batch in self.batches():
+            lengths.append(np.diff(batch.link_start))
+            targets.append(batch.targets)
+        return np.cumsum(np.concatenate(lengths)), np.concatenate(targets)
 
     def relevant(self, topic: str) -> BoolArray:
         """Return which pages belong to *topic*, shape (n,).
@@ -117,6 +131,54 @@ class Collection:
         return mask
 
 
+@dataclass(frozen=True)
+class Collection(Documents):
+    """Documents in memory; about 12 bytes a link and 6 bytes a term."""
+
+    columns: Batch
+    seeds: IntArray
+    labels: Mapping[str, IntArray]
+    vocabulary: Sequence[str]
+    anchor_texts: Sequence[str]
+    host_names: Sequence[str]
+    host_numbers: Int32Array
+
+    @cached_property
+    def urls(self) -> Sequence[str]:  # type: ignore[override]
+        return self.columns.urls
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {url: number for number, url in reversed(list(enumerate(self.urls)))}
+
+    def number(self, url: str) -> int | None:
+        return self._numbers.get(url)
+
+    def title(self, page: int) -> str:
+        return self.columns.titles[page] if self.columns.titles is not None else ""
+
+    def term_ids(self, page: int) -> Int32Array:
+        start = self.columns.term_start
+        return self.columns.term_ids[start[page] : start[page + 1]]
+
+    def term_counts(self, page: int) -> CountArray:
+        start = self.columns.term_start
+        return self.columns.term_counts[start[page] : start[page + 1]]
+
+    def targets(self, page: int) -> Int32Array:
+        start = self.columns.link_start
+        return self.columns.targets[start[page] : start[page + 1]]
+
+    def anchors(self, page: int) -> Sequence[str]:
+        columns, start = self.columns, self.columns.link_start
+        if columns.anchors is None:
+            return [""] * int(start[page + 1] - start[page])
+        return [self.anchor_texts[place] for place in columns.anchors[start[page] : start[page + 1]].tolist()]
+
+    def batches(self) -> Iterator[Batch]:
+        yield self.columns
+
+
 def build(
     pages: Iterable[tuple[str, str, Mapping[str, int]]],
     links: Iterable[Sequence[tuple[int, str]]],
@@ -124,27 +186,42 @@ def build(
     labels: Mapping[str, Sequence[int]],
 ) -> Collection:
     """Build a collection from (URL, title, term counts) and from (target, anchor text) rows, both in page order."""
-    urls, titles, term_start, term_ids, term_counts = [], [], [0], [], []
+    urls, titles, term_start, term_ids, term_counts = [], [], [0], array("i"), array("q")
     numbers: dict[str, int] = {}
     for url, title, terms in pages:
         urls.append(url)
         titles.append(title)
-        term_ids.append(np.fromiter((numbers.setdefault(t, len(numbers)) for t in terms), np.int32, len(terms)))
-        term_counts.append(np.minimum(np.fromiter(terms.values(), np.int64, len(terms)), 65535).astype(np.uint16))
-        term_start.append(term_start[-1] + len(terms))
+        term_ids.extend(numbers.setdefault(term, len(numbers)) for term in terms)
+        term_counts.extend(terms.values())
+        term_start.append(len(term_ids))
+    ids = np.array(term_ids)
+    by_frequency = np.argsort(-np.bincount(ids, minlength=len(numbers)), kind="stable")
+    ranks = np.empty(len(numbers), np.int32)
+    ranks[by_frequency] = np.arange(len(numbers))
+    texts, hosts = {"": 0}, dict[str, int]()
     rows = [list(row) for row in links]
-    return Collection(
+    columns = Batch(
         urls,
-        titles,
-        np.array(seeds, dtype=np.int64),
+        np.array(term_start, dtype=np.int64),
+        ranks[ids],
+        np.array(term_counts),
         np.cumsum([0, *map(len, rows)], dtype=np.int64),
         np.array([target for row in rows for target, _ in row], dtype=np.int32),
-        [anchor for row in rows for _, anchor in row],
-        list(numbers),
-        np.array(term_start, dtype=np.int64),
-        np.concatenate(term_ids) if term_ids else np.zeros(0, np.int32),
-        np.concatenate(term_counts) if term_counts else np.zeros(0, np.uint16),
+        np.array([texts.setdefault(text, len(texts)) for row in rows for _, text in row], dtype=np.int32),
+        titles,
+    )
+    furthest = max(columns.targets.max(initial=-1), *seeds, -1)
+    if furthest >= len(urls) or columns.targets.min(initial=0) < 0:
+        raise ValueError(f"a link or seed is page {furthest}: there are {len(urls)} pages, numbered from 0")
+    words = list(numbers)
+    return Collection(
+        columns.tidied(),
+        np.array(seeds, dtype=np.int64),
         {name: np.array(rows_, dtype=np.int64) for name, rows_ in labels.items()},
+        [words[number] for number in by_frequency.tolist()],
+        list(texts),
+        host_numbers=np.array([hosts.setdefault(host_of(url), len(hosts)) for url in urls], dtype=np.int32),
+        host_names=list(hosts),
     )
 
 

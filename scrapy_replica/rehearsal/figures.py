@@ -1,4 +1,8 @@
-"""What a visit reached: how early the relevant pages came."""
+"""What a visit reached: how early the relevant pages came (Orlandi 2007, chapter 6).
+
+Reading: V and R are the pages, and the relevant pages, of the visit. The source takes those of the collection, where a
+relevant page that is never visited costs nothing; visits that end early would win by that.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,9 @@ class Figures:
     """1 - (1 / (|V||R|)) * sum over relevant x visited of the irrelevant pages visited before x."""
     f1: FloatArray
     """F1(t) = 2 B(t) / (t + |R|)."""
+
+    pref_so_far: FloatArray
+    """Pref of the first t pages as if the visit ended there, t = 1..n; 1 before the first relevant page."""
 
     @property
     def harvest(self) -> FloatArray:
@@ -49,6 +56,7 @@ def figures(order: IntArray, relevant: BoolArray, ignored: BoolArray | None = No
     found = np.cumsum(hits)
     total, pages = int(hits.sum()), len(order)
     misses_before = np.arange(pages) - found + hits
-    pref = 1.0 - float((misses_before * hits).sum()) / (pages * total) if total else 1.0
-    f1 = 2.0 * found / (np.arange(1, pages + 1) + total) if total else np.zeros(pages)
-    return Figures(found, pref, f1)
+    visited = np.arange(1, pages + 1)
+    prefs = 1.0 - np.cumsum(misses_before * hits) / (visited * np.maximum(found, 1))
+    f1 = 2.0 * found / (visited + total) if total else np.zeros(pages)
+    return Figures(found, float(prefs[-1]) if pages else 1.0, f1, prefs)

@@ -1,7 +1,7 @@
 """Candidates: inverted lists over all hosts say which pairs are worth judging, and align them on the way.
 
 A pair is a candidate if it shares two path suffixes, or one main text whose simhashes lie within 6 bits: on real
-mirrors that finds 49 of 49 pairs, where equal paths and signatures find 32.
+mirrors that finds 49 of 49 pairs, where equal paths and signatures (Carvalho 2014, section 3.3.1) find 42.
 """
 
 from __future__ import annotations

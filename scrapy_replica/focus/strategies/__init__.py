@@ -11,13 +11,13 @@ from scrapy_replica.focus.strategies.context_graph import ContextGraphQueues
 from scrapy_replica.focus.strategies.depth_first import DepthFirst
 from scrapy_replica.focus.strategies.hmm import ALPHA, MAX_DISTANCE, HmmDynamic, HmmSecondOrder, HmmStatic
 from scrapy_replica.focus.strategies.hmm_liu import HmmLiu
-from scrapy_replica.focus.strategies.hot_queue import HotQueue
+from scrapy_replica.focus.strategies.hot_queue import HotQueue, HotQueueRandom
 from scrapy_replica.focus.strategies.in_link_count import InLinkCount
 from scrapy_replica.focus.strategies.link_aware import LinkAware
 from scrapy_replica.focus.strategies.pagerank import PageRank
 from scrapy_replica.focus.strategies.q_learning import QLearning
 from scrapy_replica.focus.strategies.random import Random
-from scrapy_replica.focus.strategies.soft_focus import SoftFocus
+from scrapy_replica.focus.strategies.soft_focus import HardFocus, SoftFocus
 from scrapy_replica.focus.strategies.tunnelling import Tunnelling
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _PLAIN: tuple[type[Strategy], ...] = (
     PageRank,
     HotQueue,
     SoftFocus,
+    HardFocus,
     ContextGraphQueues,
     Tunnelling,
     HmmLiu,
@@ -40,8 +41,9 @@ _PLAIN: tuple[type[Strategy], ...] = (
     HmmSecondOrder,
 )
 _WITH_WORDS = (BestFirstAnchors, QLearning, LinkAware)
+_BY_LOT = (Random, HotQueueRandom)
 
-_ALL: tuple[type[Strategy], ...] = (*_PLAIN, *_WITH_WORDS, Random)
+_ALL: tuple[type[Strategy], ...] = (*_PLAIN, *_WITH_WORDS, *_BY_LOT)
 STRATEGIES: dict[str, type[Strategy]] = {strategy.name: strategy for strategy in _ALL}
 """``REPLICA_STRATEGY`` and ``--strategy`` -> class."""
 
@@ -60,15 +62,15 @@ DEFAULT = HmmOptions()
 def make(name: str, seed: int = 0, link_words: LinkWords | None = None, hmm: HmmOptions = DEFAULT) -> Strategy:
     """Return a new strategy of that *name*.
 
-    *seed* goes to the one that draws lots, *link_words* to those that read the links' own words, *hmm* to those that
-    estimate distances. Raises ValueError
-    when there is no such strategy, or it reads words and none were given (there is no topic).
+    *seed* goes to those that draw lots, *link_words* to those that read the links' own words, *hmm* to those that
+    estimate distances. Raises ValueError when there is no such strategy, or it reads words and none were given (there
+    is no topic).
     """
     if name not in STRATEGIES:
         known = ", ".join(sorted(STRATEGIES))
         raise ValueError(f"REPLICA_STRATEGY: there is no strategy {name!r}; choose one of {known}")
     strategy = STRATEGIES[name]
-    if issubclass(strategy, Random):
+    if issubclass(strategy, _BY_LOT):
         return strategy(seed)
     if issubclass(strategy, HmmStatic):
         return strategy(*hmm)

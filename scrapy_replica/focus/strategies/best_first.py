@@ -24,6 +24,7 @@ class BestFirst(Strategy):
 
     name: ClassVar[str] = "best-first"
     remembers: ClassVar[bool] = False
+    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._relevance = 0.0

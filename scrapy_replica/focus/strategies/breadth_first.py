@@ -21,6 +21,7 @@ class BreadthFirst(Strategy):
     name: ClassVar[str] = "breadth-first"
     needs_topic: ClassVar[bool] = False
     remembers: ClassVar[bool] = False
+    reads_links: ClassVar[bool] = False
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the order found is all it needs
         return np.zeros(len(links))

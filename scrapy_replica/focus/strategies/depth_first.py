@@ -23,6 +23,7 @@ class DepthFirst(Strategy):
 
     name: ClassVar[str] = "depth-first"
     needs_topic: ClassVar[bool] = False
+    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._visited = 0

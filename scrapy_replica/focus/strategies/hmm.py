@@ -43,6 +43,7 @@ class HmmStatic(Strategy):
 
     name: ClassVar[str] = "hmm-static"
     is_dynamic: ClassVar[bool] = False
+    reads_links: ClassVar[bool] = False
     nearness: float
     """(d - delta) / d of the page visited last, 0 before the first training."""
 

@@ -24,6 +24,7 @@ class InLinkCount(Strategy):
 
     name: ClassVar[str] = "in-link-count"
     needs_topic: ClassVar[bool] = False
+    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._urls = UrlWindow()

@@ -36,6 +36,7 @@ class PageRank(Strategy):
 
     name: ClassVar[str] = "pagerank"
     needs_topic: ClassVar[bool] = False
+    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._graph = KnownGraph(MOST_LINKS)

@@ -26,10 +26,18 @@ GRANDPARENTS = 0.5
 class Tunnelling(Strategy):
     """Score = (1 - g) Pr[page] + g score of the page, halved for each poor page beyond a run of five.
 
-    The path score weighs grand-parents by g, their parents by g**2 and so on. Memory: 500 bytes a URL, at most 150 MB.
+    The path score weighs grand-parents by g, their parents by g**2 and so on; where several pages link to a URL the
+    best score and the shortest run count.
+
+    *Readings.* The source (Orlandi 2007, pp. 11-12) reports what was measured, no formula: of tunnels 90 % are shorter
+    than 10, and where a page is poor its parents tell more. Five is half of that 10, and g = .5 lets the three pages
+    before a link, which the source looks at, make up 7/8 of its score.
+
+    Memory: 500 bytes a URL, at most 150 MB.
     """
 
     name: ClassVar[str] = "tunnelling"
+    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._path = PathMemory(0.0, max)

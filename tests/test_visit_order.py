@@ -1,0 +1,44 @@
+"""The visit in arrays beside the obvious one, for every strategy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_visit import slow_visit
+
+from scrapy_replica.focus.links import LinkWords
+from scrapy_replica.focus.strategies import STRATEGIES, make
+from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.rehearsal.collection import Collection, build
+from scrapy_replica.rehearsal.visit import visit
+
+PAGES = 40
+graphs = st.lists(st.lists(st.integers(0, PAGES - 1), max_size=6), min_size=PAGES, max_size=PAGES)
+relevances = st.lists(st.sampled_from([0.0, 0.1, 0.6, 0.9]), min_size=PAGES, max_size=PAGES)
+
+
+def web(graph: list[list[int]], relevance: list[float]) -> Collection:
+    pages = [
+        (f"http://a{i % 3}.org/d{i % 5}/{i}", "", {"topic": 2, f"w{i % 4}": 1} if relevance[i] > 0.5 else {f"w{i}": 1})
+        for i in range(PAGES)
+    ]
+    links = [[(target, f"to {'topic' if relevance[target] else 'more'}") for target in row] for row in graph]
+    return build(pages, links, [0, 7, 0], {})
+
+
+def new(name: str) -> Strategy:
+    words = LinkWords(lambda terms: 0.8 if "topic" in terms else 0.1, lambda text: dict.fromkeys(text.split(), 1))
+    return make(name, 3, words)
+
+
+@pytest.mark.parametrize("name", sorted(STRATEGIES))
+@settings(max_examples=8, deadline=None)
+@given(graph=graphs, relevance=relevances)
+def test_every_strategy_takes_the_pages_in_the_order_of_the_obvious_visit(
+    name: str, graph: list[list[int]], relevance: list[float]
+) -> None:
+    found, values = web(graph, relevance), np.array(relevance)
+    wanted = slow_visit(found, new(name), values, warm_up=4)
+    assert visit(found, new(name), values, warm_up=4).tolist() == wanted
