@@ -197,6 +197,8 @@ def _writing(out: Path) -> Iterator[None]:
 
 
 def cut_archive(opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001
+    from tqdm import tqdm  # noqa: PLC0415 - an extra
+
     from scrapy_replica.rehearsal.direct import DirectArchive  # noqa: PLC0415
     from scrapy_replica.rehearsal.direct.cut import shallow, write_cut  # noqa: PLC0415
 
@@ -209,7 +211,8 @@ def cut_archive(opts: argparse.Namespace, settings: Settings) -> int:  # noqa: A
             raise ValueError(f"--{option} is {value}: it must be at least {least}")
     archive, out = DirectArchive(Path(opts.archive)), Path(opts.out)
     with _writing(out):
-        pages = shallow(archive, opts.pages_per_host, opts.depth, opts.pages)
+        with tqdm(desc="cutting", total=len(archive), unit=" pages", leave=False, disable=None) as bar:
+            pages = shallow(archive, opts.pages_per_host, opts.depth, opts.pages, bar.update)
         write_cut(archive, pages, out)
     size = sum(file.stat().st_size for file in out.iterdir())
     figures = {"pages": len(pages), "pages_of_whole": len(archive), "bytes_a_page": size / max(1, len(pages))}

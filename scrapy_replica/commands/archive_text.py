@@ -25,8 +25,10 @@ SHOWN = 20
 
 def counts(archive: Documents) -> dict[str, int | float]:
     """Return how much is in an archive."""
+    from tqdm import tqdm  # noqa: PLC0415 - an extra
+
     n_terms = n_links = n_empty = 0
-    for batch in archive.batches():
+    for batch in tqdm(archive.batches(), "counting", unit=" blocks", leave=False, disable=None):
         n_terms, n_links = n_terms + len(batch.term_ids), n_links + len(batch.targets)
         n_empty += int((batch.term_start[1:] == batch.term_start[:-1]).sum())
     pages = max(1, len(archive))

@@ -18,7 +18,9 @@ from typing import NamedTuple
 
 from scrapy_replica.evaluation.dust_judge import by_judge, by_support_and_error, hosts_of, learnt_with, recalls
 from scrapy_replica.evaluation.dust_kinds import KINDS, difference, is_by_number, kinds_of
-from scrapy_replica.evaluation.dust_learners import LEARNERS
+from scrapy_replica.evaluation.dust_learners import DESCRIBED, LEARNERS
+from scrapy_replica.evaluation.dust_learners.bar_yossef import ValidatedBook
+from scrapy_replica.evaluation.dust_learners.learner import Book
 from scrapy_replica.evaluation.dust_peers import Canonicaliser, peers
 from scrapy_replica.evaluation.dust_splits import SPLITS, Row, empty_listings, family, halves
 from scrapy_replica.urls.interchange import priors
@@ -81,7 +83,9 @@ def _rows(table: csv.DictReader[str], path: str | Path) -> list[Row]:
             raise ValueError(f"{path}, line {table.line_num}: text_chars is {chars!r}, not a number")
         if int(chars) > MIN_TEXT_CHARS and "UserLogin" not in line["url"]:
             cluster = f"{line['host']} {line['text_sha1']}"
-            rows.setdefault(line["url"], Row(line["url"], line["host"], cluster, line.get("canonical") or ""))
+            rows.setdefault(
+                line["url"], Row(line["url"], line["host"], cluster, line.get("canonical") or "", int(chars))
+            )
     return list(rows.values())
 
 
@@ -151,7 +155,9 @@ class Evaluation(NamedTuple):
     """The largest hosts -> the rules that ``combined`` learnt from one half at an error of 0."""
 
 
-def evaluate(path: str | Path, learners: Iterable[str] = LEARNERS, with_peers: bool = True) -> Evaluation:
+def evaluate(
+    path: str | Path, learners: Iterable[str] = (*DESCRIBED, *LEARNERS), with_peers: bool = True
+) -> Evaluation:
     """Return the figures by name: ``<learner>_e0.recall``, ``.precision``, ``.removable``, ``.right``, ``.wrong``,
     ``.rules``, ``.seconds`` (CPU time of learning one half, mean of two) on the family split, the same with ``_e10``,
     and ``<learner>_e0.host.<host>.recall``, ``<learner>_e0.kind.<kind>.recall`` and so on (see ``dust_kinds.KINDS``).
@@ -175,9 +181,9 @@ def evaluate(path: str | Path, learners: Iterable[str] = LEARNERS, with_peers: b
     }
     for name in learners:
         for suffix, epsilon in EPSILONS.items():
-            found, rules = _learnt(partial(learn, name, epsilon), parts)
+            found, book = _learnt(partial(book_of, name, epsilon), parts)
             figures |= _named(f"{name}_{suffix}", found)
-            for rule in rules if (name, epsilon) == ("combined", 0.0) else ():
+            for rule in book if (name, epsilon) == ("combined", 0.0) and isinstance(book, RuleBook) else ():
                 if rule.host in largest:
                     largest[rule.host].append(rule)
     if "combined" in set(learners):
@@ -194,8 +200,7 @@ def _judged(rows: Sequence[Row], parts: Sequence[Part]) -> dict[str, float]:
     figures: dict[str, float] = {}
     hosts = hosts_of(rows)
     for suffix, epsilon in EPSILONS.items():
-        learner = partial(learnt_with, hosts, epsilon)
-        found, _ = _learnt(learner, parts)
+        found, _ = _learnt(lambda half, e=epsilon: RuleBook(learnt_with(hosts, e, half)), parts)  # type: ignore[misc]
         figures |= _named(f"judged_{suffix}", found)
     removable = sum(len(part.kinds) for part in parts)
     for name, key in (("support_and_error", by_support_and_error), ("judge", by_judge(hosts))):
@@ -211,7 +216,7 @@ def _other_splits(rows: Sequence[Row]) -> dict[str, float]:
     for split in (name for name in SPLITS if name != "family"):
         parts = [part_of(half, listings) for half in halves(rows, SPLITS[split])]
         for suffix, epsilon in EPSILONS.items():
-            found, _ = _learnt(partial(learn, "combined", epsilon), parts)
+            found, _ = _learnt(partial(book_of, "combined", epsilon), parts)
             figures |= _named(f"combined_{suffix}.{split}", _totals(found))
     for suffix, epsilon in EPSILONS.items():
         figures |= _named(f"combined_{suffix}.by_host", _totals(_carried(epsilon, rows, listings)))
@@ -256,20 +261,27 @@ def learn(name: str, epsilon: float, rows: Sequence[Row]) -> list[Rule]:
     return LEARNERS[name]([row.url for row in rows], [row.cluster for row in rows], epsilon, SUPPORT)
 
 
-def _learnt(
-    learner: Callable[[Sequence[Row]], list[Rule]], parts: Sequence[Part]
-) -> tuple[dict[str, float], list[Rule]]:
+def book_of(name: str, epsilon: float, rows: Sequence[Row]) -> Book:
+    """Return the rules that the learner called *name*, ours or as published, learns from *rows*."""
+    if name in DESCRIBED:
+        return DESCRIBED[name](rows, epsilon, SUPPORT)
+    return RuleBook(learn(name, epsilon, rows))
+
+
+def _learnt(learner: Callable[[Sequence[Row]], Book], parts: Sequence[Part]) -> tuple[dict[str, float], Book]:
     """Learn on each of the two *parts* and judge on the other; return the figures and the rules of the first."""
     counts: list[Counts] = []
-    learnt: list[list[Rule]] = []
+    books: list[Book] = []
     seconds = 0.0
     for learnt_from, judged in (parts, parts[::-1]):
         started = time.process_time()
-        learnt.append(learner(learnt_from.rows))
+        books.append(learner(learnt_from.rows))
         seconds += time.process_time() - started
-        book = RuleBook(learnt[-1])
-        counts.append(judge(lambda url, book=book: book.canonical(url)[0], judged))  # type: ignore[misc]
-    return _figures(counts) | {"rules": sum(map(len, learnt)) / 2, "seconds": seconds / 2}, learnt[0]
+        counts.append(judge(lambda url, book=books[-1]: book.canonical(url)[0], judged))  # type: ignore[misc]
+    figures = _figures(counts) | {"rules": sum(map(len, books)) / 2, "seconds": seconds / 2}
+    if isinstance(books[0], ValidatedBook):
+        figures["fetched"] = sum(book.fetched for book in books if isinstance(book, ValidatedBook)) / 2
+    return figures, books[0]
 
 
 def _figures(counts: Sequence[Counts]) -> dict[str, float]:

@@ -25,9 +25,10 @@ ROUNDS = 25
 class Clusters:
     """Maps a page to one of K clusters: hashed TF-IDF -> LSI (truncated SVD) -> nearest K-means centre by cosine.
 
-    *Readings.* A page is placed at Sigma_k U_k^T q as the source prints it (Orlandi 2007, p. 19), where others divide by
-    Sigma. The distance of K-means, which it leaves open (p. 20), is the cosine. It starts from the page nearest to the
-    mean and then takes the page farthest from all centres, the source by lot: so the same pages give the same clusters.
+    *Readings.* A page is placed at Sigma_k U_k^T q as the source prints it (Orlandi 2007, p. 19), where others divide
+    by Sigma. The distance of K-means, which it leaves open (p. 20), is the cosine. K-means starts from the page nearest
+    to the mean and then takes the page farthest from all centres, in the source by lot: so the same pages give the same
+    clusters.
     """
 
     def __init__(self, idf: FloatArray, basis: FloatArray, centres: FloatArray) -> None:

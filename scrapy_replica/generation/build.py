@@ -68,5 +68,4 @@ def _whole(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        error.add_note("")
         raise OSError(error.errno, f"{error.strerror}: {folder} holds part of a web, delete it") from error

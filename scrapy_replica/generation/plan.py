@@ -126,11 +126,12 @@ class _Draft:
 
     def _draw_entrances(self, chance: np.random.Generator) -> None:
         """A page of an earlier host leads to each host's first."""
-        self.entrance = self._any_page(chance, np.arange(len(self.sizes)))
+        self.entrance = self.any_page(chance, np.arange(len(self.sizes)))
         self.directory_parent[self.first_directory] = self.directory[self.entrance]
         self.directory_parent[0] = 0
 
-    def _any_page(self, chance: np.random.Generator, below: IntArray) -> IntArray:
+    def any_page(self, chance: np.random.Generator, below: IntArray) -> IntArray:
+        """Draw a page of any host before each of *below*, rather of an early one, and rather an early page."""
         host = (below * chance.random(len(below)) ** 2).astype(np.int64)
         return self.start[host] + (self.sizes[host] * chance.random(len(host)) ** 1.5).astype(np.int64)
 
@@ -186,7 +187,9 @@ def _steps(chance: np.random.Generator, shares: tuple[tuple[int, float], ...], n
     """Draw *n* steps on the ring of subjects."""
     drawn = np.searchsorted(np.cumsum([share for _, share in shares]), chance.random(n))
     anywhere = chance.integers(SUBJECTS, size=n)
-    return np.where(drawn < len(shares), np.array([*(step for step, _ in shares), 0])[drawn], anywhere)
+    steps = np.array([*(step for step, _ in shares), 0])[drawn]
+    found: IntArray = np.where(drawn < len(shares), steps, anywhere)
+    return found
 
 
 def _sums_to_root(parent: IntArray, value: IntArray) -> IntArray:
@@ -196,7 +199,8 @@ def _sums_to_root(parent: IntArray, value: IntArray) -> IntArray:
     while parent.any():
         total += total[parent]
         parent = parent[parent]
-    return total + root
+    total += root
+    return total
 
 
 def _cut(
@@ -223,7 +227,7 @@ def _cut(
 
     hosts = int(np.searchsorted(host_start, pages))
     cut_start = np.minimum(host_start[: hosts + 1], pages)
-    entrance = number[draft._any_page(chance, np.maximum(mirror_of, 1))]
+    entrance = number[draft.any_page(chance, np.maximum(mirror_of, 1))]
     entrance[own] = number[draft.entrance]
     entrance[0] = -1
     first = number[draft.directory_first]
@@ -252,6 +256,6 @@ def _cut(
 
 def is_labelled(plan: Plan, subjects: range, strength: float) -> BoolArray:
     """Return the pages whose subject is one of *subjects* and that have at least *strength* of their words from it."""
-    near = (plan.subject.astype(np.int64) - subjects.start) % SUBJECTS < len(subjects)
-    is_trap = (plan.kind == CALENDAR) | (plan.kind == FACET)
-    return near & (plan.strength >= strength) & ~is_trap
+    labelled: BoolArray = (plan.subject.astype(np.int64) - subjects.start) % SUBJECTS < len(subjects)
+    labelled &= (plan.strength >= strength) & (plan.kind != CALENDAR) & (plan.kind != FACET)
+    return labelled

@@ -62,12 +62,14 @@ def _read(documents: Documents) -> _Columns:
         words.append(np.diff(sums[batch.term_start]))
         once += int((batch.term_counts == 1).sum())
         frequency += np.bincount(batch.term_ids, minlength=len(frequency))
-        for row, (start, stop) in enumerate(zip(batch.term_start[:-1].tolist(), batch.term_start[1:].tolist(), strict=True)):
+        for row, (start, stop) in enumerate(
+            zip(batch.term_start[:-1].tolist(), batch.term_start[1:].tolist(), strict=True)
+        ):
             text = batch.term_ids[start:stop].tobytes() + batch.term_counts[start:stop].tobytes()
             texts[first + row] = mmh3.hash64(text, signed=False)[0]
         first += len(batch)
-    columns = [np.concatenate(column) for column in (sources, targets, distinct, words)]
-    return _Columns(*columns, once, frequency, n - len(np.unique(texts)))
+    links = np.concatenate(sources), np.concatenate(targets)
+    return _Columns(*links, np.concatenate(distinct), np.concatenate(words), once, frequency, n - len(np.unique(texts)))
 
 
 def _of_hosts(documents: Documents) -> dict[str, float]:

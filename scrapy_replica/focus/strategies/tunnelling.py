@@ -26,8 +26,8 @@ GRANDPARENTS = 0.5
 class Tunnelling(Strategy):
     """Score = (1 - g) Pr[page] + g score of the page, halved for each poor page beyond a run of five.
 
-    The path score weighs grand-parents by g, their parents by g**2 and so on; where several pages link to a URL the best
-    score and the shortest run count.
+    The path score weighs grand-parents by g, their parents by g**2 and so on; where several pages link to a URL the
+    best score and the shortest run count.
 
     *Readings.* The source (Orlandi 2007, pp. 11-12) reports what was measured, no formula: of tunnels 90 % are shorter
     than 10, and where a page is poor its parents tell more. Five is half of that 10, and g = .5 lets the three pages
