@@ -12,7 +12,7 @@ from scrapy_replica.evaluation.dust import EMPTY, evaluate, judge, part_of, read
 from scrapy_replica.evaluation.dust_combined import TRUTH, Removed, figures_of, removed_by_hosts
 from scrapy_replica.evaluation.dust_judge import by_support_and_error, hosts_of, recalls
 from scrapy_replica.evaluation.dust_kinds import KINDS, difference, kinds_of
-from scrapy_replica.evaluation.dust_learners import LEARNERS, combined
+from scrapy_replica.evaluation.dust_learners import DESCRIBED, LEARNERS, combined
 from scrapy_replica.evaluation.dust_peers import peers
 from scrapy_replica.evaluation.dust_splits import Row, empty_listings, family, family_with_services, halves
 from scrapy_replica.urls.rulebook import RuleBook
@@ -204,7 +204,7 @@ def command(capsys, *arguments):
 
 class TestEvaluate:
     def test_figures_of_a_clear_case(self, table):
-        figures, rules = evaluate(table, ["combined", "rewrite"], with_peers=False)
+        figures, rules, _ = evaluate(table, ["combined", "rewrite"], with_peers=False)
         for name in ("combined_e0", "combined_e10", "rewrite_e0", "rel_canonical_e0", "rel_canonical_e10"):
             assert figures[f"{name}.recall"] == 1.0
             assert figures[f"{name}.wrong"] == 0
@@ -224,7 +224,7 @@ class TestEvaluate:
 
     @pytest.mark.shared
     def test_dev_floor(self, shared):
-        figures, _ = evaluate(shared / "dust" / "dust_urls.csv.gz", ["pattern_tree"], with_peers=False)
+        figures, *_ = evaluate(shared / "dust" / "dust_urls.csv.gz", ["pattern_tree"], with_peers=False)
         assert figures["urls"] == 39_145
         assert figures["unknowable"] == 1_593
         assert figures["pattern_tree_e0.recall"] >= 0.11  # 0.119 measured on dust (dev), family split
@@ -250,14 +250,21 @@ class TestEvaluate:
 
 class TestCommand:
     def test_json_has_every_learner_and_peer_by_name(self, table, capsys):
-        code, out, _ = command(capsys, table, "--json")
+        curve = table.parent / "curve"
+        code, out, _ = command(capsys, table, "--json", "--out", curve)
         figures = json.loads(out)["figures"]
         assert code == 0
-        for name in (*LEARNERS, *peers()):
+        for name in (*DESCRIBED, *LEARNERS, *peers()):
             for error in ("e0", "e10"):
                 if f"{name}.absent" not in figures:
                     wanted = {f"{name}_{error}.{key}" for key in ("recall", "precision", "wrong", "rules", "seconds")}
                     assert wanted <= figures.keys()
+        with (curve / "top_n.csv").open(newline="") as lines:
+            last = list(csv.DictReader(lines))[-1]
+        assert int(last["rules"]) == figures["top.1.rules"] > 0
+        assert float(last["recall"]) == pytest.approx(figures["top.1.recall"], abs=1e-6)
+        assert (curve / "top_n.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (curve / "top_n.svg").read_text()
 
     def test_text_has_kinds_hosts_and_readable_rules(self, table, capsys):
         code, out, _ = command(capsys, table)
@@ -265,6 +272,8 @@ class TestCommand:
         lines = [line.split() for line in out.splitlines()]
         assert ["combined_e0", "1.000", "1.000", "120", "120", "0"] in [line[:6] for line in lines]
         assert ["values", "1.000", "1.000", "120", "120", "0"] in lines
+        assert [line[-2:] for line in lines if line[:2] == ["100%", "of"]] == [["1.000", "1.000"]]
+        assert max(map(len, out.splitlines()[:60])) <= 80
         assert "  drop sid [everywhere] support" in out
         assert "?sid=0 -> http://h/p" in out or "?sid=1 -> http://h/p" in out
 

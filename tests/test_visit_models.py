@@ -64,7 +64,7 @@ class TestExact:
         archive: Path,  # noqa: F811
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        given = ("--topic", "markov", "--draws", "1", "--examples", "10", "--unlabelled", "100", "--pages", "120")
+        given = ("--topic", "markov", "--draws", "1", "--examples", "10", "--unlabelled", "100", "--pages", "350")
         code, out, _ = command(capsys, str(archive), *given, "--exact")
         assert code == 0
         assert [line[:24].strip() for line in out.splitlines()[1:]] == [
@@ -73,6 +73,7 @@ class TestExact:
             "all pages reclassified",
             "all parents",
             "both",
+            "layers and clusters",
         ]
 
 

@@ -123,6 +123,8 @@ def _documents(path: Path) -> Documents:
     from scrapy_replica.rehearsal.collection import read_parquet  # noqa: PLC0415
     from scrapy_replica.rehearsal.direct import DirectArchive  # noqa: PLC0415
 
+    if not path.exists():
+        raise ValueError(f"--show: there is no {path}")
     if path.is_file():
         return read_parquet(path, terms)
     if (path / WARC).exists():

@@ -16,13 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from scrapy_replica.evaluation.dust_judge import by_judge, by_support_and_error, hosts_of, learnt_with, recalls
+from scrapy_replica.evaluation.dust_judge import Hosts, by_judge, by_support_and_error, hosts_of, learnt_with, recalls
 from scrapy_replica.evaluation.dust_kinds import KINDS, difference, is_by_number, kinds_of
 from scrapy_replica.evaluation.dust_learners import DESCRIBED, LEARNERS
 from scrapy_replica.evaluation.dust_learners.bar_yossef import ValidatedBook
 from scrapy_replica.evaluation.dust_learners.learner import Book
 from scrapy_replica.evaluation.dust_peers import Canonicaliser, peers
 from scrapy_replica.evaluation.dust_splits import SPLITS, Row, empty_listings, family, halves
+from scrapy_replica.evaluation.dust_top import Point, curve, figures_of
 from scrapy_replica.urls.interchange import priors
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.rulebook import RuleBook
@@ -153,6 +154,8 @@ class Evaluation(NamedTuple):
     figures: dict[str, float]
     rules: dict[str, list[Rule]]
     """The largest hosts -> the rules that ``combined`` learnt from one half at an error of 0."""
+    top: list[Point]
+    """The best N pairwise rules, if ``combined`` is judged."""
 
 
 def evaluate(
@@ -166,7 +169,9 @@ def evaluate(
     taught; there, empty listings are counted apart, as ``.empty.right`` and so on. ``rel_canonical`` and the peers have
     the same figures; they learn nothing. ``judged_e0`` is ``combined`` with a judge that does not know the host.
     ``order.judge.recall_0.01`` is the recall up to where 1 % of the removals are wrong, candidates being taken in the
-    order of such judges, ``order.support_and_error`` in that without.
+    order of such judges, ``order.support_and_error`` in that without. ``top.0.09.precision`` and so on are those of the
+    most precise 9 % of the pairwise rules (see ``dust_top.SHARES``), ``bar_yossef_2009_e0.fetched`` the URLs that were
+    fetched to validate the rules of one half.
 
     :raises ValueError: the file is no such table.
     """
@@ -186,19 +191,21 @@ def evaluate(
             for rule in book if (name, epsilon) == ("combined", 0.0) and isinstance(book, RuleBook) else ():
                 if rule.host in largest:
                     largest[rule.host].append(rule)
+    points: list[Point] = []
     if "combined" in set(learners):
-        figures |= _other_splits(rows) | _judged(rows, parts)
+        hosts = hosts_of(rows)
+        points = curve(hosts, sum(len(part.kinds) for part in parts))
+        figures |= _other_splits(rows) | _judged(hosts, parts) | figures_of(points)
     canonical_of = {row.url: row.canonical for row in rows if row.canonical}
     figures |= _unlearnt("rel_canonical", lambda url: canonical_of.get(url, url), parts)
     for name, canonical in (peers() if with_peers else {}).items():
         figures |= _unlearnt(name, canonical, parts) if canonical is not None else {f"{name}.absent": 1}
-    return Evaluation(figures, largest)
+    return Evaluation(figures, largest, points)
 
 
-def _judged(rows: Sequence[Row], parts: Sequence[Part]) -> dict[str, float]:
+def _judged(hosts: Hosts, parts: Sequence[Part]) -> dict[str, float]:
     """Return the figures of ``combined`` with judges that do not know the host, and of the orders of candidates."""
     figures: dict[str, float] = {}
-    hosts = hosts_of(rows)
     for suffix, epsilon in EPSILONS.items():
         found, _ = _learnt(lambda half, e=epsilon: RuleBook(learnt_with(hosts, e, half)), parts)  # type: ignore[misc]
         figures |= _named(f"judged_{suffix}", found)

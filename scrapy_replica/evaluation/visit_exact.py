@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from scrapy_replica.evaluation.visit_clusters import HmmClusters
 from scrapy_replica.evaluation.visit_draws import draw
 from scrapy_replica.evaluation.visits import read
 from scrapy_replica.focus.context import IS_RELEVANT
 from scrapy_replica.focus.distances import nearness
 from scrapy_replica.focus.strategies.hmm import KNOWN, HmmDynamic
+from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import FloatArray, IntArray
 from scrapy_replica.records import Page
 from scrapy_replica.rehearsal.figures import figures
@@ -143,7 +145,7 @@ def _shifted(deltas: FloatArray) -> FloatArray:
     return np.asarray(deltas - deltas.max(axis=1, keepdims=True))
 
 
-ROWS = {
+EXACT = {
     "chains inferred anew": (False, False),
     "all pages reclassified": (True, False),
     "all parents": (False, True),
@@ -155,31 +157,33 @@ ROWS = {
 def evaluate(
     file: Path, topic: str, draws: int, labelled: int, background: int, limits: Limits
 ) -> dict[str, dict[str, float]]:
-    """Return for each of :data:`ROWS`, and for ``hmm-dynamic``, ``pref`` and ``pref_sd`` over the draws; ``equal`` and
-    ``error``: share of pages of which the dynamic model, in its own order, tells the state that is told without the
-    shortcut, and mean absolute difference of the two.
+    """Return ``pref`` and ``pref_sd`` over the draws of the dynamic model, of :data:`EXACT` and of the model that
+    observes clusters, too; for :data:`EXACT` also ``equal`` and ``error``: the share of pages of which the dynamic
+    model, in its own order, tells the state that is told without the shortcut, and their mean absolute difference.
     """
     collection = read(file)
     relevant = collection.relevant(topic)
-    prefs: dict[str, list[float]] = {name: [] for name in ("hmm-dynamic", *ROWS)}
-    apart: dict[str, list[IntArray]] = {name: [] for name in ROWS}
+    prefs: dict[str, list[float]] = {}
+    apart: dict[str, list[IntArray]] = {name: [] for name in EXACT}
     for seed in range(draws):
         drawn = draw(collection, relevant, seed, labelled, background)
         relevance = drawn.topic.of_all_pages()
-        for name, flags in {"hmm-dynamic": (False, False), **ROWS}.items():
-            strategy = ExactHmm(*flags) if name in ROWS else HmmDynamic()
+        strategies: dict[str, Strategy] = {"hmm-dynamic": HmmDynamic()}
+        strategies |= {name: ExactHmm(*flags) for name, flags in EXACT.items()}
+        strategies["layers and clusters"] = HmmClusters()
+        for name, strategy in strategies.items():
             order = visit(collection, strategy, relevance, limits)
-            prefs[name].append(figures(order, relevant, drawn.labelled).pref)
-        for name, flags in ROWS.items():
+            prefs.setdefault(name, []).append(figures(order, relevant, drawn.labelled).pref)
+        for name, flags in EXACT.items():
             beside = ExactHmm(*flags, is_followed=False)
             visit(collection, beside, relevance, limits)
-            apart[name].append(np.abs(np.diff(np.array(beside.states), axis=1)))
+            apart[name].append(np.abs(np.diff(np.array(beside.states).reshape(-1, 2), axis=1)))
     result: dict[str, dict[str, float]] = {}
     for name, values in prefs.items():
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
         result[name] = {"pref": float(np.mean(values)), "pref_sd": spread}
-        if name in apart:
-            difference = np.concatenate(apart[name])
+        difference = np.concatenate(apart.get(name, [np.zeros((0, 1), dtype=np.int64)]))
+        if len(difference):
             result[name] |= {"equal": float((difference == 0).mean()), "error": float(difference.mean())}
     return result
 
