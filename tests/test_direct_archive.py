@@ -75,6 +75,20 @@ def replica(*line: object) -> tuple[int, str, str]:
     return end.value.code or 0, out.getvalue(), err.getvalue()
 
 
+def table_of(folder: Path, **changed: list) -> Path:
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    columns = {
+        "url": ["http://a.org/1", "http://a.org/2"],
+        "text": ["red wine", "white wine"],
+        "outlinks": [[1], []],
+        "anchors": [["to"], []],
+        "topics": [["wine"], []],
+    }
+    pq.write_table(pa.table(columns | changed), folder / "web.parquet")
+    return folder / "web.parquet"
+
+
 class TestArchive:
     @settings(max_examples=40, deadline=None)
     @given(PAGES, st.lists(st.integers(1, 50), min_size=1, max_size=3))
@@ -163,7 +177,7 @@ class TestArchive:
             raise KeyboardInterrupt
         with pytest.raises(ValueError, match=f"delete {folder} and build it again"):
             DirectArchive(folder)
-        with pytest.raises(ValueError, match="interrupted: delete it"):
+        with pytest.raises(ValueError, match="delete it if it is of a build that was interrupted"):
             Writer(folder, ["a"])
 
     def test_a_file_that_is_cut_off(self, tmp_path: Path) -> None:
@@ -441,8 +455,9 @@ class TestBuild:
             (["build", "a.parquet", "--min-pages", "0", "--out", "new"], "--min-pages is 0"),
             (["build", "a.parquet", "--max-share", "1.5", "--out", "new"], "--max-share is 1.5"),
             (["build", "a.parquet", "--out", "a.parquet"], "a.parquet is a file"),
-            (["show", "a.parquet"], "holds no whole archive"),
-            (["sizes", "nothing"], "holds no whole archive"),
+            (["build", "a.parquet", "--out", "new"], "a.parquet"),
+            (["show", "a.parquet"], "holds no archive"),
+            (["sizes", "nothing"], "holds no archive"),
             (["cut", "nothing", "--pages-per-host", "0", "--depth", "1", "--out", "new"], "--pages-per-host is 0"),
         ],
     )
@@ -454,10 +469,39 @@ class TestBuild:
         assert told in err
         assert not Path("new").exists()
 
+    @pytest.mark.parametrize(
+        ("changed", "told"),
+        [
+            ({"url": [None, "http://a.org/2"]}, "row 0 has no url"),
+            ({"anchors": [["to"], ["to"]]}, "row 1 has 0 outlinks and 1 anchors"),
+            ({"outlinks": [None, []]}, "row 0 has 0 outlinks and 1 anchors"),
+            ({"outlinks": [["http://a.org/2"], []]}, "row 0 has outlinks that are no row numbers"),
+            ({"outlinks": [[-7], []]}, "a link or seed is page -7: there are 2 pages"),
+            ({"outlinks": [[2], []]}, "a link or seed is page 2: there are 2 pages"),
+        ],
+    )
+    def test_wrong_rows_are_one_line_and_leave_nothing(self, tmp_path: Path, changed: dict, told: str) -> None:
+        code, _, err = replica("build", table_of(tmp_path, **changed), "--out", tmp_path / "out")
+        assert (code, err.count("\n")) == (2, 1)
+        assert told in err
+        assert "delete" not in err
+        assert not (tmp_path / "out").exists()
+
+    def test_a_label_a_page_need_not_be_a_list(self, tmp_path: Path) -> None:
+        code, _, err = replica("build", table_of(tmp_path, topics=["chess", None]), "--out", tmp_path / "out")
+        assert (code, err) == (0, "")
+        assert {name: pages.tolist() for name, pages in opened(tmp_path / "out").labels.items()} == {"chess": [0]}
+
+    def test_labels_without_url(self, warc, tmp_path: Path) -> None:
+        (tmp_path / "labels.csv").write_text("label,url\nred\n")
+        code, _, err = replica("build", *warc, "--labels", tmp_path / "labels.csv", "--out", tmp_path / "out")
+        assert (code, err) == (0, "")
+
     def test_a_seed_that_is_no_page(self, warc, tmp_path: Path) -> None:
         code, _, err = replica("build", *warc, "--seed", "http://x.example/", "--out", tmp_path / "out")
         assert (code, err.count("\n")) == (2, 1)
-        assert f"the seed http://x.example/ is no page of the captures; delete {tmp_path / 'out'}" in err
+        assert "the seed http://x.example/ is no page of the captures" in err
+        assert not (tmp_path / "out").exists()
 
     def test_a_full_disk_is_one_line(self, warc, tmp_path: Path, monkeypatch) -> None:
         def full(*_):
@@ -480,6 +524,11 @@ class TestCommand:
         told = json.loads(out)
         assert (code, told["labels"], told["figures"]["links_a_page"]) == (0, {"odd": 2}, 1.25)
         assert "odd" in replica("show", archive)[1]
+
+    def test_only_part_of_an_archive_is_to_be_deleted(self, archive: Path, tmp_path: Path) -> None:
+        around, nothing = (replica("show", folder)[2] for folder in (tmp_path, Path(__file__).parent))
+        assert f"holds no archive, but {archive} does" in around
+        assert "delete" not in around + nothing
 
     def test_show_a_page_by_url_and_number(self, archive: Path) -> None:
         by_number, by_url = (replica("show", archive, page) for page in ("1", "http://h1.org/1"))
@@ -505,5 +554,11 @@ class TestCommand:
         line = ("cut", archive, "--pages-per-host", 1, "--depth", 1, "--out", tmp_path / "cut")
         assert json.loads(replica(*line, "--json")[1])["figures"]["pages"] == 2
         assert len(opened(tmp_path / "cut")) == 2
-        assert replica(*line)[0] == 2
+        code, _, err = replica(*line)
+        assert (code, "delete it and" in err) == (2, False)
+        code, _, err = replica(*line[:-1], archive)
+        assert (code, "delete" in err) == (2, False)
+        assert len(opened(archive)) == 4
+        code, _, err = replica("cut", tmp_path / "cut", *line[2:-1], tmp_path / "again")
+        assert (code, f"is a cut: cut {archive}" in err) == (2, True)
         assert "is a cut: ask for the sizes of" in replica("sizes", tmp_path / "cut")[2]

@@ -97,7 +97,6 @@ def build_archive(opts: argparse.Namespace, settings: Settings) -> int:
     from scrapy_replica.rehearsal.direct import DirectArchive  # noqa: PLC0415
     from scrapy_replica.rehearsal.direct.build import Kept  # noqa: PLC0415
     from scrapy_replica.rehearsal.direct.sizes import parts  # noqa: PLC0415
-    from scrapy_replica.rehearsal.direct.writer import begun  # noqa: PLC0415
 
     if opts.min_pages < 1:
         raise ValueError(f"--min-pages is {opts.min_pages}: it must be at least 1")
@@ -110,7 +109,6 @@ def build_archive(opts: argparse.Namespace, settings: Settings) -> int:
     if any(is_parquet) and (opts.labels or opts.seed):
         raise ValueError("--labels and --seed are for WARC files: a Parquet file has its own")
     labels = _labels(Path(opts.labels)) if opts.labels else {}
-    begun(out)
     kept = Kept(opts.min_pages, opts.max_share)
     with _writing(out):
         told = (
@@ -179,27 +177,33 @@ def _labels(file: Path) -> dict[str, list[str]]:
     labels: dict[str, list[str]] = {}
     for row in rows:
         for label in filter(None, (row[column] or "").split("|")):
-            labels.setdefault(label, []).append(row["url"])
+            labels.setdefault(label, []).append(row["url"] or "")
     return labels
 
 
 @contextmanager
 def _writing(out: Path) -> Iterator[None]:
-    """Say of what goes wrong while *out* is written that it is of no use."""
+    """Make *out*, and say of what goes wrong while it is written that it is of no use, if anything is in it."""
+    from scrapy_replica.rehearsal.direct.writer import begun  # noqa: PLC0415 - an extra
+
+    begun(out)
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         raise OSError(f"{out}: {error.strerror}; delete it, make room and build it again") from None
     except ValueError as error:
+        if not any(out.iterdir()):
+            out.rmdir()
+            raise
         raise ValueError(f"{error}; delete {out} before you build it again") from None
 
 
 def cut_archive(opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001
     from tqdm import tqdm  # noqa: PLC0415 - an extra
 
-    from scrapy_replica.rehearsal.direct import DirectArchive  # noqa: PLC0415
+    from scrapy_replica.rehearsal.direct import Cut, opened  # noqa: PLC0415
     from scrapy_replica.rehearsal.direct.cut import shallow, write_cut  # noqa: PLC0415
 
     for option, value, least in (
@@ -209,7 +213,9 @@ def cut_archive(opts: argparse.Namespace, settings: Settings) -> int:  # noqa: A
     ):
         if value is not None and value < least:
             raise ValueError(f"--{option} is {value}: it must be at least {least}")
-    archive, out = DirectArchive(Path(opts.archive)), Path(opts.out)
+    archive, out = opened(Path(opts.archive)), Path(opts.out)
+    if isinstance(archive, Cut):
+        raise ValueError(f"{opts.archive} is a cut: cut {archive.whole.folder}, whose data it shares")
     with _writing(out):
         with tqdm(desc="cutting", total=len(archive), unit=" pages", leave=False, disable=None) as bar:
             pages = shallow(archive, opts.pages_per_host, opts.depth, opts.pages, bar.update)

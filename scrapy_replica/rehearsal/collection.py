@@ -210,9 +210,10 @@ def build(
         np.array([texts.setdefault(text, len(texts)) for row in rows for _, text in row], dtype=np.int32),
         titles,
     )
-    furthest = max(columns.targets.max(initial=-1), *seeds, -1)
-    if furthest >= len(urls) or columns.targets.min(initial=0) < 0:
-        raise ValueError(f"a link or seed is page {furthest}: there are {len(urls)} pages, numbered from 0")
+    named = np.append(columns.targets, np.array(seeds, dtype=np.int64))
+    wrong = named[(named < 0) | (named >= len(urls))]
+    if len(wrong):
+        raise ValueError(f"a link or seed is page {wrong[0]}: there are {len(urls)} pages, numbered from 0")
     words = list(numbers)
     return Collection(
         columns.tidied(),
@@ -242,16 +243,27 @@ def read_parquet(path: Path, count_terms: TermCounter, cache: Path | None = None
     counts = _counts(path, table, count_terms, cache)
     labels: dict[str, list[int]] = {}
     for page, names in enumerate(table.column(label_column).to_pylist()):
-        for name in names or ():
+        for name in [names] if isinstance(names, str) else names or ():
             labels.setdefault(name, []).append(page)
     outlinks, anchors = table.column("outlinks").to_pylist(), table.column("anchors").to_pylist()
+    urls = table.column("url").to_pylist()
+    _check(path, urls, outlinks, anchors)
     links = (
         list(zip(targets or (), (text or "" for text in texts or ()), strict=True))
         for targets, texts in zip(outlinks, anchors, strict=True)
     )
-    urls = table.column("url").to_pylist()
     titles = table.column("title").to_pylist() if "title" in columns else [""] * len(urls)
     return build(zip(urls, titles, counts, strict=True), links, seeds, labels)
+
+
+def _check(path: Path, urls: list[Any], outlinks: list[Any], anchors: list[Any]) -> None:
+    for row, (url, targets, texts) in enumerate(zip(urls, outlinks, anchors, strict=True)):
+        if not isinstance(url, str):
+            raise ValueError(f"{path}: row {row} has no url")
+        if len(targets or ()) != len(texts or ()):
+            raise ValueError(f"{path}: row {row} has {len(targets or ())} outlinks and {len(texts or ())} anchors")
+        if not all(isinstance(target, int) for target in targets or ()):
+            raise ValueError(f"{path}: row {row} has outlinks that are no row numbers")
 
 
 def _read_table(path: Path) -> Any:

@@ -94,9 +94,17 @@ def _told(folder: Path) -> dict[str, Any]:
     try:
         told: dict[str, Any] = json.loads((folder / WHOLE).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(
-            f"{folder} holds no whole archive: if its build was interrupted, delete {folder} and build it again"
-        ) from None
+        raise ValueError(_lacking(folder)) from None
     if told["form"] != FORM:
         raise ValueError(f"{folder} was written by another version (form {told['form']}): build it again")
     return told
+
+
+def _lacking(folder: Path) -> str:
+    # Only what an archive begins with may be called part of one: in a wrong folder nothing is to be deleted.
+    if (folder / "vocabulary.strings").exists():
+        return f"{folder} holds no whole archive: if its build was interrupted, delete {folder} and build it again"
+    inner = next((file.parent for file in folder.glob(f"*/{WHOLE}")), None)
+    if inner is not None:
+        return f"{folder} holds no archive, but {inner} does: give that folder"
+    return f"{folder} holds no archive: give a folder that archive build, archive cut or generate wrote"

@@ -28,10 +28,11 @@ def begun(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: name a folder for the archive")
     if folder.exists() and any(folder.iterdir()):
-        found = (
-            "holds an archive" if (folder / WHOLE).exists() else "is not empty, maybe by a build that was interrupted"
+        if (folder / WHOLE).exists():
+            raise ValueError(f"{folder} holds an archive: name another folder")
+        raise ValueError(
+            f"{folder} is not empty: name another folder, or delete it if it is of a build that was interrupted"
         )
-        raise ValueError(f"{folder} {found}: delete it, or name another folder")
     folder.mkdir(parents=True, exist_ok=True)
 
 
