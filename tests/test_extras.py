@@ -102,6 +102,8 @@ def test_a_crawl(bare, tmp_path):
         (["report", "file"], "report"),
         (["serve", "job"], "report"),
         (["mine", "file", "--out", "out"], "mine"),
+        (["archive", "build", "file", "--out", "out"], "eval"),
+        (["archive", "show", "file"], "eval"),
         (["generate", "--pages", "5", "--out", "out"], "warc"),
         (["generate", "--show", "file"], "eval"),
         (["crawl", "http://a.example/", "--join", "redis://127.0.0.1:1"], "redis"),
@@ -179,6 +181,6 @@ def test_the_other_commands(bare, tmp_path):
     assert told[PARQUET][0] == 2
     assert "pip install 'scrapy-replica[parquet]'" in told[PARQUET][1]
     used = {line.split()[0] for line in (*WORK, *TOPIC)}
-    assert used | {"crawl", "rehearse", "report", "serve", "mine", "generate", "calibrate"} == {
+    assert used | {"crawl", "rehearse", "report", "serve", "mine", "generate", "calibrate", "archive"} == {
         command.name for command in load_commands()
     }

@@ -49,10 +49,12 @@ def plain_cosine(positive: np.ndarray, unlabelled: np.ndarray) -> list[bool]:
 
 def plain_one_dnf(positive: np.ndarray, unlabelled: np.ndarray, most: float = 5.0) -> list[bool]:
     """theta by linear search from 1 up: the best recall on P, the lowest among equals."""
-    in_p, in_u = ((rows > 0).mean(axis=0) for rows in (positive, unlabelled))
+    in_p, in_u = ([sum(column > 0) for column in rows.T] for rows in (positive, unlabelled))
     best, strong = -1, np.zeros(0)
     for theta in np.arange(1.0, most, 0.1):
-        discriminates = in_p > theta * in_u
+        discriminates = np.array(
+            [len(unlabelled) * p > theta * len(positive) * u for p, u in zip(in_p, in_u, strict=True)]
+        )
         recall = sum((row[discriminates] > 0).any() for row in positive)
         if recall > best:
             best, strong = recall, discriminates

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +60,6 @@ def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
 
     if opts.plot:
         visit_curves.pyplot()
-    logging.getLogger("scrapy_replica.evaluation").setLevel(logging.INFO)
     rows = varied(opts.strategies or visits.STRATEGIES, opts.vary, opts.frozen)
     limits = Limits(opts.pages, opts.cap_host, opts.cap_domain)
     numbers = opts.draws, opts.examples, opts.unlabelled

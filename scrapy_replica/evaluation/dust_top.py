@@ -98,7 +98,7 @@ def _plot(points: Sequence[Point], folder: Path) -> None:
     for share in (0.09, 0.56):
         axes.axvline(share * len(points), color="grey", linewidth=0.8)
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        axes.text(share * len(points), 50, f"{share:.0%} of the rules", fontsize=8, ha="center", bbox=box)
+        axes.text(share * len(points), 5, f"{share:.0%} of the rules", fontsize=8, ha="center", bbox=box)
     axes.set(xlabel="the best N pairwise rules in force", ylabel="%", xlim=(1, max(len(points), 2)), ylim=(0, 106))
     axes.grid(alpha=0.3)
     axes.legend(loc="center right")

@@ -42,9 +42,11 @@ def one_dnf(positive: Any, unlabelled: Any) -> BoolArray:
     |P| / |U| and change nothing else. The search goes up from 1 for the best recall on P and takes the lowest theta
     among equals (p. 54); recall never grows with theta, so it ends where it begins.
     """
-    in_p = np.asarray((positive > 0).mean(axis=0)).ravel()
-    in_u = np.asarray((unlabelled > 0).mean(axis=0)).ravel()
-    strong = np.asarray((unlabelled[:, in_p > THETA * in_u] > 0).sum(axis=1)).ravel() > 0
+    in_p, in_u = (np.asarray((rows > 0).sum(axis=0)).ravel() for rows in (positive, unlabelled))
+    is_strong = (
+        in_p * unlabelled.shape[0] > THETA * in_u * positive.shape[0]
+    )  # in whole numbers: shares are often equal
+    strong = np.asarray((unlabelled[:, is_strong] > 0).sum(axis=1)).ravel() > 0
     return np.asarray(~strong)
 
 

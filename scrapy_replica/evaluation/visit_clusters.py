@@ -1,4 +1,4 @@
-"""Semantic areas together with layers, which the document names as future work (Orlandi 2007, p. 72)."""
+"""Semantic areas together with layers, which the document names as future work (Orlandi 2007, p. 74)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from scrapy_replica.numeric import FloatArray, IntArray
 HOST_EXPONENT = 1.47
 """Pages a host: uci 1.47 from 10 pages, 1.38 from 3."""
 HOST_CAP = 5_000
-"""Pages of a host at most, as in the cut of 10 million pages of the document's collection (001, p. 42)."""
+"""Pages of a host at most, as in the cut of 10 million pages of Orlandi's collection (2007, p. 42)."""
 HOST_SHARE = 0.05
 """Pages of a host at most, as a share of a small web."""
 DIRECTORY_EXPONENT = 1.8

@@ -22,7 +22,7 @@ from zstandard import ZstdCompressor
 from scrapy_replica.pages.terms import terms
 from scrapy_replica.rehearsal.batch import Batch
 from scrapy_replica.rehearsal.collection import Collection, read_parquet
-from scrapy_replica.rehearsal.direct import DirectArchive, Writer, block, codes
+from scrapy_replica.rehearsal.direct import DirectArchive, Writer, block
 
 pytestmark = pytest.mark.shared
 READS, ROUNDS = 500, 8
@@ -168,21 +168,3 @@ def test_plain_columns(collection: Collection) -> None:
             yield stop - first
 
     told("plain columns", size, len(collection), read, in_order)
-
-
-@pytest.mark.parametrize(("exponent", "published"), [(1.0375, 1.1021), (1.2, None), (1.35, None), (1.6, None)])
-def test_law_of_gaps(exponent: float, published: float | None) -> None:
-    """Orlandi (2007), section 3.2: documents of 300 different terms drawn by a power law, and that of their gaps."""
-    size, terms_each, documents = 11_793_136, 300, 2_000
-    chances = np.cumsum(np.arange(1, size + 1, dtype=np.float64) ** -exponent)
-    chance, gaps = np.random.default_rng(1), []
-    for _ in range(documents):
-        found = np.zeros(0, dtype=np.int64)
-        while len(found) < terms_each:
-            drawn = np.searchsorted(chances, chance.random(2 * terms_each) * chances[-1]) + 1
-            # A term that was drawn before is drawn again: without replacement.
-            both = np.concatenate([found, drawn])
-            found = both[np.sort(np.unique(both, return_index=True)[1])][:terms_each]
-        gaps.append(np.diff(np.sort(found), prepend=0))
-    values, times = np.unique(np.concatenate(gaps), return_counts=True)
-    print(f"\nterms {exponent}: gaps {codes.exponent(values, times, size):.4f}, published {published}", end="")
