@@ -9,7 +9,7 @@ from scrapy_replica.rehearsal.collection import Documents
 from scrapy_replica.rehearsal.frontier import LOOKED_AT
 
 
-def slow_visit(collection: Documents, strategy: Strategy, relevance: np.ndarray, warm_up: int) -> list[int]:
+def slow_visit(collection: Documents, strategy: Strategy, relevance: np.ndarray, warm_up: int, per_host: int) -> list[int]:
     numbers = {url: number for number, url in enumerate(collection.urls)}
     waiting: dict[int, float] = {}
     found: list[int] = []
@@ -40,6 +40,8 @@ def slow_visit(collection: Documents, strategy: Strategy, relevance: np.ndarray,
     while waiting:
         page = min(waiting, key=found.index) if len(order) < warm_up else best()
         del waiting[page]
+        if sum(collection.hosts[each] == collection.hosts[page] for each in order) >= per_host:
+            continue
         order.append(page)
         read = collection.page(page)
         strategy.visited(read, float(relevance[page]))

@@ -102,6 +102,10 @@ def test_a_crawl(bare, tmp_path):
         (["report", "file"], "report"),
         (["serve", "job"], "report"),
         (["mine", "file", "--out", "out"], "mine"),
+        (["archive", "build", "file", "--out", "out"], "eval"),
+        (["archive", "show", "file"], "eval"),
+        (["generate", "--pages", "5", "--out", "out"], "warc"),
+        (["generate", "--show", "file"], "eval"),
         (["crawl", "http://a.example/", "--join", "redis://127.0.0.1:1"], "redis"),
         (["status", "redis://127.0.0.1:1"], "redis"),
         (["block", "b.example", "--as", "a.example", "--job", "redis://127.0.0.1:1"], "redis"),
@@ -119,6 +123,18 @@ def test_a_file_that_is_not_there_is_named_first(bare):
     """Who installs an extra to hear of a wrong name has been sent on an errand."""
     done = bare("replica", "eval", "text", "nowhere.parquet")
     assert (done.returncode, done.stderr) == (2, "scrapy replica eval: there is no nowhere.parquet\n")
+
+
+def test_calibrate_leaves_out_the_picture_alone(bare, tmp_path):
+    (tmp_path / "pages").mkdir()
+    for number in range(2):
+        (tmp_path / "pages" / f"{number}.html").write_text(page(seed=number))
+    done = bare("replica", "calibrate", "pages", "--out", "out", "-s", "REPLICA_NOISE=none")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'scrapy-replica[report]'" in done.stderr
+    written = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert written == ["calibration.json", "histogram.csv", "pairs.csv", "pairs.html", "thresholds.csv"]
 
 
 WORK = (
@@ -165,4 +181,6 @@ def test_the_other_commands(bare, tmp_path):
     assert told[PARQUET][0] == 2
     assert "pip install 'scrapy-replica[parquet]'" in told[PARQUET][1]
     used = {line.split()[0] for line in (*WORK, *TOPIC)}
-    assert used | {"crawl", "rehearse", "report", "serve", "mine"} == {command.name for command in load_commands()}
+    assert used | {"crawl", "rehearse", "report", "serve", "mine", "generate", "calibrate", "archive"} == {
+        command.name for command in load_commands()
+    }

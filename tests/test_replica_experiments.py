@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import csv
+import json
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -274,3 +276,16 @@ def test_wrong_use_is_told_in_one_line(capsys, arguments, told):
     assert code == 2
     assert told in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_what_plots_need_is_missed_before_the_work(capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, _, error = replica(capsys, "eval", "replicas", "missing", "--plots", tmp_path / "plots")
+    assert code == 2
+    assert "pip install 'scrapy-replica[report]'" in error
+
+
+def test_the_command_prints_figures_or_tables(capsys):
+    code, out, _ = replica(capsys, "eval", "replicas", "--made", "200", "--seed", "1", "--times", "--json")
+    assert code == 0
+    assert json.loads(out)["figures"]["times.1000.pu.ratio"] > 0

@@ -124,8 +124,9 @@ class TestJob:
     def test_killed_visits_go_on_in_the_same_order(self, archive: Path, tmp_path: Path) -> None:
         for pages in ("130", "290", "0"):
             command = [sys.executable, "-c", KILLED, str(archive), str(tmp_path / "killed"), pages]
-            code = subprocess.run(command, check=False, capture_output=True).returncode
-            assert code == (0 if pages == "0" else -9)
+            ended = subprocess.run(command, check=False, capture_output=True, text=True)
+            assert ended.returncode == (0 if pages == "0" else -9)
+            assert "hmm-dynamic-0: 300 of 400 pages, " in ended.stderr or pages != "0"
             assert (tmp_path / "killed" / "hmm-dynamic-0.checkpoint").exists() == (pages != "0")
         visits.evaluate(archive, "markov", ["hmm-dynamic"], 1, 10, 100, job=tmp_path / "whole")
         orders = [np.load(tmp_path / job / "hmm-dynamic-0.order.npy") for job in ("killed", "whole")]

@@ -12,7 +12,7 @@ from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategies import STRATEGIES, make
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.visit import visit
+from scrapy_replica.rehearsal.visit import Limits, visit
 
 PAGES = 40
 graphs = st.lists(st.lists(st.integers(0, PAGES - 1), max_size=6), min_size=PAGES, max_size=PAGES)
@@ -34,11 +34,11 @@ def new(name: str) -> Strategy:
 
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
-@settings(max_examples=8, deadline=None)
-@given(graph=graphs, relevance=relevances)
+@settings(max_examples=9, deadline=None)
+@given(graph=graphs, relevance=relevances, per_host=st.sampled_from([1, 3, PAGES]))
 def test_every_strategy_takes_the_pages_in_the_order_of_the_obvious_visit(
-    name: str, graph: list[list[int]], relevance: list[float]
+    name: str, graph: list[list[int]], relevance: list[float], per_host: int
 ) -> None:
     found, values = web(graph, relevance), np.array(relevance)
-    wanted = slow_visit(found, new(name), values, warm_up=4)
-    assert visit(found, new(name), values, warm_up=4).tolist() == wanted
+    wanted = slow_visit(found, new(name), values, 4, per_host)
+    assert visit(found, new(name), values, Limits(per_host=per_host), warm_up=4).tolist() == wanted

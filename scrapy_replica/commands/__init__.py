@@ -43,6 +43,7 @@ COMMANDS = (
     ("report", "ReportCommand"),
     ("export", "ExportCommand"),
     ("archive", "ArchiveCommand"),
+    ("generate", "GenerateCommand"),
     ("mine", "MineCommand"),
     ("salvage", "SalvageCommand"),
     ("doctor", "DoctorCommand"),

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.archive_text import counts, show_archive, show_sizes
+from scrapy_replica.commands.archive_text import counts, show_archive, show_gaps, show_sizes
 from scrapy_replica.commands.command import Command, needing, print_measures
 from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.pages.terms import terms as count_terms
@@ -76,7 +76,14 @@ class ArchiveCommand(Command):
         cut.add_argument("--pages", type=int, metavar="N", help="pages in all, at most")
         cut.add_argument("--out", required=True, metavar="DIR", help="new folder for the cut")
         cut.set_defaults(act=cut_archive)
-        for action in (build, show, sizes, cut):
+        gaps = actions.add_parser("gaps", help="exponents of gaps between term numbers that follow Zipf's law")
+        gaps.add_argument("--terms", type=int, default=10_000_000, metavar="N", help="terms of the language (10000000)")
+        gaps.add_argument("--exponent", type=float, nargs="+", default=[1.0375], metavar="S", help="of terms (1.0375)")
+        gaps.add_argument("--length", type=int, nargs="+", default=[300], metavar="N", help="terms a document (300)")
+        gaps.add_argument("--documents", type=int, default=10_000, metavar="N", help="documents drawn (10000)")
+        gaps.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the documents")
+        gaps.set_defaults(act=show_gaps)
+        for action in (build, show, sizes, cut, gaps):
             action.add_argument("--json", action="store_true", help="print it as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
@@ -190,6 +197,8 @@ def _writing(out: Path) -> Iterator[None]:
 
 
 def cut_archive(opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001
+    from tqdm import tqdm  # noqa: PLC0415 - an extra
+
     from scrapy_replica.rehearsal.direct import DirectArchive  # noqa: PLC0415
     from scrapy_replica.rehearsal.direct.cut import shallow, write_cut  # noqa: PLC0415
 
@@ -202,7 +211,8 @@ def cut_archive(opts: argparse.Namespace, settings: Settings) -> int:  # noqa: A
             raise ValueError(f"--{option} is {value}: it must be at least {least}")
     archive, out = DirectArchive(Path(opts.archive)), Path(opts.out)
     with _writing(out):
-        pages = shallow(archive, opts.pages_per_host, opts.depth, opts.pages)
+        with tqdm(desc="cutting", total=len(archive), unit=" pages", leave=False, disable=None) as bar:
+            pages = shallow(archive, opts.pages_per_host, opts.depth, opts.pages, bar.update)
         write_cut(archive, pages, out)
     size = sum(file.stat().st_size for file in out.iterdir())
     figures = {"pages": len(pages), "pages_of_whole": len(archive), "bytes_a_page": size / max(1, len(pages))}

@@ -25,8 +25,10 @@ SHOWN = 20
 
 def counts(archive: Documents) -> dict[str, int | float]:
     """Return how much is in an archive."""
+    from tqdm import tqdm  # noqa: PLC0415 - an extra
+
     n_terms = n_links = n_empty = 0
-    for batch in archive.batches():
+    for batch in tqdm(archive.batches(), "counting", unit=" blocks", leave=False, disable=None):
         n_terms, n_links = n_terms + len(batch.term_ids), n_links + len(batch.targets)
         n_empty += int((batch.term_start[1:] == batch.term_start[:-1]).sum())
     pages = max(1, len(archive))
@@ -137,3 +139,29 @@ def _progress(places: list[int]) -> Iterable[int]:
 
     bar: Iterable[int] = tqdm(places, "coding", unit=" blocks", leave=False, disable=None)
     return bar
+
+
+def show_gaps(opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001
+    """Print the exponent of the gaps for each exponent of the terms and each length of the documents."""
+    from scrapy_replica.rehearsal.direct.gaps import exponent_of_gaps  # noqa: PLC0415
+
+    for option, least, most in (("terms", 2, 100_000_000), ("documents", 1, 1_000_000), ("seed", 0, 2**32)):
+        if not least <= getattr(opts, option) <= most:
+            raise ValueError(f"--{option} is {getattr(opts, option)}: it must be {least} to {most}")
+    if any(length < 2 for length in opts.length) or not all(0 < exponent < 10 for exponent in opts.exponent):
+        raise ValueError("--length takes numbers from 2 on, --exponent such above 0 and below 10")
+    figures = {}
+    write = (lambda _: None) if opts.json else sys.stdout.write
+    write(f"{'terms':>8}" + "".join(f"{f'of {length}':>10}" for length in opts.length) + "\n")
+    for exponent in opts.exponent:
+        write(f"{exponent:8g}")
+        for length in opts.length:
+            found = exponent_of_gaps(opts.terms, exponent, length, opts.documents, opts.seed)
+            figures[f"gaps.{exponent:g}.{length}"] = found
+            write(f"{found:10.4f}")
+            sys.stdout.flush()
+        write("\n")
+    if opts.json:
+        inputs = {name: getattr(opts, name) for name in ("terms", "documents", "seed")}
+        print_measures(figures, inputs, as_json=True)
+    return 0

@@ -93,7 +93,10 @@ def _experiment_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     from tqdm import tqdm  # noqa: PLC0415 - extra warc
 
     from scrapy_replica.evaluation import replica_experiments as experiments  # noqa: PLC0415 - extra eval
+    from scrapy_replica.evaluation.replica_plots import prepared  # noqa: PLC0415
 
+    if opts.plots:
+        prepared(Path(opts.plots))
     experiment = _experiment(opts)
     figures: dict[str, float] = {}
     texts: list[str] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,10 @@ from scrapy_replica.commands.command import existing
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from scrapy_replica.evaluation.visit_variants import Variant
+    from scrapy_replica.rehearsal.visit import Limits
 
 
 def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +37,12 @@ def add_visit_arguments(parser: argparse.ArgumentParser) -> None:
         help="a row for each value: alpha .5 .75, distance 4 5 6 7, or weights tf tfidf",
     )
     parser.add_argument("--frozen", action="store_true", help="also with models of a visit before, not trained again")
+    parser.add_argument(
+        "--states", action="store_true", help="the states of each HMM beside its observations and the true distances"
+    )
+    parser.add_argument(
+        "--exact", action="store_true", help="hmm-dynamic beside what it leaves out; a small collection"
+    )
     parser.add_argument("--job", metavar="DIR", help="keep visits in DIR; the same command goes on where it ended")
     parser.add_argument("--every", type=float, metavar="MINUTES", help="between two checkpoints in DIR (5)")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves into FILE (.png, .svg, .pdf)")
@@ -45,17 +53,22 @@ def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     """Return the figures of ``eval visits``, or their table, draw the plot and write the curves."""
     file = existing(opts.file)
     _check(opts)
-    from scrapy_replica.evaluation import visit_curves, visits  # noqa: PLC0415 - extra eval
+    from scrapy_replica.evaluation import visit_curves, visit_exact, visits  # noqa: PLC0415 - extra eval
     from scrapy_replica.evaluation.visit_job import MINUTES  # noqa: PLC0415
     from scrapy_replica.evaluation.visit_variants import varied  # noqa: PLC0415
     from scrapy_replica.rehearsal.visit import Limits  # noqa: PLC0415
 
     if opts.plot:
         visit_curves.pyplot()
-    logging.getLogger("scrapy_replica.evaluation").setLevel(logging.INFO)
     rows = varied(opts.strategies or visits.STRATEGIES, opts.vary, opts.frozen)
     limits = Limits(opts.pages, opts.cap_host, opts.cap_domain)
     numbers = opts.draws, opts.examples, opts.unlabelled
+    if opts.states:
+        return _states(opts, file, [row for row in rows if row.has_distance], limits)
+    if opts.exact:
+        exact = visit_exact.evaluate(file, opts.topic, *numbers, limits)
+        flat = {f"{name}.{key}": value for name, row in exact.items() for key, value in row.items()}
+        return flat if opts.json else visit_exact.table(exact)
     minutes = MINUTES if opts.every is None else opts.every
     job = Path(opts.job) if opts.job else None
     result = visits.evaluate(file, opts.topic, rows, *numbers, limits=limits, job=job, minutes=minutes)
@@ -64,6 +77,17 @@ def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     if opts.curves:
         visit_curves.write(result, Path(opts.curves))
     return result["figures"] if opts.json else visits.table(result)
+
+
+def _states(opts: argparse.Namespace, file: Path, rows: Sequence[Variant], limits: Limits) -> Mapping[str, float] | str:
+    from scrapy_replica.evaluation import visit_states  # noqa: PLC0415 - extra eval
+
+    if not rows:
+        raise ValueError("--states needs --strategies hmm-static, hmm-dynamic or hmm-second-order")
+    found = visit_states.evaluate(file, opts.topic, rows, opts.draws, opts.examples, opts.unlabelled, limits)
+    if opts.plot:
+        visit_states.plot(found["found"][rows[0].name], f"{file.name}: {opts.topic}, {rows[0].name}", Path(opts.plot))
+    return found["figures"] if opts.json else visit_states.table(found)
 
 
 def _check(opts: argparse.Namespace) -> None:
@@ -79,5 +103,7 @@ def _check(opts: argparse.Namespace) -> None:
             raise ValueError(f"--{option} {name}: its name ends with {', '.join(kinds)}")
         if name and not Path(name).absolute().parent.is_dir():
             raise ValueError(f"--{option} {name}: there is no folder {Path(name).absolute().parent}")
+    if (opts.states or opts.exact) and not opts.unlabelled:
+        raise ValueError("--states and --exact need --unlabelled above 0")
     if any(len(change) < 2 for change in opts.vary):
         raise ValueError("--vary takes what is varied and its values: --vary alpha .5 .75")

@@ -40,6 +40,7 @@ class EvalCommand(Command):
         dust = questions.add_parser("dust", help="DUST rules: a table like dust_urls.csv.gz")
         dust.add_argument("file", metavar="FILE")
         dust.add_argument("--combined", metavar="DIR", help="with the replica hosts of this folder as one collection")
+        dust.add_argument("--out", metavar="DIR", help="write the curve of the best N pairwise rules, as CSV and plot")
         dust.set_defaults(evaluate=dust_figures)
         visits = questions.add_parser("visits", help="visiting strategies: a labelled crawl (Parquet), or an archive")
         eval_visits.add_visit_arguments(visits)
@@ -83,14 +84,20 @@ class EvalCommand(Command):
 def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     """Return the figures of ``eval dust``, or their tables."""
     file, folder = existing(opts.file), existing(opts.combined) if opts.combined else None
-    from scrapy_replica.evaluation import dust, dust_table  # noqa: PLC0415 - what it needs is imported when it runs
+    from scrapy_replica.evaluation import dust, dust_table, dust_top  # noqa: PLC0415 - needed when it runs
 
+    if opts.out:
+        with needing("report", "--out needs"):
+            import matplotlib  # noqa: F401, ICN001, PLC0415 - so that it is not missed after all is measured
+        Path(opts.out).mkdir(parents=True, exist_ok=True)
     together: Mapping[str, float] = {}
     if folder is not None:
         from scrapy_replica.evaluation import dust_combined  # noqa: PLC0415 - extras eval, warc
 
         together = dust_combined.evaluate(file, folder)
     found = dust.evaluate(file)
+    if opts.out:
+        dust_top.write(found.top, Path(opts.out))
     if opts.json:
         return {**found.figures, **together}
     return dust_table.table(found) + (f"\n\n{dust_table.together_table(together)}" if together else "")

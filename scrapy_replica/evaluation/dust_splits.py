@@ -26,6 +26,8 @@ class Row(NamedTuple):
     """Host and digest of the visible text."""
     canonical: str
     """Target of ``rel=canonical``; empty without one."""
+    chars: int = 0
+    """Characters of the visible text."""
 
     @property
     def text(self) -> str:

@@ -14,7 +14,7 @@ _COUNTED = list(_WIDTHS)[:5]
 
 def table(evaluation: Evaluation) -> str:
     """Return every learner and peer, ``combined`` by kind and by host, and the rules of the largest hosts."""
-    figures, rules = evaluation
+    figures, rules, _ = evaluation
     names = [name.removesuffix(".seconds") for name in figures if name.endswith(".seconds")]
     counts = f"{figures['urls']:,} URLs, {figures['removable']:,} removable within the halves"
     lines = [
@@ -27,6 +27,8 @@ def table(evaluation: Evaluation) -> str:
         elif name.endswith("_e0"):  # it learns nothing, and is the same at any error
             lines.append(_line(name.removesuffix("_e0"), figures, name, _COUNTED))
     lines += [f"{name.removesuffix('.absent')} is not installed" for name in figures if name.endswith(".absent")]
+    fetched = [name for name in figures if name.endswith(".fetched")]
+    lines += [f"{name.removesuffix('.fetched')}: {figures[name]:,.0f} URLs fetched for its proof" for name in fetched]
     for name in (f"combined_{suffix}" for suffix in EPSILONS):
         if name in names:
             lines += ["", _head(f"{name} by kind", _COUNTED)]
@@ -34,7 +36,7 @@ def table(evaluation: Evaluation) -> str:
             lines += ["", _head(f"{name} by host", _COUNTED)]
             hosts = [host for host in rules if f"{name}.host.{host}.recall" in figures]
             lines += [_line(host, figures, f"{name}.host.{host}", _COUNTED) for host in hosts]
-    return "\n".join([*lines, "", *_orders(figures), *_rules(rules)])
+    return "\n".join([*lines, "", *_orders(figures), *_top(figures), *_rules(rules)])
 
 
 def _orders(figures: Mapping[str, float]) -> list[str]:
@@ -44,14 +46,27 @@ def _orders(figures: Mapping[str, float]) -> list[str]:
     return ["Recall up to a share of wrong removals, candidates taken in order", *lines, ""] if found else []
 
 
+def _top(figures: Mapping[str, float]) -> list[str]:
+    """Return the figures of the most precise rules."""
+    found = [name.removesuffix(".rules") for name in figures if name.startswith("top.") and name.endswith(".rules")]
+    keys = ("rules", "right", "wrong", "precision", "recall")
+    lines = [_line(f"{float(name.removeprefix('top.')):.0%} of the rules", figures, name, keys) for name in found]
+    title = _head("The most precise pairwise rules", keys)
+    return [title, *lines, ""] if found else []
+
+
+def _label(text: str, keys: Sequence[str]) -> str:
+    return f"{text:<{80 - sum(_WIDTHS[key] for key in keys)}}"
+
+
 def _head(label: str, keys: Sequence[str]) -> str:
-    return f"{label:<36}" + "".join(f"{key:>{_WIDTHS[key]}}" for key in keys)
+    return _label(label, keys) + "".join(f"{key:>{_WIDTHS[key]}}" for key in keys)
 
 
 def _line(label: str, figures: Mapping[str, float], name: str, keys: Sequence[str]) -> str:
     values = [figures[f"{name}.{key}"] for key in keys]
     cells = (f"{value:.3f}" if isinstance(value, float) else f"{value:,}" for value in values)
-    return f"{label:<36}" + "".join(f"{cell:>{_WIDTHS[key]}}" for key, cell in zip(keys, cells, strict=True))
+    return _label(label, keys) + "".join(f"{cell:>{_WIDTHS[key]}}" for key, cell in zip(keys, cells, strict=True))
 
 
 def _rules(rules: Mapping[str, Sequence[Rule]]) -> list[str]:

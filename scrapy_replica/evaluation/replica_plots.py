@@ -30,12 +30,9 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 def draw(ranking: Ranking, shape: Shape, folder: Path) -> dict[str, float]:
     """Write ``curves`` and ``shape`` as PNG and SVG and all numbers as CSV into *folder*; return the shape's figures.
 
-    Needs matplotlib (extra ``report``).
-
-    :raises OSError: a file cannot be written.
+    :param folder: as :func:`prepared` has made it.
     """
-    plt = _pyplot()
-    folder.mkdir(parents=True, exist_ok=True)
+    plt = prepared(folder)
     _draw_curves(plt, ranking, folder / "curves")
     _write(
         folder / "curves.csv",
@@ -144,7 +141,12 @@ def _finish(plt: Any, figure: Any, file: Path) -> None:
     plt.close(figure)
 
 
-def _pyplot() -> Any:
+def prepared(folder: Path) -> Any:
+    """Make *folder*, and return what draws into it, so that neither is missed after the work.
+
+    :raises ImportError: matplotlib is missing (extra ``report``).
+    :raises OSError: the folder cannot be made.
+    """
     try:
         import matplotlib as mpl  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -152,4 +154,5 @@ def _pyplot() -> Any:
     mpl.use("Agg")
     from matplotlib import pyplot as plt  # noqa: PLC0415 - after the backend is chosen
 
+    folder.mkdir(parents=True, exist_ok=True)
     return plt

@@ -78,8 +78,8 @@ def plot(result: Mapping[str, Any], file: Path) -> None:
         axes.tick_params(axis="x", labelsize=8)
         axes.yaxis.set_major_formatter("{x:,.0f}" if field == "found" else "{x:g}")
         axes.grid(alpha=0.3)
-    panels[0].set_ylim(bottom=0)
-    panels[1].set_ylim(0, 1.01)
+    for axes in panels[:2]:
+        axes.set_ylim(bottom=0)
     panels[2].set_ylim(top=1.005)
     panels[0].legend(loc="lower right", title="Pref at the end", fontsize=8)
     figure.suptitle(

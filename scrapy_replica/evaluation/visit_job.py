@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
+import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,6 @@ MINUTES = 5.0
 TOLD_PAGES = 1_000
 """Pages between two looks at the clock."""
 _STATUS, _PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class VisitJob:
             told = checkpoint.load(visit, file)
             spent, peak = told["cpu_seconds"], told["peak_bytes"]
         forget_peak()
-        start, saved = time.process_time() - spent, time.monotonic()
+        start, began = time.process_time() - spent, time.monotonic()
+        saved, first = began, visit.pages
         bar: Any
         with tqdm(total=visit.most, initial=visit.pages, desc=name, unit=" pages", leave=False, disable=None) as bar:
             while visit.goes_on:
@@ -98,9 +99,8 @@ class VisitJob:
                     peak = max(peak, peak_bytes())
                     checkpoint.save(visit, file, cpu_seconds=seconds, peak_bytes=peak)
                     saved = time.monotonic()
-                    logger.info(
-                        "%s: %d of %d pages, %.0f pages/s", name, visit.pages, visit.most, visit.pages / seconds
-                    )
+                    if bar.disable:  # not a terminal: a line in the log
+                        _tell(name, visit, (visit.pages - first) / (saved - began))
         if end:
             end(visit)
         kept = {"cpu_seconds": time.process_time() - start, "peak_bytes": max(peak, peak_bytes())}
@@ -108,6 +108,12 @@ class VisitJob:
         self.array(f"{name}.order", lambda: visit.order.astype(np.int32))
         _write(self.folder / f"{name}.json", json.dumps(kept).encode())
         file.unlink(missing_ok=True)
+
+
+def _tell(name: str, visit: Visit, rate: float) -> None:
+    left = timedelta(seconds=round((visit.most - visit.pages) / rate))
+    sys.stderr.write(f"{name}: {visit.pages:,} of {visit.most:,} pages, {rate:,.0f} pages a second, {left} left\n")
+    sys.stderr.flush()
 
 
 def _write(file: Path, data: bytes) -> None:
@@ -118,10 +124,8 @@ def _write(file: Path, data: bytes) -> None:
 
 def forget_peak() -> None:
     """Let :func:`peak_bytes` begin anew, where the system can."""
-    try:
+    with suppress(OSError):
         _PEAK.write_text("5", encoding="ascii")
-    except OSError:
-        logger.debug("the peak of memory is that of the whole process")
 
 
 def peak_bytes() -> float:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_replica.evaluation.visit_curves import curve
+from scrapy_replica.evaluation.visit_curves import Curve, curve
 from scrapy_replica.evaluation.visit_draws import Draw, draw
 from scrapy_replica.evaluation.visit_job import MINUTES, VisitJob, forget_peak, peak_bytes
 from scrapy_replica.evaluation.visit_variants import OMNISCIENT, Variant, keep, new
@@ -49,11 +49,27 @@ TOLD_SHARE = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """One visit of one strategy in one draw."""
+    """One visit of one strategy in one draw, without its order, which may be of millions of pages."""
 
-    figures: Figures
-    cpu_seconds: float
-    peak_bytes: float
+    visited: int
+    """Pages that count."""
+    values: Mapping[str, float]
+    """``pref``, ``found_at_5`` ... ``_50``, ``f1_area``, ``harvest``, ``seconds``, ``peak_mb``: :func:`evaluate`."""
+    curve: Curve
+
+
+def outcome(measured: Figures, cpu_seconds: float, peak: float) -> Outcome:
+    """Return what is told of a visit that took *cpu_seconds* and *peak* bytes."""
+    harvest = measured.harvest
+    values = {
+        "pref": measured.pref,
+        **{f"found_at_{share}": measured.found_at(share / 100) for share in SHARES},
+        "f1_area": measured.f1_area,
+        "harvest": float(harvest[max(0, len(harvest) // 10 - 1)]) if len(harvest) else 0.0,
+        "seconds": cpu_seconds,
+        "peak_mb": peak / 1e6,
+    }
+    return Outcome(len(measured.found), values, curve(measured))
 
 
 def run(
@@ -78,7 +94,7 @@ def run(
             keep(under_way.strategy, models)
 
     kept = job.run(_file_name(variant, seed), begin, end)
-    return Outcome(figures(kept.order, relevant, drawn.labelled), kept.cpu_seconds, kept.peak_bytes)
+    return outcome(figures(kept.order, relevant, drawn.labelled), kept.cpu_seconds, kept.peak_bytes)
 
 
 def _file_name(variant: Variant, seed: int) -> str:
@@ -98,7 +114,7 @@ def run_alone(
     else:
         topic.learn(())
         order = learning_visit(collection, topic, limits)
-    return Outcome(figures(order, relevant, drawn.labelled), time.process_time() - start, peak_bytes())
+    return outcome(figures(order, relevant, drawn.labelled), time.process_time() - start, peak_bytes())
 
 
 def evaluate(
@@ -149,11 +165,11 @@ def evaluate(
             for variant in variants:
                 given = collection, relevant, drawn, variant, seed, limits
                 outcomes[variant.name].append(run(*given, kept) if background else run_alone(*given))
-    visited = len(next(iter(outcomes.values()))[0].figures.found)
+    visited = next(iter(outcomes.values()))[0].visited
     return {
         "figures": _figures(outcomes),
         "inputs": {**inputs, "visited": visited, "draws": draws},
-        "curves": {name: [curve(outcome.figures) for outcome in rows] for name, rows in outcomes.items()},
+        "curves": {name: [row.curve for row in rows] for name, rows in outcomes.items()},
     }
 
 
@@ -179,32 +195,18 @@ def read(file: Path, cache: Path | None = None) -> Documents:
 
 def _figures(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, float]:
     result: dict[str, float] = {}
-    prefs = {name: np.array([row.figures.pref for row in rows]) for name, rows in outcomes.items()}
+    prefs = {name: np.array([row.values["pref"] for row in rows]) for name, rows in outcomes.items()}
     for name, rows in outcomes.items():
         pref = prefs[name]
-        result[f"{name}.pref"] = float(pref.mean())
+        result.update((f"{name}.{key}", float(np.mean([row.values[key] for row in rows]))) for key in rows[0].values)
+        result[f"{name}.peak_mb"] = max(row.values["peak_mb"] for row in rows)
         result[f"{name}.pref_min"] = float(pref.min())
         result[f"{name}.pref_max"] = float(pref.max())
         result[f"{name}.pref_sd"] = float(pref.std(ddof=1)) if len(pref) > 1 else 0.0
-        for share in SHARES:
-            result[f"{name}.found_at_{share}"] = _mean(row.figures.found_at(share / 100) for row in rows)
-        result[f"{name}.f1_area"] = _mean(row.figures.f1_area for row in rows)
-        result[f"{name}.harvest"] = _mean(_early_harvest(row.figures) for row in rows)
-        result[f"{name}.seconds"] = _mean(row.cpu_seconds for row in rows)
-        result[f"{name}.peak_mb"] = max(row.peak_bytes for row in rows) / 1e6
     for a, b in combinations(outcomes, 2):
         result[f"{a}.over.{b}.pref"] = float((prefs[a] - prefs[b]).mean())
         result[f"{a}.over.{b}.p"] = sign_flip_p(prefs[a] - prefs[b])
     return result
-
-
-def _mean(values: Any) -> float:
-    return float(np.mean(list(values)))
-
-
-def _early_harvest(measured: Figures) -> float:
-    harvest = measured.harvest
-    return float(harvest[max(0, len(harvest) // 10 - 1)]) if len(harvest) else 0.0
 
 
 def sign_flip_p(differences: FloatArray) -> float:

@@ -64,18 +64,19 @@ class HMM:
 
     def start(self, observation: int) -> FloatArray:
         """Return delta of a page without a parent."""
-        return shifted(self._logs()[1][:, observation])
+        return shifted(self.logs()[1][:, observation])
 
     def step(self, delta: FloatArray, observation: int) -> FloatArray:
         """Return delta of a page from its parent's: max_i (delta_i + log A_ij) + log B_jo."""
-        log_a, log_b = self._logs()
+        log_a, log_b = self.logs()
         return shifted((delta[:, None] + log_a).max(axis=0) + log_b[:, observation])
 
     def state(self, delta: FloatArray) -> int:
         """Return the most likely last state, the smaller one among equals."""
         return int(delta.argmax())
 
-    def _logs(self) -> tuple[FloatArray, FloatArray]:
+    def logs(self) -> tuple[FloatArray, FloatArray]:
+        """Return log A and log B, shape (n, n) (second order: (n, n, n)) and (n, observations)."""
         if self._is_stale:
             # Of a link that was forgotten more may be taken back than was counted.
             a, b = np.maximum(self.transitions, 0.0) + 1.0, self.emissions + 1.0
@@ -104,11 +105,11 @@ class SecondOrderHMM(HMM):
 
     def start(self, observation: int) -> FloatArray:
         """Return delta of a page without a parent: the state before it is free."""
-        log_b = self._logs()[1][:, observation]
+        log_b = self.logs()[1][:, observation]
         return shifted(np.repeat(log_b[None, :], self.states, axis=0))
 
     def step(self, delta: FloatArray, observation: int) -> FloatArray:
-        log_a, log_b = self._logs()
+        log_a, log_b = self.logs()
         return shifted((delta[:, :, None] + log_a).max(axis=0) + log_b[None, :, observation])
 
     def state(self, delta: FloatArray) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scrapy_replica.generation.plan import CALENDAR, DUST, FACET, FACETS, MIRRORED, Plan
+from scrapy_replica.generation.plan import CALENDAR, DUST, FACET, Plan
 from scrapy_replica.generation.vocabulary import Vocabulary, pseudo_word
 from scrapy_replica.numeric import IntArray
 
@@ -37,16 +37,14 @@ class Addresses:
         first = int(plan.host_start[hosts.start])
         paths: list[str] = []  # of all pages from the first, without the host
         for host in hosts:
-            if plan.original[host] == host:
-                own = self._paths(host, paths, first)
-            else:
-                own = self._mirror_paths(host, paths, first)
+            is_own = plan.original[host] == host
+            own = self._paths(host) if is_own else self._mirror_paths(host, paths, first)
             paths += own
             root = self.host(host)
             found += [root + path for path in own]
         return found
 
-    def _paths(self, host: int, before: list[str], first: int) -> list[str]:
+    def _paths(self, host: int) -> list[str]:
         plan, start, core = self._plan, int(self._plan.host_start[host]), int(self._plan.core[host])
         pages = np.arange(start, start + core)
         words = [self._words[title] for title in self._titles(pages).tolist()]
@@ -68,7 +66,11 @@ class Addresses:
     def _others(self, host: int, own: list[str]) -> list[str]:
         """Other names of pages, and traps."""
         plan = self._plan
-        first, begin, stop = int(plan.host_start[host]), int(plan.host_start[host] + plan.core[host]), int(plan.host_start[host + 1])
+        first, begin, stop = (
+            int(plan.host_start[host]),
+            int(plan.host_start[host] + plan.core[host]),
+            int(plan.host_start[host + 1]),
+        )
         found, seen, counts = list[str](), set(own), [0, 0]
         kinds, sources = plan.kind[begin:stop].tolist(), (plan.source[begin:stop] - first).tolist()
         for number, (kind, source) in enumerate(zip(kinds, sources, strict=True)):
@@ -119,7 +121,7 @@ def other_name(path: str, number: int) -> str:
     """Return another name of the page at *path*: an argument that does not matter, an index page, a slash."""
     kind = number * 7 % 5
     if path.endswith("/") and kind < 3:
-        return path + ("index.html", "index.php", "./")[kind]
+        return path + ("index.html", "index.php", "index.htm")[kind]
     if kind == 3 and "?" not in path and "." not in path.rpartition("/")[2]:
         return path + "/"
     if kind == 4:

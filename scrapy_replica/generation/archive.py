@@ -23,7 +23,7 @@ def batch_of(web: Web, chunk: Chunk) -> Batch:
 
 def write_archive(web: Web, folder: Path, chunks: Iterable[Chunk]) -> None:
     """Write *chunks*, which are all of *web*, into *folder*."""
-    writer = Writer(folder, web.vocabulary.words, web.vocabulary.anchors)
-    for chunk in chunks:
-        writer.add(batch_of(web, chunk))
-    writer.finish([0], {name: pages.tolist() for name, pages in web.labels.items()})
+    with Writer(folder, web.vocabulary.words, web.vocabulary.anchors) as writer:
+        for chunk in chunks:
+            writer.add(batch_of(web, chunk))
+        writer.finish([0], web.labels)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from scrapy_replica.generation.truth import PAGES, write_hosts, write_pages
@@ -35,8 +35,7 @@ def build(
     _must_be_new(folder)
     web = Web(pages, seed)
     folder.mkdir(parents=True, exist_ok=True)
-    with _whole(folder):
-        chunks = write_pages(web, folder / PAGES, shown(web.chunks()))
+    with _whole(folder), _ended(write_pages(web, folder / PAGES, shown(web.chunks()))) as chunks:
         if as_warc:
             write_warc(web, folder / WARC, chunks)
         else:
@@ -64,9 +63,18 @@ def _must_be_new(folder: Path) -> None:
 
 
 @contextmanager
+def _ended(chunks: Generator[Chunk, None, None]) -> Iterator[Iterable[Chunk]]:
+    """Close the table that the chunks pass by, also where the disk has no room for its end."""
+    try:
+        yield chunks
+    finally:
+        with suppress(OSError):
+            chunks.close()
+
+
+@contextmanager
 def _whole(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        error.add_note("")
         raise OSError(error.errno, f"{error.strerror}: {folder} holds part of a web, delete it") from error

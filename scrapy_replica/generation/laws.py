@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.numeric import IntArray
+from scrapy_replica.numeric import FloatArray, IntArray
 
 HOST_EXPONENT = 1.47
 """Pages a host: uci 1.47 from 10 pages, 1.38 from 3."""
 HOST_CAP = 5_000
-"""Pages of a host at most, as in the cut of 10 million pages of the document's collection (001, p. 42)."""
+"""Pages of a host at most, as in the cut of 10 million pages of Orlandi's collection (2007, p. 42)."""
 HOST_SHARE = 0.05
 """Pages of a host at most, as a share of a small web."""
 DIRECTORY_EXPONENT = 1.8
@@ -50,10 +50,10 @@ words of rank 10, 100, 1,000: uci .28, .11, .019."""
 
 
 def power_law(chance: np.random.Generator, exponent: float, most: int, n: int) -> IntArray:
-    """Draw *n* whole numbers 1..most, those of k in proportion to k ** -exponent (by inversion of the continuous law)."""
+    """Draw *n* whole numbers 1..most, k in proportion to k ** -exponent (the continuous law, inverted)."""
     low, high = 0.5, most + 0.5
     a = 1.0 - exponent
-    drawn = (low**a + chance.random(n) * (high**a - low**a)) ** (1.0 / a)
+    drawn: FloatArray = (low**a + chance.random(n) * (high**a - low**a)) ** (1.0 / a)
     return np.clip(np.rint(drawn), 1, most).astype(np.int64)
 
 
@@ -66,7 +66,8 @@ def ranks(uniform: NDArray[np.float32], shift: float, most: int) -> NDArray[np.i
     """Return ranks 0..most-1, r in proportion to 1 / (r + shift), by inversion of *uniform* numbers 0..1."""
     scale = np.float32(np.log1p(most / shift))
     drawn = np.float32(shift) * np.expm1(uniform * scale)
-    return np.minimum(drawn.astype(np.int32), most - 1)
+    found: NDArray[np.int32] = np.minimum(drawn.astype(np.int32), most - 1)
+    return found
 
 
 def ragged(starts: IntArray, lengths: IntArray) -> IntArray:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from numpy.typing import NDArray
 
 from scrapy_replica.generation import laws
 from scrapy_replica.generation.laws import ragged
@@ -16,12 +15,13 @@ from scrapy_replica.generation.vocabulary import CHROME
 from scrapy_replica.numeric import IntArray
 
 CROSS_STEPS = ((0, 0.55), (1, 0.10), (-1, 0.10), (2, 0.03), (-2, 0.03))
-"""Step on the ring of subjects of a link to another host, with its probability; else any subject."""
+"""Step on the ring of subjects of a link to another host, with its probability; else any, and rather a popular
+one: a third of these links lead to the first four subjects."""
 UP_SHARE = 0.6
 """Pages that link to the index of their directory: on uci 27 % of all links have one back."""
 TELLING = 0.75
-"""Anchors that are the title of what they lead to: of uci's anchors 25 % have no rarer word, of the others 98 % have one
-that stands on the page."""
+"""Anchors that are the title of what they lead to: of uci's anchors 25 % have no rarer word, of the others 98 % have
+one that stands on the page."""
 LISTED = 1 << 40
 """Links of listings stand behind the navigation, those in the text behind both."""
 
@@ -92,7 +92,9 @@ class Linker:
         directory = plan.directory[page]
         index = plan.directory_first[directory]
         place = page - index
-        listing = np.where(place > 0, index + (place - 1) // FANOUT, plan.directory_first[plan.directory_parent[directory]])
+        listing = np.where(
+            place > 0, index + (place - 1) // FANOUT, plan.directory_first[plan.directory_parent[directory]]
+        )
         is_front = (place == 0) & (page == plan.host_start[host])
         order = LISTED + chance.integers(LISTED, size=len(page))
         return listing[~is_front], page[~is_front], order[~is_front]
@@ -123,7 +125,7 @@ class Linker:
         return source, target, 2 * LISTED + chance.integers(LISTED, size=len(source))
 
     def _elsewhere(self, chance: np.random.Generator, source: IntArray) -> IntArray:
-        """The index of a directory about the same, a near, or any subject."""
+        """The index of a directory about the same or a near subject, or about any, then rather about a popular one."""
         drawn = np.searchsorted(np.cumsum([share for _, share in CROSS_STEPS]), chance.random(len(source)))
         step = np.array([*(step for step, _ in CROSS_STEPS), 0])[drawn]
         subject = (self.plan.subject[source] + step) % SUBJECTS
@@ -131,7 +133,8 @@ class Linker:
         anywhere = (drawn == len(CROSS_STEPS)) | (size == 0)
         start[anywhere], size[anywhere] = 0, len(self._by_subject)
         place = start + (size * chance.random(len(source)) ** 3).astype(np.int64)
-        return self.plan.directory_first[self._by_subject[place]]
+        found: IntArray = self.plan.directory_first[self._by_subject[place]]
+        return found
 
     def _to_copies(self, chance: np.random.Generator, page: IntArray, host: IntArray) -> list[_Edges]:
         """Two pages of its host lead to each page that is another name of one."""
@@ -153,7 +156,9 @@ class Linker:
             own, front = page[rows], self.plan.host_start[host[rows[begin]]]
             start, size, place = np.repeat(own[begin], size), np.repeat(size, size), ragged(np.zeros_like(size), size)
             edges.append((front, own[begin], np.full(len(front), LISTED)))
-            for other in (place - 1, place + 1) if what == CALENDAR else (place ^ (1 << bit) for bit in range(FACETS[1])):
+            for other in (
+                (place - 1, place + 1) if what == CALENDAR else (place ^ (1 << bit) for bit in range(FACETS[1]))
+            ):
                 fits = (other >= 0) & (other < size)
                 edges.append((own[fits], (start + other)[fits], np.full(int(fits.sum()), LISTED)))
         return edges

@@ -23,11 +23,14 @@ SUBJECTS = 128
 FANOUT = 40
 """Pages that a directory's index lists; further ones are listed by the first of them."""
 MIRRORED_HOSTS = 0.06
+"""Hosts of at least MIRRORED_FROM pages that have one to MIRRORS_CAP mirrors."""
 MIRRORED_FROM = 5
 MIRRORS_CAP = 3
 DUSTY_HOSTS = 0.3
+"""Hosts whose pages have other names; at most DUST_CAP of their number. Of real URLs 11 % are removable."""
 DUST_CAP = 0.5
 TRAP_HOSTS = 0.04
+"""Hosts of at least TRAP_FROM pages with a calendar, and with facets. On one campus 10 % of the URLs are traps."""
 TRAP_FROM = 20
 CALENDAR_MONTHS = (24, 240)
 FACETS = (4, 7)
@@ -126,11 +129,12 @@ class _Draft:
 
     def _draw_entrances(self, chance: np.random.Generator) -> None:
         """A page of an earlier host leads to each host's first."""
-        self.entrance = self._any_page(chance, np.arange(len(self.sizes)))
+        self.entrance = self.any_page(chance, np.arange(len(self.sizes)))
         self.directory_parent[self.first_directory] = self.directory[self.entrance]
         self.directory_parent[0] = 0
 
-    def _any_page(self, chance: np.random.Generator, below: IntArray) -> IntArray:
+    def any_page(self, chance: np.random.Generator, below: IntArray) -> IntArray:
+        """Draw a page of any host before each of *below*, rather of an early one, and rather an early page."""
         host = (below * chance.random(len(below)) ** 2).astype(np.int64)
         return self.start[host] + (self.sizes[host] * chance.random(len(host)) ** 1.5).astype(np.int64)
 
@@ -186,7 +190,9 @@ def _steps(chance: np.random.Generator, shares: tuple[tuple[int, float], ...], n
     """Draw *n* steps on the ring of subjects."""
     drawn = np.searchsorted(np.cumsum([share for _, share in shares]), chance.random(n))
     anywhere = chance.integers(SUBJECTS, size=n)
-    return np.where(drawn < len(shares), np.array([*(step for step, _ in shares), 0])[drawn], anywhere)
+    steps = np.array([*(step for step, _ in shares), 0])[drawn]
+    found: IntArray = np.where(drawn < len(shares), steps, anywhere)
+    return found
 
 
 def _sums_to_root(parent: IntArray, value: IntArray) -> IntArray:
@@ -196,7 +202,30 @@ def _sums_to_root(parent: IntArray, value: IntArray) -> IntArray:
     while parent.any():
         total += total[parent]
         parent = parent[parent]
-    return total + root
+    total += root
+    return total
+
+
+class _Pages:
+    """The pages of *draft* as they are numbered in the web: what each is, and which page of the draft it shows."""
+
+    def __init__(self, draft: _Draft, host_start: IntArray, is_mirror: BoolArray) -> None:
+        n = int(host_start[-1])
+        own = host_start[:-1][~is_mirror]
+        self.number = own[draft.host] + np.arange(draft.n) - draft.start[draft.host]
+        self.core, self.kind = np.zeros(n, np.int64), np.full(n, PLAIN, np.uint8)
+        self.core[self.number] = np.arange(draft.n)
+        behind = own + draft.sizes
+        for what, sizes in ((DUST, draft.dust), (CALENDAR, draft.months), (FACET, draft.facets)):
+            rows = ragged(behind, sizes)
+            self.kind[rows] = what
+            self.core[rows] = draft.dust_source if what == DUST else np.repeat(draft.start[:-1], sizes)
+            behind = behind + sizes
+        mirrored = ragged(host_start[:-1][is_mirror], np.diff(host_start)[is_mirror])
+        self.kind[mirrored], self.core[mirrored] = MIRRORED, draft.mirror_page
+        self.source = np.arange(n)
+        is_copy = (self.kind == DUST) | (self.kind == MIRRORED)
+        self.source[is_copy] = self.number[self.core[is_copy]]
 
 
 def _cut(
@@ -205,53 +234,35 @@ def _cut(
     """Number the pages of *draft* and leave out those from *pages* on."""
     is_mirror = np.diff(mirror_of, prepend=-1) == 0
     own = np.flatnonzero(~is_mirror)  # the number of each host of the draft
-    number = host_start[own][draft.host] + np.arange(draft.n) - draft.start[draft.host]
-    n = int(host_start[-1])
-    core, kind = np.zeros(n, np.int64), np.full(n, PLAIN, np.uint8)
-    source = np.arange(n)
-    core[number] = np.arange(draft.n)
-    behind = host_start[own] + draft.sizes
-    for what, sizes in ((DUST, draft.dust), (CALENDAR, draft.months), (FACET, draft.facets)):
-        rows = ragged(behind, sizes)
-        kind[rows] = what
-        core[rows] = draft.dust_source if what == DUST else np.repeat(draft.start[:-1], sizes)
-        behind = behind + sizes
-    mirrored = ragged(host_start[:-1][is_mirror], np.diff(host_start)[is_mirror])
-    kind[mirrored], core[mirrored] = MIRRORED, draft.mirror_page
-    is_copy = (kind == DUST) | (kind == MIRRORED)
-    source[is_copy] = number[core[is_copy]]
-
+    numbered = _Pages(draft, host_start, is_mirror)
+    entrance = numbered.number[draft.any_page(chance, np.maximum(mirror_of, 1))]
+    entrance[own] = numbered.number[draft.entrance]
+    entrance[0] = -1
     hosts = int(np.searchsorted(host_start, pages))
     cut_start = np.minimum(host_start[: hosts + 1], pages)
-    entrance = number[draft._any_page(chance, np.maximum(mirror_of, 1))]
-    entrance[own] = number[draft.entrance]
-    entrance[0] = -1
-    first = number[draft.directory_first]
+    first = numbered.number[draft.directory_first]
     directories = int(np.searchsorted(first, pages))
-    of_core = np.minimum(draft.sizes[mirror_of] * ~is_mirror, np.diff(host_start))[:hosts]
-    of_core = np.minimum(of_core, np.diff(cut_start))
-    first_directory = np.searchsorted(first, cut_start)
-    core = core[:pages]
+    core = numbered.core[:pages]
     return Plan(
         seed,
-        cut_start,
-        own[mirror_of[:hosts]],
-        of_core,
-        first_directory,
-        entrance[:hosts],
-        first[:directories],
-        np.minimum(draft.directory_size[:directories], pages - first[:directories]),
-        draft.directory_parent[:directories],
-        draft.directory[core].astype(np.int32),
-        kind[:pages],
-        source[:pages].astype(np.int32),
-        draft.subject[core],
-        draft.strength[core],
+        host_start=cut_start,
+        original=own[mirror_of[:hosts]],
+        core=np.minimum((draft.sizes[mirror_of] * ~is_mirror)[:hosts], np.diff(cut_start)),
+        first_directory=np.searchsorted(first, cut_start),
+        entrance=entrance[:hosts],
+        directory_first=first[:directories],
+        directory_size=np.minimum(draft.directory_size[:directories], pages - first[:directories]),
+        directory_parent=draft.directory_parent[:directories],
+        directory=draft.directory[core].astype(np.int32),
+        kind=numbered.kind[:pages],
+        source=numbered.source[:pages].astype(np.int32),
+        subject=draft.subject[core],
+        strength=draft.strength[core],
     )
 
 
 def is_labelled(plan: Plan, subjects: range, strength: float) -> BoolArray:
     """Return the pages whose subject is one of *subjects* and that have at least *strength* of their words from it."""
-    near = (plan.subject.astype(np.int64) - subjects.start) % SUBJECTS < len(subjects)
-    is_trap = (plan.kind == CALENDAR) | (plan.kind == FACET)
-    return near & (plan.strength >= strength) & ~is_trap
+    labelled: BoolArray = (plan.subject.astype(np.int64) - subjects.start) % SUBJECTS < len(subjects)
+    labelled &= (plan.strength >= strength) & (plan.kind != CALENDAR) & (plan.kind != FACET)
+    return labelled

@@ -31,13 +31,15 @@ class _Columns:
     once: int
     frequency: IntArray
     duplicates: int
+    directory: IntArray
+    """Of each page, numbered as they come."""
 
 
 def statistics(documents: Documents) -> dict[str, float]:
     """Return the figures of *documents*: shares are 0..1, exponents those of discrete power laws."""
     columns = _read(documents)
     return {
-        **_of_hosts(documents),
+        **_of_hosts(documents, columns.directory),
         **_of_links(documents, columns),
         **_of_terms(len(documents), columns),
         **_of_topics(documents, columns),
@@ -53,6 +55,7 @@ def exponent(values: IntArray, least: int) -> float:
 def _read(documents: Documents) -> _Columns:
     first, once, n = 0, 0, len(documents)
     sources, targets, distinct, words = [], [], [], []
+    numbers, directory = dict[str, int](), np.zeros(n, np.int64)
     frequency, texts = np.zeros(len(documents.vocabulary), np.int64), np.zeros(n, np.uint64)
     for batch in documents.batches():
         sources.append(np.repeat(np.arange(first, first + len(batch)), np.diff(batch.link_start)))
@@ -61,18 +64,23 @@ def _read(documents: Documents) -> _Columns:
         sums = np.concatenate([[0], np.cumsum(batch.term_counts.astype(np.int64))])
         words.append(np.diff(sums[batch.term_start]))
         once += int((batch.term_counts == 1).sum())
+        names = (url.partition("?")[0].rpartition("/")[0] for url in batch.urls)
+        directory[first : first + len(batch)] = [numbers.setdefault(name, len(numbers)) for name in names]
         frequency += np.bincount(batch.term_ids, minlength=len(frequency))
-        for row, (start, stop) in enumerate(zip(batch.term_start[:-1].tolist(), batch.term_start[1:].tolist(), strict=True)):
+        for row, (start, stop) in enumerate(
+            zip(batch.term_start[:-1].tolist(), batch.term_start[1:].tolist(), strict=True)
+        ):
             text = batch.term_ids[start:stop].tobytes() + batch.term_counts[start:stop].tobytes()
             texts[first + row] = mmh3.hash64(text, signed=False)[0]
         first += len(batch)
-    columns = [np.concatenate(column) for column in (sources, targets, distinct, words)]
-    return _Columns(*columns, once, frequency, n - len(np.unique(texts)))
+    links = np.concatenate(sources), np.concatenate(targets)
+    duplicates = n - len(np.unique(texts))
+    return _Columns(*links, np.concatenate(distinct), np.concatenate(words), once, frequency, duplicates, directory)
 
 
-def _of_hosts(documents: Documents) -> dict[str, float]:
+def _of_hosts(documents: Documents, directory: IntArray) -> dict[str, float]:
     pages = np.bincount(documents.host_numbers)
-    sizes = np.bincount(directories(documents))
+    sizes = np.bincount(directory)
     return {
         "pages": len(documents),
         "hosts": len(pages),
@@ -83,16 +91,9 @@ def _of_hosts(documents: Documents) -> dict[str, float]:
     }
 
 
-def directories(documents: Documents) -> IntArray:
-    """Return the directory of each page, numbered as they come."""
-    numbers: dict[str, int] = {}
-    found = (url.partition("?")[0].rpartition("/")[0] for url in documents.urls)
-    return np.fromiter((numbers.setdefault(name, len(numbers)) for name in found), np.int64, len(documents))
-
-
 def _of_links(documents: Documents, columns: _Columns) -> dict[str, float]:
     n, source, target = len(documents), columns.source, columns.target
-    host, directory = documents.host_numbers, directories(documents)
+    host, directory = documents.host_numbers, columns.directory
     out, into = np.bincount(source, minlength=n), np.bincount(target, minlength=n)
     links = max(1, len(source))
     within = host[source] == host[target]
@@ -139,7 +140,7 @@ def _of_topics(documents: Documents, columns: _Columns) -> dict[str, float]:
 
 def _of_topic(documents: Documents, columns: _Columns, relevant: BoolArray) -> dict[str, float]:
     source, target, n = columns.source, columns.target, len(documents)
-    directory = directories(documents)
+    directory = columns.directory
     sizes, found = np.bincount(directory), np.bincount(directory[relevant])
     full = found > 0.5 * sizes[: len(found)]
     distance = _distances(n, target, source, relevant, STEPS)

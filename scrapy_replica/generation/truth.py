@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ PAGE_COLUMNS = ("url", "host", "page_key", "status", "role", "trap", "topics", "
 ``rehearse --truth`` and of ``eval crawl --truth``."""
 
 
-def write_pages(web: Web, file: Path, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+def write_pages(web: Web, file: Path, chunks: Iterable[Chunk]) -> Generator[Chunk, None, None]:
     """Write a row of each page of *chunks* as they pass by."""
     topics, plan = _topics(web), web.plan
     with gzip.GzipFile(file, "xb", 2, mtime=0) as packed, io.TextIOWrapper(packed, "utf-8", newline="") as text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,7 @@ class Vocabulary:
         return len(CHROME) + subject * PHRASES + phrase % PHRASES
 
 
+@lru_cache(maxsize=2)
 def make_vocabulary(seed: int) -> Vocabulary:
     """Draw the words of subjects and phrases."""
     chance = np.random.default_rng([seed, 1])
@@ -55,7 +57,7 @@ def make_vocabulary(seed: int) -> Vocabulary:
     number[order] = np.arange(len(number))
     general, subjects = number[len(CHROME) :], number[len(CHROME) :][of_subject]
     words = np.empty(len(number), dtype=object)
-    words[number] = [*CHROME, *(pseudo_word(rank) for rank in range(n))]
+    words[number] = [*CHROME, *_pseudo_words(n)]
     first = np.arange(PHRASES)
     phrases = np.stack([subjects[:, first], subjects[:, (first * 7 + 3) % 97 + PHRASES]], axis=2).reshape(-1, 2)
     anchor_words = np.concatenate([np.stack([number[: len(CHROME)], np.full(len(CHROME), -1)], axis=1), phrases])
@@ -70,7 +72,13 @@ def _expected(of_subject: NDArray[np.int64], n: int) -> FloatArray:
     share = 0.7 / (np.arange(n) + laws.VOCABULARY_SHIFT) / np.log1p(n / laws.VOCABULARY_SHIFT)
     of_word = 1.0 / (np.arange(SUBJECT_WORDS) + SUBJECT_SHIFT)
     topical = np.tile(0.3 * of_word / of_word.sum() / SUBJECTS, SUBJECTS)
-    return share + np.bincount(of_subject.reshape(-1), topical, n)
+    both: FloatArray = share + np.bincount(of_subject.reshape(-1), topical, n)
+    return both
+
+
+@cache
+def _pseudo_words(n: int) -> list[str]:
+    return [pseudo_word(rank) for rank in range(n)]
 
 
 def pseudo_word(rank: int) -> str:

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 
-from scrapy_replica.generation.html import pages_of
+from scrapy_replica.generation.html import Renderer
 from scrapy_replica.generation.web import Chunk, Web
 
 LEVEL = 4
@@ -21,24 +21,28 @@ DATE = "2026-01-01T00:00:00Z"
 
 def write_warc(web: Web, file: Path, chunks: Iterable[Chunk]) -> None:
     """Write *chunks*, which are all of *web*; the record of each page is a gzip member of its own."""
-    urls = [url for hosts in web.parts() for url in web.addresses.urls(hosts)]
+    renderer = Renderer(web)
     with file.open("xb") as out:
         for chunk in chunks:
             hosts = web.plan.host_of(np.arange(chunk.first, chunk.stop)).tolist()
-            for url, host, body in zip(chunk.urls, hosts, pages_of(web, chunk, urls), strict=True):
+            for url, host, body in zip(chunk.urls, hosts, renderer.pages(chunk), strict=True):
                 out.write(gzip.compress(_record(url, _address(host), body), LEVEL, mtime=0))
 
 
 def _record(url: str, ip: str, body: bytes) -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
-    digest = base64.b32encode(hashlib.sha1(body).digest()).decode()  # noqa: S324 - as WARC has it
+    digest = base64.b32encode(hashlib.sha1(body).digest()).decode()
     block = head.encode() + body
     return (
-        f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <{uuid5(NAMESPACE_URL, url).urn}>\r\n"
-        f"WARC-Date: {DATE}\r\nWARC-Target-URI: {url}\r\nWARC-IP-Address: {ip}\r\n"
-        f"WARC-Payload-Digest: sha1:{digest}\r\nContent-Type: application/http; msgtype=response\r\n"
-        f"Content-Length: {len(block)}\r\n\r\n"
-    ).encode() + block + b"\r\n\r\n"
+        (
+            f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <{uuid5(NAMESPACE_URL, url).urn}>\r\n"
+            f"WARC-Date: {DATE}\r\nWARC-Target-URI: {url}\r\nWARC-IP-Address: {ip}\r\n"
+            f"WARC-Payload-Digest: sha1:{digest}\r\nContent-Type: application/http; msgtype=response\r\n"
+            f"Content-Length: {len(block)}\r\n\r\n"
+        ).encode()
+        + block
+        + b"\r\n\r\n"
+    )
 
 
 def _address(host: int) -> str:

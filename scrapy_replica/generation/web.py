@@ -55,7 +55,6 @@ class Web:
     def __init__(self, pages: int, seed: int) -> None:
         self.plan: Plan = make_plan(pages, seed)
         self.vocabulary: Vocabulary = make_vocabulary(seed)
-        self.words = np.array(self.vocabulary.words, dtype=object)
         self.addresses = Addresses(self.plan, self.vocabulary, self.titles)
         self._linker = Linker(self.plan, self.titles)
 
@@ -64,8 +63,9 @@ class Web:
 
     @property
     def labels(self) -> dict[str, IntArray]:
-        """Pages of each topic."""
-        return {name: np.flatnonzero(is_labelled(self.plan, *of)) for name, of in TOPICS.items()}
+        """Pages of each topic that has any."""
+        found = {name: np.flatnonzero(is_labelled(self.plan, *of)) for name, of in TOPICS.items()}
+        return {name: pages for name, pages in found.items() if len(pages)}
 
     def titles(self, pages: IntArray) -> IntArray:
         """Return the anchor texts that are the titles of *pages*, which are no copies."""

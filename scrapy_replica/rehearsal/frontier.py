@@ -73,6 +73,7 @@ class Frontier:
             self._found[pages[new]] = found[new]
             self._pages[self._n_found : self._n_found + len(new)] = pages[new]
             self._n_found += len(new)
+        self._eldest = min(self._eldest, int(found.min(initial=self._eldest)))
         heap = self._heap
         for code, number in zip(codes.tolist(), found.tolist(), strict=True):
             heapq.heappush(heap, code << 32 | number)

@@ -57,7 +57,7 @@ def visit(
 
 
 class Visit:
-    """A visit under way: the pages so far, and those that wait. 24 bytes a page of the collection, and the heap.
+    """A visit under way: the pages so far, and those that wait. 20 bytes a page of the collection, and the heap.
 
     *relevance* as in :func:`visit`.
     """

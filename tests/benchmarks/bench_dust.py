@@ -13,7 +13,8 @@ import time
 import pytest
 from w3lib.url import canonicalize_url
 
-from scrapy_replica.evaluation.dust_learners import LEARNERS
+from scrapy_replica.evaluation.dust_learners import DESCRIBED, LEARNERS
+from scrapy_replica.evaluation.dust_splits import Row
 from scrapy_replica.urls.rule import Rule, Step
 from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.traps import Traps
@@ -67,7 +68,7 @@ def learning(name, count, pages_of_a_host=5_000):
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [*LEARNERS, *DESCRIBED])
 def test_learning_from_forty_thousand(name):
     seconds, megabytes, rules = learning(name, 40_000)
     print(f"\n{name}, 40,000 URLs of two hosts: {seconds:.1f} s (target 20), peak {megabytes:.0f} MB, {rules} rules")
@@ -88,8 +89,9 @@ def test_learning_grows_no_worse_than_n_log_n(name, pages_of_a_host):
 
 def learn(name, count, pages_of_a_host):
     urls, clusters = generated(count, pages_of_a_host)
+    rows = [Row(u, c[0], f"{c[0]} {c[1:]}", "", 300 + c[1]) for u, c in zip(urls, clusters, strict=True)]
     started = time.process_time()
-    rules = LEARNERS[name](urls, clusters)
+    rules = DESCRIBED[name](rows) if name in DESCRIBED else LEARNERS[name](urls, clusters)
     seconds = time.process_time() - started
     return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, len(rules)
 

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from scrapy_replica.evaluation.dust_learners import dustbuster, duster, pairwise, pattern_tree, rewrite
-from scrapy_replica.evaluation.dust_learners.learner import Learner
+from scrapy_replica.evaluation.dust_learners import (
+    bar_yossef,
+    dasgupta,
+    dustbuster,
+    duster,
+    lei,
+    pairwise,
+    pattern_tree,
+    rewrite,
+)
+from scrapy_replica.evaluation.dust_learners.learner import Learner, RowLearner
 from scrapy_replica.urls.learners import combined
 
 LEARNERS: dict[str, Learner] = {
@@ -14,3 +23,10 @@ LEARNERS: dict[str, Learner] = {
     "dustbuster": dustbuster.learn,
     "combined": combined.learn,
 }
+
+DESCRIBED: dict[str, RowLearner] = {
+    "dasgupta_2008": dasgupta.learn,
+    "lei_2010": lei.learn,
+    "bar_yossef_2009": bar_yossef.learn,
+}
+"""Learners as published, which need more than the contract of the others or have rules of another kind."""

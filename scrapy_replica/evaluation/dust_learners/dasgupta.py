@@ -3,16 +3,17 @@
 Every pair of URLs of one cluster gives a transformation; the sources of each transformation give its contexts, which
 are made general where the sources differ. ``rewrite`` beside it has argument changes and one condition only.
 
-*Readings.* A pair is directed to the smaller URL. A component of the path is addressed from the front and from the end
-of it, which makes two transformations. A context is the conjunction of all that the sources of a transformation have in
-common; where that is wrong too often, it is cut by the values of the key that has fewest of them. Rules are taken one
-by one, by their own error, in the order of what they save.
+*Readings.* A pair is directed to the smaller URL. A key in which the URLs of pairs differ and that has more than eight
+values is a session id or the like, and is deleted as well, whatever its value. A component of the path is addressed
+from the front and from the end of it, which makes two transformations. A context is the conjunction of all that the
+sources of a transformation have in common; where that is wrong too often, it is cut by the values of the key that has
+fewest of them. Rules are taken one by one, by their own error, in the order of what they save.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from scrapy_replica.evaluation.dust_learners.keyed import ANY, KeyBook, KeyRule, Keys, Site, bare, book_of, copied
 from scrapy_replica.evaluation.dust_splits import Row
@@ -34,18 +35,37 @@ def learn(rows: Sequence[Row], epsilon: float = 0.0, support: int = 3) -> KeyBoo
 
 
 def _rules(site: Site, epsilon: float, support: int) -> Iterator[tuple[int, KeyRule]]:
-    sources: defaultdict[Change, set[int]] = defaultdict(set)
-    clusters: defaultdict[Change, set[object]] = defaultdict(set)
-    for members in site.members():
-        for one, other in pairs(members, _PAIRS):
-            smaller, larger = sorted((one, other), key=lambda place: (len(site.urls[place]), site.urls[place]))
-            for change in changes(site.keys[larger], site.keys[smaller]):
-                sources[change].add(larger)
-                clusters[change].add(site.clusters[larger])
-    proved = [change for change in sources if len(clusters[change]) > 1]
-    proved.sort(key=lambda change: (-len(clusters[change]), str(change)))
-    for change in proved[:_MAX_CHANGES]:
-        yield from _contexts(site, change, sorted(sources[change]), epsilon, support, _MAX_CUTS)
+    for find in (_rewritten, _meaningless):
+        sources: defaultdict[Change, set[int]] = defaultdict(set)
+        for members in site.members():
+            for one, other in pairs(members, _PAIRS):
+                for change, source in find(site, one, other):
+                    sources[change].add(source)
+        clusters = {change: {site.clusters[source] for source in own} for change, own in sources.items()}
+        proved = [change for change in sources if len(clusters[change]) > 1]
+        if find is _meaningless:
+            proved = [change for change in proved if _has_many_values(site, change, sources[change])]
+        proved.sort(key=lambda change: (-len(clusters[change]), str(change)))
+        for change in proved[:_MAX_CHANGES]:
+            yield from _contexts(site, change, sorted(sources[change]), epsilon, support, _MAX_CUTS)
+
+
+def _rewritten(site: Site, one: int, other: int) -> Iterator[tuple[Change, int]]:
+    """Yield (transformation into the smaller URL, the larger one)."""
+    smaller, larger = sorted((one, other), key=lambda place: (len(site.urls[place]), site.urls[place]))
+    for change in changes(site.keys[larger], site.keys[smaller]):
+        yield change, larger
+
+
+def _meaningless(site: Site, one: int, other: int) -> Iterator[tuple[Change, int]]:
+    """Yield (what deletes the keys in which the two differ, a URL that has them)."""
+    for source, against in ((one, other), (other, one)):
+        for change in differing(site.keys[source], site.keys[against]):
+            yield change, source
+
+
+def _has_many_values(site: Site, change: Change, sources: Iterable[int]) -> bool:
+    return all(len({site.keys[source][key] for source in sources}) > _MAX_VALUES for key, _ in change)
 
 
 def changes(source: Keys, target: Keys) -> list[Change]:
@@ -58,6 +78,19 @@ def changes(source: Keys, target: Keys) -> list[Change]:
     if _path(source) == _path(target):
         return [tuple(same)] if same else []
     return [(*same, *path) for path in _path_changes(source, target)]
+
+
+def differing(source: Keys, target: Keys) -> list[Change]:
+    """Return what deletes the arguments and components of the path in which one URL differs from another."""
+    keys = {key for key in source if source[key] != target.get(key)}
+    arguments = tuple((key, None) for key in sorted(keys) if key.startswith("?"))
+    left, right = _path(source), _path(target)
+    if len(left) != len(right) or keys & {"scheme", "port"} or any(key.startswith("host") for key in keys):
+        return []
+    places = [place for place, (one, other) in enumerate(zip(left, right, strict=True)) if one != other]
+    front = tuple((f"path{place + 1}", None) for place in places)
+    back = tuple((f"path{place - len(left)}", None) for place in places)
+    return list(dict.fromkeys(change for change in ((*arguments, *front), (*arguments, *back)) if change))
 
 
 def _value_for(key: str, source: Keys, target: Keys) -> str | None:

@@ -27,11 +27,15 @@ def learn(urls: Sequence[str], clusters: Sequence[Hashable], epsilon: float = 0.
     A rule is likely if many envelopes (prefix, suffix) hold both alpha and beta. Rules have no context.
     """
     return learn_by_host(
-        urls, clusters, epsilon, lambda host: proposals(host, _likely(host, support), epsilon, support, "dustbuster", 0)
+        urls,
+        clusters,
+        epsilon,
+        lambda host: proposals(host, likely_rules(host, support), epsilon, support, "dustbuster", 0),
     )
 
 
-def _likely(evidence: HostEvidence, support: int) -> list[Transformation]:
+def likely_rules(evidence: HostEvidence, support: int) -> list[Transformation]:
+    """Return the substitutions that *support* envelopes at least suggest, by the URLs alone, the likeliest first."""
     envelopes: dict[int, set[str]] = defaultdict(set)
     for local in evidence.locals[:_MAX_FORMS]:
         tokens = tokens_of(local)

@@ -21,6 +21,7 @@ Keys = Mapping[str, str]
 ANY = "*"
 """As a condition: the key is there, with whatever value. As a value: what takes the place of one that means nothing."""
 MAX_STEPS = 50
+_MAX_CHANGES = 64
 _COPIED = "<"
 _REPEAT = "\0"
 
@@ -136,6 +137,7 @@ class Site:
         self.urls: list[str] = []
         self.clusters: list[Hashable] = []
         self.where: dict[str, int] = {}
+        self._images: dict[tuple[tuple[str, str | None], ...], dict[int, str | None]] = {}
         self._holding: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         for url, cluster in zip(urls, clusters, strict=True):
             keys = keys_of(url)
@@ -162,15 +164,25 @@ class Site:
         wanted = [(key, value) for key, value in context if value is not None]
         sets = sorted((self._holding.get(condition, set()) for condition in wanted), key=len)
         found = set.intersection(*sets) if sets else set(range(len(self.keys)))
-        absent = [key for key, value in context if value is None]
-        return sorted(place for place in found if not any(key in self.keys[place] for key in absent))
+        for key, value in context:
+            if value is None:
+                found -= self._holding.get((key, ANY), set())
+        return sorted(found)
+
+    def _image(self, rule: KeyRule, place: int) -> str | None:
+        known = self._images.setdefault(rule.change, {})
+        if len(self._images) > _MAX_CHANGES:  # of 10,000 URLs each is a megabyte
+            del self._images[next(iter(self._images))]
+        if place not in known:
+            known[place] = smaller(rule, self.keys[place], self.urls[place])
+        return known[place]
 
     def tally(self, rule: KeyRule) -> Tally:
         """Count the groups of URLs that *rule* makes one, URLs that it leaves as they are with them."""
         images: defaultdict[str, list[int]] = defaultdict(list)
         changed = set()
         for place in self.holding(rule.context):
-            image = smaller(rule, self.keys[place], self.urls[place])
+            image = self._image(rule, place)
             if image is not None:
                 images[image].append(place)
                 changed.add(place)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
+from scrapy_replica.evaluation.dust_splits import Row
 from scrapy_replica.urls.learners.evidence import HostEvidence, by_host
 from scrapy_replica.urls.learners.selection import Proposal, Selection, select
 from scrapy_replica.urls.rule import Rule
@@ -20,6 +21,23 @@ class Learner(Protocol):
 
         *epsilon* is the highest error of a rule, 0..1, *support* the fewest image groups that prove one.
         """
+
+
+class Book(Protocol):
+    """Rules in force."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    def canonical(self, url: str) -> tuple[str, tuple[Any, ...]]:
+        """Return the canonical form of *url* and the rules that led there."""
+
+
+class RowLearner(Protocol):
+    """The contract of learners that are held against the crawl's, but could not take its place."""
+
+    def __call__(self, rows: Sequence[Row], epsilon: float = 0.0, support: int = 3) -> Book:
+        """Return the rules learnt from *rows*, with the limits of :class:`Learner`."""
 
 
 def learn_by_host(

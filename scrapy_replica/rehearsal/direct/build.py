@@ -1,7 +1,7 @@
 """Builds direct archives of what was crawled: of captured pages, or of a collection in memory.
 
 Stop words and terms of few pages are left out as by Orlandi (2007, p. 42): those in 12 % of the pages or more, and
-those in fewer than 1,000 of 10^8 pages, which is 2 in a collection of less than 200,000.
+those in fewer than 1,000 of 10^8 pages, in place of which there are 2 here, whatever the pages.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ class Kept(NamedTuple):
 
     def ranks(self, frequencies: IntArray, pages: int) -> IntArray:
         """Return each term's rank by the pages that it is in, -1 for those left out."""
-        is_kept = (frequencies >= self.least_pages) & (frequencies < self.most_share * pages)
-        if self.most_share >= 1:
-            is_kept = frequencies >= self.least_pages
+        is_rare, is_common = frequencies < self.least_pages, frequencies >= self.most_share * pages
+        is_kept = ~is_rare & ~is_common if self.most_share < 1 else ~is_rare
         order = np.argsort(-frequencies, kind="stable")
         order = order[is_kept[order]]
         ranks = np.full(len(frequencies), -1, dtype=np.int64)

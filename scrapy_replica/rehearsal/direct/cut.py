@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -21,13 +21,19 @@ CUT = "cut.json"
 """Written last: which archive a folder is a cut of."""
 
 
-def shallow(archive: Documents, per_host: int, depth: int, pages: int | None = None) -> IntArray:
+def shallow(
+    archive: Documents,
+    per_host: int,
+    depth: int,
+    pages: int | None = None,
+    tell: Callable[[], object] = lambda: None,
+) -> IntArray:
     """Return the pages of a shallow crawl from the seeds of *archive*, in its order.
 
     Hosts are taken breadth-first: a link that leaves a host waits at the end of the queue. Within a host the visit goes
     depth-first, *depth* links at most below the page that it was entered at, and takes *per_host* pages at most; it
     ends with *pages* in all. Readings: a page that another host links to is entered like a front page, and a host that
-    is entered again goes on with what is left of its pages.
+    is entered again goes on with what is left of its pages. *tell* is called for each page.
     """
     hosts, taken = archive.host_numbers, np.zeros(len(archive), dtype=bool)
     of_host, order, entries = Counter[int](), list[int](), deque(archive.seeds.tolist())
@@ -44,6 +50,7 @@ def shallow(archive: Documents, per_host: int, depth: int, pages: int | None = N
             taken[page] = True
             of_host[host] += 1
             order.append(page)
+            tell()
             found = archive.targets(page)
             found = found[~taken[found]]
             is_within = hosts[found] == host
