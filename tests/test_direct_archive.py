@@ -454,6 +454,14 @@ class TestBuild:
         assert told in err
         assert not Path("new").exists()
 
+    def test_a_parquet_file_with_links_to_rows_that_are_not_there(self, tmp_path: Path) -> None:
+        pa = pytest.importorskip("pyarrow")
+        row = {"url": ["http://a.org/"], "text": ["a"], "outlinks": [[3]], "anchors": [["to"]], "topics": [["x"]]}
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table(row), tmp_path / "a.parquet")
+        code, _, err = replica("build", tmp_path / "a.parquet", "--out", tmp_path / "out")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "a link or seed is page 3: there are 1 pages" in err
+
     def test_a_seed_that_is_no_page(self, warc, tmp_path: Path) -> None:
         code, _, err = replica("build", *warc, "--seed", "http://x.example/", "--out", tmp_path / "out")
         assert (code, err.count("\n")) == (2, 1)
