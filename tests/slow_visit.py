@@ -9,7 +9,9 @@ from scrapy_replica.rehearsal.collection import Documents
 from scrapy_replica.rehearsal.frontier import LOOKED_AT
 
 
-def slow_visit(collection: Documents, strategy: Strategy, relevance: np.ndarray, warm_up: int, per_host: int) -> list[int]:
+def slow_visit(
+    collection: Documents, strategy: Strategy, relevance: np.ndarray, warm_up: int, per_host: int
+) -> list[int]:
     numbers = {url: number for number, url in enumerate(collection.urls)}
     waiting: dict[int, float] = {}
     found: list[int] = []

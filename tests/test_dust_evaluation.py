@@ -281,6 +281,13 @@ class TestCommand:
         assert (curve / "top_n.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (curve / "top_n.svg").read_text()
 
+    def test_a_file_is_no_folder_for_the_curve(self, table, capsys):
+        assert command(capsys, table, "--out", table) == (
+            2,
+            "",
+            f"scrapy replica eval: --out: {table} is a file: name a folder\n",
+        )
+
     def test_text_has_kinds_hosts_and_readable_rules(self, table, capsys):
         code, out, _ = command(capsys, table)
         assert code == 0

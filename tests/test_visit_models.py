@@ -9,6 +9,7 @@ import pytest
 from test_visit_job import archive, command, relevance, web  # noqa: F401 - fixtures
 
 from scrapy_replica.evaluation import visit_states
+from scrapy_replica.evaluation.visit_clusters import HmmClusters
 from scrapy_replica.evaluation.visit_exact import ExactHmm
 from scrapy_replica.evaluation.visit_variants import Variant
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
@@ -64,7 +65,7 @@ class TestExact:
         archive: Path,  # noqa: F811
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        given = ("--topic", "markov", "--draws", "1", "--examples", "10", "--unlabelled", "100", "--pages", "350")
+        given = ("--topic", "markov", "--draws", "1", "--examples", "10", "--unlabelled", "100", "--pages", "90")
         code, out, _ = command(capsys, str(archive), *given, "--exact")
         assert code == 0
         assert [line[:24].strip() for line in out.splitlines()[1:]] == [
@@ -75,6 +76,17 @@ class TestExact:
             "both",
             "layers and clusters",
         ]
+
+
+def test_clusters_are_observed_beside_layers(web: Collection) -> None:  # noqa: F811
+    strategy = HmmClusters()
+    assert len(visit(web, strategy, relevance(web))) == web.reachable().sum()
+    pages = strategy.graph.pages
+    clusters, layers = pages["cluster"][1 : pages.used], pages["layer"][1 : pages.used]
+    assert set(clusters.tolist()) <= set(range(1, 6))
+    strategy._count_clusters()
+    wanted = (1 + ((layers == 0) & (clusters == 2)).sum()) / (5 + (layers == 0).sum())
+    assert strategy._log[0, 2] == pytest.approx(np.log(wanted))
 
 
 class TestStates:

@@ -138,7 +138,7 @@ def _writable(out: Path) -> Iterator[None]:
     except OSError as error:
         if error.filename is not None and Path(error.filename) != out:
             raise
-        raise ValueError(f"{out}: nothing can be written there: {error.strerror}") from None
+        raise ValueError(f"{out}: nothing can be written there: {error.strerror or error}") from None
 
 
 def _telling(pages: Iterable[PageText], tell: Callable[[int], object]) -> Iterator[PageText]:

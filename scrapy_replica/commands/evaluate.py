@@ -89,6 +89,8 @@ def dust_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     if opts.out:
         with needing("report", "--out needs"):
             import matplotlib  # noqa: F401, ICN001, PLC0415 - so that it is not missed after all is measured
+        if Path(opts.out).is_file():
+            raise ValueError(f"--out: {opts.out} is a file: name a folder")
         Path(opts.out).mkdir(parents=True, exist_ok=True)
     together: Mapping[str, float] = {}
     if folder is not None:

@@ -7,6 +7,7 @@ of the codes' work, Zstandard does, and it finds what the pages of a host have i
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -51,10 +52,10 @@ class Block:
 
     def __init__(self, data: bytes | memoryview, first: int, pages: int) -> None:
         raw, self._first = _unpack(data), first
-        self.starts = np.zeros((2, pages + 1), np.int64)
-        np.frombuffer(raw, "<i4", 2 * pages).reshape(2, pages).cumsum(axis=1, out=self.starts[:, 1:])
-        # A list gives its numbers three times as fast as an array.
-        self._term_start, self._link_start = self.starts.tolist()
+        lengths = np.frombuffer(raw, "<i4", 2 * pages).tolist()
+        # Of so few numbers Python's own sums are faster, and so are lists to look up.
+        self._term_start = list(accumulate(lengths[:pages], initial=0))
+        self._link_start = list(accumulate(lengths[pages:], initial=0))
         terms, links = self._term_start[-1], self._link_start[-1]
         planes, at = np.frombuffer(raw, "u1"), 8 * pages
         self._gaps = planes[at : at + 4 * terms].reshape(4, terms)
@@ -80,7 +81,7 @@ class Block:
 
     def batch_columns(self) -> tuple[IntArray, Int32Array, CountArray, IntArray, Int32Array]:
         """Return the columns of a :class:`Batch` from ``term_start`` to ``targets``."""
-        term_start, link_start = self.starts
+        term_start, link_start = (np.array(start, np.int64) for start in (self._term_start, self._link_start))
         numbers = np.arange(self._first, self._first + len(term_start) - 1, dtype=np.int32)
         ids = _sums(term_start, _numbers(self._gaps, "<i4"), np.zeros_like(numbers))
         return (
