@@ -199,8 +199,8 @@ class TestCommand:
             for alpha in (".5", ".75")
             for frozen in ("", " frozen bayes", " frozen both")
         }
-        assert {line.rsplit(maxsplit=6)[0].strip() for line in out.splitlines()[2:]} == rows
-        assert all(len(line) <= 80 for line in out.splitlines()[1:])
+        assert {line.rsplit(maxsplit=6)[0].strip() for line in out[out.index("strategy") :].splitlines()[1:]} == rows
+        assert all(len(line) <= 80 for line in out.splitlines())
         table = curves.read_text().splitlines()
         assert table[0] == "strategy,draw,pages,found,f1,pref"
         assert len(table) == 1 + len(rows) * 2 * 201
@@ -209,6 +209,36 @@ class TestCommand:
         figures = json.loads(out)["figures"]
         assert figures["hmm-dynamic.pref"] > 0.5
         assert figures["hmm-dynamic.peak_mb"] > 10
+
+    def test_a_visit_that_found_nothing_is_told_beside_its_pref(
+        self, archive: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        few = ("--draws", "2", "--examples", "10", "--unlabelled", "100", "--strategies", "breadth-first", "--pages")
+        for pages, is_told in (("2", True), ("200", False)):
+            code, out, _ = command(capsys, str(archive), "--topic", "markov", *few, pages)
+            assert (code, "breadth-first in 2 of 2 draws" in out.replace("\n", " ")) == (0, is_told)
+
+    def test_one_visit_is_made_by_one_process(self, archive: Path, tmp_path: Path) -> None:
+        fcntl = pytest.importorskip("fcntl")
+        line = (archive, "markov", ["best-first"], 1, 10, 100)
+        with (tmp_path / "best-first-0.lock").open("wb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            with pytest.raises(ValueError, match="another process makes best-first-0"):
+                visits.evaluate(*line, job=tmp_path)
+        assert visits.evaluate(*line, job=tmp_path)["figures"]["best-first.pref"] > 0.5
+        assert not list(tmp_path.glob("*.lock"))
+        (tmp_path / "best-first-0.json").write_text("{")
+        with pytest.raises(ValueError, match=r"best-first-0\.json is damaged: delete it"):
+            visits.evaluate(*line, job=tmp_path)
+
+    def test_a_full_disk_names_the_file(self, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_bytes", full)
+        with pytest.raises(OSError, match=r"visits\.json cannot be written \(No space left on device\): make room"):
+            visits.evaluate(archive, "markov", ["best-first"], 1, 10, 100, job=tmp_path)
+        assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize(
         ("arguments", "says"),
@@ -222,6 +252,9 @@ class TestCommand:
             (("--unlabelled", "0", "--job", "x"), "--unlabelled 0"),
             (("--plot", "curves.txt"), "its name ends with .png"),
             (("--curves", "nowhere/c.csv"), "there is no folder"),
+            (("--exact", "--states"), "--states and --exact are two questions"),
+            (("--exact", "--plot", "x.png", "--vary", "alpha", "1", "--job", "x"), "leave --job, --plot, --vary out"),
+            (("--states", "--curves", "x.csv"), "leave --curves out: --states"),
         ],
     )
     def test_wrong_use_is_one_line(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from scrapy_replica.commands.command import existing
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy_replica.evaluation.visit_variants import Variant
     from scrapy_replica.rehearsal.visit import Limits
@@ -73,10 +74,20 @@ def visit_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     job = Path(opts.job) if opts.job else None
     result = visits.evaluate(file, opts.topic, rows, *numbers, limits=limits, job=job, minutes=minutes)
     if opts.plot:
-        visit_curves.plot(result, Path(opts.plot))
+        with _writing("plot", opts.plot):
+            visit_curves.plot(result, Path(opts.plot))
     if opts.curves:
-        visit_curves.write(result, Path(opts.curves))
+        with _writing("curves", opts.curves):
+            visit_curves.write(result, Path(opts.curves))
     return result["figures"] if opts.json else visits.table(result)
+
+
+@contextmanager
+def _writing(option: str, name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(f"--{option} {name} cannot be written ({error.strerror})") from None
 
 
 def _states(opts: argparse.Namespace, file: Path, rows: Sequence[Variant], limits: Limits) -> Mapping[str, float] | str:
@@ -103,6 +114,12 @@ def _check(opts: argparse.Namespace) -> None:
             raise ValueError(f"--{option} {name}: its name ends with {', '.join(kinds)}")
         if name and not Path(name).absolute().parent.is_dir():
             raise ValueError(f"--{option} {name}: there is no folder {Path(name).absolute().parent}")
+    if opts.states and opts.exact:
+        raise ValueError("--states and --exact are two questions: ask one")
+    unheard = ("job", "curves", "frozen") if opts.states else ("job", "curves", "frozen", "plot", "strategies", "vary")
+    given = [f"--{name}" for name in unheard if getattr(opts, name)] if opts.states or opts.exact else []
+    if given:
+        raise ValueError(f"leave {', '.join(given)} out: {'--states' if opts.states else '--exact'} is without")
     if (opts.states or opts.exact) and not opts.unlabelled:
         raise ValueError("--states and --exact need --unlabelled above 0")
     if any(len(change) < 2 for change in opts.vary):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +18,9 @@ import numpy as np
 from scrapy_replica.numeric import FloatArray, IntArray
 from scrapy_replica.rehearsal import checkpoint
 from scrapy_replica.rehearsal.visit import Visit
+
+if sys.platform != "win32":
+    import fcntl
 
 MINUTES = 5.0
 """Between two checkpoints: one of 10 million pages takes some seconds."""
@@ -58,10 +62,9 @@ class VisitJob:
         """Return what is kept as *name*; what is *made* the first time."""
         file = self.folder / f"{name}.npy"
         if not file.exists():
-            partial = file.with_suffix(".partial")
-            with partial.open("wb") as out:
-                np.save(out, made())
-            partial.replace(file)
+            column = io.BytesIO()
+            np.save(column, made())
+            _write(file, column.getbuffer())
         try:
             found: FloatArray = np.load(file, allow_pickle=False)
         except (ValueError, EOFError):
@@ -72,9 +75,14 @@ class VisitJob:
         """Return the visit kept as *name*; if there is none *begin* it, or go on with it, and call *end*."""
         told = self.folder / f"{name}.json"
         if not told.exists():
-            self._visit(name, begin(), end)
+            with _alone(self.folder / f"{name}.lock"):
+                if not told.exists():  # another process may have made it meanwhile
+                    self._visit(name, begin(), end)
         order = self.array(f"{name}.order", lambda: np.zeros(0))
-        return Kept(order.astype(np.int64), **json.loads(told.read_text(encoding="utf-8")))
+        try:
+            return Kept(order.astype(np.int64), **json.loads(told.read_text(encoding="utf-8")))
+        except (ValueError, TypeError):
+            raise ValueError(f"{told} is damaged: delete it, and its visit is made again") from None
 
     def _visit(self, name: str, visit: Visit, end: Callable[[Visit], None] | None) -> None:
         from tqdm import tqdm  # noqa: PLC0415 - an extra
@@ -110,16 +118,33 @@ class VisitJob:
         file.unlink(missing_ok=True)
 
 
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    with file.open("wb") as held:
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                told = f"another process makes {file.stem} in {file.parent}"
+                raise ValueError(f"{told}: wait until it ends, or name another folder") from None
+        yield
+    file.unlink(missing_ok=True)
+
+
 def _tell(name: str, visit: Visit, rate: float) -> None:
     left = timedelta(seconds=round((visit.most - visit.pages) / rate))
     sys.stderr.write(f"{name}: {visit.pages:,} of {visit.most:,} pages, {rate:,.0f} pages a second, {left} left\n")
     sys.stderr.flush()
 
 
-def _write(file: Path, data: bytes) -> None:
+def _write(file: Path, data: bytes | memoryview) -> None:
     partial = file.with_name(f"{file.name}.partial")
-    partial.write_bytes(data)
-    partial.replace(file)
+    try:
+        partial.write_bytes(data)
+        partial.replace(file)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OSError(f"{file} cannot be written ({error.strerror}): make room, run the same command again") from None
 
 
 def forget_peak() -> None:

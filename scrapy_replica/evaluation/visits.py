@@ -10,6 +10,7 @@ from datetime import timedelta
 from itertools import combinations, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -232,12 +233,25 @@ def table(result: Mapping[str, Any]) -> str:
         f"{caps}, {inputs['labelled']} examples, {inputs['background']} unlabelled, {inputs['draws']} draws"
     )
     width = max(map(len, names))
-    lines = [head, f"{'strategy':<{width}} {'Pref':>6} {'sd':>6} {TOLD_SHARE:>3} % {'F1':>5} {'time':>7} {'MB':>6}"]
+    lines = [
+        fill(head, 80, break_on_hyphens=False),
+        f"{'strategy':<{width}} {'Pref':>6} {'sd':>6} {TOLD_SHARE:>3} % {'F1':>5} {'time':>7} {'MB':>6}",
+    ]
     for name in names:
         found = values[f"{name}.found_at_{TOLD_SHARE}"]
         cpu = str(timedelta(seconds=round(values[f"{name}.seconds"])))
         lines.append(
             f"{name:<{width}} {values[f'{name}.pref']:6.4f} {values[f'{name}.pref_sd']:6.4f} {found:5.3f} "
             f"{values[f'{name}.f1_area']:5.3f} {cpu:>7} {values[f'{name}.peak_mb']:6,.0f}"
+        )
+    empty = {name: sum(not curve.found[-1] for curve in result["curves"][name]) for name in names}
+    told = [f"{name} in {number} of {inputs['draws']} draws" for name, number in empty.items() if number]
+    if told:
+        lines.append(
+            fill(
+                f"Pref is 1 where no relevant page was found, so that none came late: {', '.join(told)}.",
+                80,
+                break_on_hyphens=False,
+            )
         )
     return "\n".join(lines)
