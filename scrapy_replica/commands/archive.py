@@ -36,7 +36,7 @@ class ArchiveCommand(Command):
     group = "measure"
     examples = (
         "scrapy replica archive build job --out archive",
-        "scrapy replica archive build a.warc.gz b.warc.gz --labels topics.csv --out archive",
+        "scrapy replica archive build a.warc.gz --labels topics.csv --out archive",
         "scrapy replica archive show archive https://example.org/",
         "scrapy replica archive sizes archive",
         "scrapy replica archive cut archive --pages-per-host 2500 --depth 4 --out cut",
