@@ -1,9 +1,4 @@
-"""Latent semantic indexing and K-means over pages: the observations of Liu's model (Liu, Janssen & Milios 2004).
-
-As Orlandi 2007 tells them (2.1.3, 2.1.4), but for two things. A page is placed by U^T q, as the pages that the basis
-was made of are; the source multiplies by the singular values once more. K-means starts from pages far apart, not from K
-at random, so that a visit can be repeated.
-"""
+"""Latent semantic indexing and K-means over pages: the observations of Liu's model (Liu et al. 2004; Orlandi 2007, 2.1)."""
 
 from __future__ import annotations
 
