@@ -1,4 +1,4 @@
-"""Latent semantic indexing and K-means over pages: the observations of Liu's model (Liu et al. 2004; Orlandi 2007, 2.1)."""
+"""Latent semantic indexing and K-means over pages: the observations of the model of Liu, Janssen & Milios (2004)."""
 
 from __future__ import annotations
 
