@@ -22,7 +22,7 @@ from web import page, text
 
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.evaluation.calibration import figures, pairs
-from scrapy_replica.evaluation.calibration.disagreements import as_page, disagreements
+from scrapy_replica.evaluation.calibration.disagreements import as_page, as_row, disagreements
 from scrapy_replica.evaluation.calibration.figures import LEGACY_DISTANCE, Reference
 from scrapy_replica.evaluation.calibration.pairs import Pairs, draw, thinned
 from scrapy_replica.evaluation.calibration.prints import PageText, Prints
@@ -226,6 +226,29 @@ class TestDisagreements:
         assert "<a href='http://b.example/?a=1&amp;b=2'>" in shown
         assert "<td>same line of text</td>" in shown
         assert "<td class=own>another line</td>" in shown
+        assert "content=\"default-src 'none'; " in shown
+
+    @pytest.mark.parametrize(
+        ("url", "cell"),
+        [
+            ("http://u:pw@a.example/?token=abc", "http://***@a.example/?token=***"),
+            ("http://a.example/\x1b[2J'>\u202e", "http://a.example/ &#x27;&gt;"),
+            ("http://[a.example/", "<a href='http://[a.example/'>http://[a.example/</a>"),
+            ("http://a.example/'onclick='x", "<a href='http://a.example/&#x27;onclick=&#x27;x'>"),
+            ("java\tscript:alert(1)", "java script:alert(1)"),
+            ("/pages/a\0'.html", "<a href='file:///pages/a%00%27.html'>/pages/a &#x27;.html</a>"),
+        ],
+    )
+    def test_a_url_is_a_link_only_where_it_does_nothing_and_has_no_secret(self, url, cell):
+        prints = Prints(io.BytesIO(), 1)
+        text = "see https://a.example/?password=abc \x1b]0;title\x07 </td>"
+        prints.extend([PageText(url, text), PageText("http://b.example/", "another text")])
+        found = disagreements(some_pairs([(128, 3, 1)]), None)
+        shown = as_page(found, prints)
+        assert f"<th>{cell}" in shown
+        assert "<td class=own>see https://a.example/?password=*** &lt;/td&gt;</td>" in shown
+        assert shown.isprintable()
+        assert "abc" not in f"{shown}{as_row(found[0], prints)}"
 
 
 # The command

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_replica.address import redacted
 from scrapy_replica.commands.calibrated import Found, write_all
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.texts import Texts
@@ -19,6 +20,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.evaluation.calibration.labels import clusters_of, read_labels
 from scrapy_replica.evaluation.calibration.pairs import draw
 from scrapy_replica.evaluation.calibration.prints import Prints
+from scrapy_replica.words import cleaned
 
 if TYPE_CHECKING:
     import argparse
@@ -111,7 +113,8 @@ def _clusters(prints: Prints, labels: Mapping[str, str] | None, name: str) -> In
         return None
     clusters = clusters_of(prints.urls, labels)
     if (clusters < 0).all():
-        raise ValueError(f"{name} names none of the pages: url must be written as in {prints.urls[0]}")
+        written = redacted(cleaned(prints.urls[0], 2_000))
+        raise ValueError(f"{name} names none of the pages: url must be written as in {written}")
     return clusters
 
 

@@ -6,10 +6,10 @@ import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import numpy as np
 
+from scrapy_replica.address import has_secret, redacted
 from scrapy_replica.evaluation.calibration.figures import LEGACY_DISTANCE
 from scrapy_replica.evaluation.calibration.pairs import Pairs
 from scrapy_replica.evaluation.calibration.prints import Prints
@@ -26,8 +26,13 @@ _KINDS = {
 }
 _STYLE = (
     "body{font:14px/1.4 sans-serif;margin:0 16px}table{width:100%;table-layout:fixed;border-spacing:8px 1px}"
-    "td{vertical-align:top;padding:1px 6px;overflow-wrap:anywhere;color:#777}td.own{color:#000;background:#fdeeb5}"
+    "td{vertical-align:top;padding:1px 6px;overflow-wrap:anywhere;color:#777}.own{color:#000;background:#fdeeb5}"
     "h2{margin:2em 0 0}"
+)
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_HEAD = (
+    f'<!doctype html><meta charset=utf-8><meta http-equiv=Content-Security-Policy content="{_POLICY}">'
+    f"<title>Pairs that disagree</title><style>{_STYLE}</style>"
 )
 
 
@@ -76,16 +81,18 @@ def _is_one(left: int, right: int, clusters: IntArray | None) -> bool | None:
 
 
 def as_row(found: Disagreement, prints: Prints) -> dict[str, object]:
-    """Return the pair with the URLs of its pages in place of their numbers."""
-    urls = {"left": prints.urls[found.left], "right": prints.urls[found.right]}
+    """Return the pair with the URLs of its pages in place of their numbers, secrets in them blotted out."""
+    urls = {"left": redacted(prints.urls[found.left]), "right": redacted(prints.urls[found.right])}
     labelled = {"labels_say": {None: "", True: "one page", False: "two pages"}[found.is_one]}
     return {"kind": found.kind, "simhash": found.simhash, "legacy": found.legacy, **labelled, **urls}
 
 
 def as_page(found: Sequence[Disagreement], prints: Prints) -> str:
-    """Return a page of HTML with both texts of each pair side by side, lines that the other lacks marked."""
-    head = f"<!doctype html><meta charset=utf-8><title>Pairs that disagree</title><style>{_STYLE}</style>"
-    parts = [head, "<p>Lines marked <b style='background:#fdeeb5'>so</b> are not in the other page.</p>"]
+    """Return a page of HTML with both texts of each pair side by side, lines that the other lacks marked.
+
+    Crawled text is never markup, its secrets are blotted out, and a policy lets the page run and load nothing.
+    """
+    parts = [_HEAD, "<p>Lines marked <b class=own>so</b> are not in the other page.</p>"]
     for kind, title in _KINDS.items():
         of_kind = [one for one in found if one.kind == kind]
         parts.append(f"<h1>{title}: {len(of_kind) or 'none'}</h1>")
@@ -106,7 +113,8 @@ def _table(found: Disagreement, prints: Prints) -> str:
 
 def _column(lines: Sequence[str], other: set[str]) -> list[str]:
     marks: Mapping[bool, str] = {True: "", False: " class=own"}
-    cells = [f"<td{marks[line in other]}>{html.escape(cleaned(line, 300))}</td>" for line in lines[:_MOST_LINES]]
+    shown = [(line in other, redacted(cleaned(line, 300))) for line in lines[:_MOST_LINES]]
+    cells = [f"<td{marks[is_common]}>{html.escape(line)}</td>" for is_common, line in shown]
     if len(lines) > _MOST_LINES:
         cells.append(f"<td>… and {len(lines) - _MOST_LINES:,} more lines</td>")
     return cells
@@ -119,8 +127,12 @@ def _beside(left: Sequence[str], right: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _link(url: str) -> str:
-    """Return a link to a page; a scheme that might do something is shown and leads nowhere."""
-    target = url if urlsplit(url).scheme else Path(url).resolve().as_uri()
-    shown = html.escape(shortened(url, 90))
-    is_safe = urlsplit(target).scheme in {"http", "https", "file"}
-    return f"<a href='{html.escape(target)}'>{shown}</a>" if is_safe else shown
+    """Return a link to a page; with a secret in it, or a scheme that might do something, it is shown alone."""
+    shown = shortened(redacted(url), 90)
+    if ":" not in url.partition("/")[0]:
+        target = Path(url).absolute().as_uri()
+    elif url.startswith(("http://", "https://")) and url.isprintable() and not has_secret(url):
+        target = url
+    else:
+        return html.escape(shown)
+    return f"<a href='{html.escape(target)}'>{html.escape(shown)}</a>"
