@@ -393,6 +393,7 @@ class TestCommand:
             (["html", "--labels", "notes.pdf"], "notes.pdf: labels are a CSV file with the columns url and cluster"),
             (["html", "--labels", "far.csv"], "far.csv names none of the pages: url must be written as in html/1.html"),
             (["html", "--labels", "broken.csv.gz"], "broken.csv.gz is no CSV file of url,cluster"),
+            (["html", "--labels", "garbled.csv.gz"], "garbled.csv.gz is no CSV file of url,cluster"),
             (["html", "--false-duplicates", "2"], "--false-duplicates is 2.0: it must be 0.0001 to 0.5"),
             (["html", "--out", "notes.pdf"], "notes.pdf: nothing can be written there: File exists"),
             (["html", "--out", "/dev/null/out"], "/dev/null/out: nothing can be written there: Not a directory"),
@@ -410,6 +411,7 @@ class TestCommand:
         parquet.write_table(pa.table({"n": [1, 2]}), tmp_path / "numbers.parquet")
         (tmp_path / "far.csv").write_text("url,label\nhttp://far.example/,1\n")
         (tmp_path / "broken.csv.gz").write_bytes(b"\x1f\x8b\x08")
+        (tmp_path / "garbled.csv.gz").write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\3nothing of the kind")
         code, out, said = calibrate(capsys, *arguments[:1], "--out", "out", *arguments[1:])
         assert (code, out, said.count("\n")) == (2, "", 1)
         assert said.startswith(f"scrapy replica calibrate: {told}")

@@ -20,7 +20,6 @@ from scrapy_replica.config import Config
 from scrapy_replica.evaluation.calibration.labels import clusters_of, read_labels
 from scrapy_replica.evaluation.calibration.pairs import draw
 from scrapy_replica.evaluation.calibration.prints import Prints
-from scrapy_replica.words import cleaned
 
 if TYPE_CHECKING:
     import argparse
@@ -113,8 +112,7 @@ def _clusters(prints: Prints, labels: Mapping[str, str] | None, name: str) -> In
         return None
     clusters = clusters_of(prints.urls, labels)
     if (clusters < 0).all():
-        written = redacted(cleaned(prints.urls[0], 2_000))
-        raise ValueError(f"{name} names none of the pages: url must be written as in {written}")
+        raise ValueError(f"{name} names none of the pages: url must be written as in {redacted(prints.urls[0])}")
     return clusters
 
 

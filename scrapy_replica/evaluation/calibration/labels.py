@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def read_labels(file: Path) -> Mapping[str, str]:
         if "url" not in names or column is None:
             raise ValueError(f"{file}: labels are a CSV file with the columns url and cluster (or label)")
         return {row["url"]: row[column] for row in rows if row["url"] and row[column]}
-    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
+    except (UnicodeDecodeError, csv.Error, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{file} is no CSV file of url,cluster: {error}") from None
 
 
