@@ -17,9 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from scrapy.cmdline import execute
+from scrapy.settings import Settings
 from test_commands import record
 from web import page, text
 
+from scrapy_replica.commands.texts import Texts
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.evaluation.calibration import figures, pairs
 from scrapy_replica.evaluation.calibration.disagreements import as_page, as_row, disagreements
@@ -344,6 +346,14 @@ class TestCommand:
             found.append(rows_of(out / "histogram.csv"))
         assert found == [found[0]] * 5
         assert found[0][0] == {"legacy": "0", "simhash": "0", "pairs": "4.0", "drawn": "4"}
+
+    def test_decoded_html_is_not_decoded_again(self, tmp_path):
+        """A table of texts and one of bytes, of pages that name their encoding."""
+        words = "<meta charset=iso-8859-1><p>Über die Maße"
+        for name, html in (("texts", words), ("bytes", words.encode("iso-8859-1"))):
+            parquet.write_table(pa.table({"url": ["http://a.example/"], "html": [html]}), tmp_path / f"{name}.parquet")
+            read = Texts([str(tmp_path / f"{name}.parquet")], Settings({"REPLICA_NOISE": "none"}))
+            assert [page.text.strip() for page in read] == ["Über die Maße"]
 
     @pytest.mark.usefixtures("no_picture")
     def test_a_warc_that_breaks_off_is_used_as_far_as_it_goes(self, tmp_path, capsys, caplog, one_extractor):

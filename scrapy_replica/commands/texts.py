@@ -61,8 +61,11 @@ class Texts:
         if warcs:
             yield from self._of_warcs(warcs)
 
-    def _of_html(self, body: bytes) -> str:
-        return self._main_text(HtmlResponse("http://page.invalid/", body=body))
+    def _of_html(self, page: bytes | str) -> str:
+        """Return the main text; what is decoded already is not decoded again, whatever its head says."""
+        known = {"encoding": "utf-8"} if isinstance(page, str) else {}
+        body = page.encode("utf-8", "replace") if isinstance(page, str) else page
+        return self._main_text(HtmlResponse("http://page.invalid/", body=body, **known))
 
     def _main_text(self, response: HtmlResponse) -> str:
         try:
@@ -104,7 +107,7 @@ class Texts:
         for row in rows:
             text = row[column] or ""
             if column == "html":
-                text = self._of_html(text if isinstance(text, bytes) else text.encode("utf-8", "replace"))
+                text = self._of_html(text)
             yield PageText(str(row["url"]), text)
 
 
