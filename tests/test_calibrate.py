@@ -398,6 +398,7 @@ class TestCommand:
             (["notes.pdf"], "notes.pdf: pages are read from folders, .parquet and .warc and .warc.gz files"),
             (["broken.parquet"], "broken.parquet is a broken Parquet file"),
             (["numbers.parquet"], "numbers.parquet: it takes the columns url and text (or html); it has n"),
+            (["typed.parquet"], "typed.parquet: the column 'text' holds int; it takes text"),
             (["broken.warc"], "broken.warc is no WARC file"),
             (["html", "--labels", "nowhere.csv"], "--labels: there is no file nowhere.csv"),
             (["html", "--labels", "notes.pdf"], "notes.pdf: labels are a CSV file with the columns url and cluster"),
@@ -419,6 +420,7 @@ class TestCommand:
         for name in ("notes.pdf", "broken.parquet", "broken.warc"):
             (tmp_path / name).write_text("nothing of the kind")
         parquet.write_table(pa.table({"n": [1, 2]}), tmp_path / "numbers.parquet")
+        parquet.write_table(pa.table({"url": ["a", "b"], "text": [1, 2]}), tmp_path / "typed.parquet")
         (tmp_path / "far.csv").write_text("url,label\nhttp://far.example/,1\n")
         (tmp_path / "broken.csv.gz").write_bytes(b"\x1f\x8b\x08")
         (tmp_path / "garbled.csv.gz").write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\3nothing of the kind")

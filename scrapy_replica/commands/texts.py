@@ -98,16 +98,18 @@ class Texts:
             with parquet.ParquetFile(file) as table:
                 column = _text_column(file, table.schema_arrow.names)
                 for batch in table.iter_batches(_BATCH, columns=["url", column]):
-                    yield from self._of_rows(batch.to_pylist(), column)
+                    yield from self._of_rows(file, batch.to_pylist(), column)
         except (pa.ArrowException, OSError) as error:
             told = " ".join(str(error).split())
             raise ValueError(f"{file} is a broken Parquet file ({told}): write it again") from None
 
-    def _of_rows(self, rows: Sequence[dict[str, Any]], column: str) -> Iterator[PageText]:
+    def _of_rows(self, file: Path, rows: Sequence[dict[str, Any]], column: str) -> Iterator[PageText]:
         for row in rows:
             text = row[column] or ""
-            if column == "html":
+            if column == "html" and isinstance(text, (str, bytes)):
                 text = self._of_html(text)
+            if not isinstance(text, str):
+                raise ValueError(f"{file}: the column {column!r} holds {type(text).__name__}; it takes text")
             yield PageText(str(row["url"]), text)
 
 
