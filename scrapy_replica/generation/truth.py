@@ -23,13 +23,13 @@ PAGE_COLUMNS = ("url", "host", "page_key", "status", "role", "trap", "topics", "
 def write_pages(web: Web, file: Path, chunks: Iterable[Chunk]) -> Generator[Chunk, None, None]:
     """Write a row of each page of *chunks* as they pass by."""
     topics, plan = _topics(web), web.plan
+    is_mirror = plan.original != np.arange(len(plan.original))
     with gzip.GzipFile(file, "xb", 2, mtime=0) as packed, io.TextIOWrapper(packed, "utf-8", newline="") as text:
         table = csv.writer(text, lineterminator="\n")
         table.writerow(PAGE_COLUMNS)
         for chunk in chunks:
             span = slice(chunk.first, chunk.stop)
             sources, kinds = plan.source[span].tolist(), plan.kind[span].tolist()
-            is_mirror = plan.original != np.arange(len(plan.original))
             roles = is_mirror[plan.host_of(np.arange(chunk.first, chunk.stop))].tolist()
             named = topics[span].tolist()
             rows = zip(chunk.urls, range(chunk.first, chunk.stop), sources, kinds, roles, named, strict=True)
