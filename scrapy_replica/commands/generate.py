@@ -60,10 +60,10 @@ class GenerateCommand(Command):
 
 def make(opts: argparse.Namespace) -> int:
     """Write a web and print what is in it."""
-    with needing("warc", "generate needs"):
+    with needing("warc", "generate --warc needs") if opts.warc else needing("eval", "direct archives need"):
         from tqdm import tqdm  # noqa: PLC0415 - an extra
-    if not opts.warc:
-        with needing("eval", "direct archives need"):
+
+        if not opts.warc:
             import scrapy_replica.rehearsal.direct  # noqa: F401, PLC0415 - an extra
     from scrapy_replica.generation.build import build  # noqa: PLC0415
     from scrapy_replica.generation.plan import KINDS  # noqa: PLC0415
