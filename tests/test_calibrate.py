@@ -355,6 +355,13 @@ class TestCommand:
             read = Texts([str(tmp_path / f"{name}.parquet")], Settings({"REPLICA_NOISE": "none"}))
             assert [page.text.strip() for page in read] == ["Über die Maße"]
 
+    def test_rows_without_a_url_are_counted(self, tmp_path):
+        table = pa.table({"url": [None, "http://a.example/", ""], "text": ["some text"] * 3})
+        parquet.write_table(table, tmp_path / "pages.parquet")
+        texts = Texts([str(tmp_path / "pages.parquet")], Settings())
+        assert [page.url for page in texts] == ["http://a.example/"]
+        assert texts.counts == {"bad_records": 2}
+
     @pytest.mark.usefixtures("no_picture")
     def test_a_warc_that_breaks_off_is_used_as_far_as_it_goes(self, tmp_path, capsys, caplog, one_extractor):
         whole = b"".join(record(f"http://a.example/{n}", page(seed=n)) for n in range(6))

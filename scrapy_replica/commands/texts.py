@@ -105,6 +105,9 @@ class Texts:
 
     def _of_rows(self, file: Path, rows: Sequence[dict[str, Any]], column: str) -> Iterator[PageText]:
         for row in rows:
+            if not row["url"]:
+                self.counts["bad_records"] += 1
+                continue
             text = row[column] or ""
             if column == "html" and isinstance(text, (str, bytes)):
                 text = self._of_html(text)
