@@ -27,6 +27,7 @@ from scrapy_replica.generation.statistics import _distances, exponent, statistic
 from scrapy_replica.generation.text import added, counted
 from scrapy_replica.generation.vocabulary import make_vocabulary, pseudo_word
 from scrapy_replica.generation.web import TOPICS, Web
+from scrapy_replica.numeric import ragged
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.rehearsal.archive import Archive
 from scrapy_replica.rehearsal.batch import joined
@@ -75,7 +76,7 @@ class TestParts:
     @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 4))))
     def test_ragged_spans_lie_one_behind_the_other(self, spans):
         starts, lengths = (np.array([span[k] for span in spans], dtype=np.int64) for k in (0, 1))
-        assert laws.ragged(starts, lengths).tolist() == [s + k for s, n in spans for k in range(n)]
+        assert ragged(starts, lengths).tolist() == [s + k for s, n in spans for k in range(n)]
 
     @given(st.integers(1, 40), st.data())
     def test_a_sum_to_the_root_is_that_of_all_ancestors(self, n, data):

@@ -70,13 +70,6 @@ def ranks(uniform: NDArray[np.float32], shift: float, most: int) -> NDArray[np.i
     return found
 
 
-def ragged(starts: IntArray, lengths: IntArray) -> IntArray:
-    """Return ``starts[0], starts[0] + 1, ...`` (lengths[0] of them), then those of the next, as one array."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
-
-
 def _repeats() -> NDArray[np.uint16]:
     share = (np.arange(4096) + 0.5) / 4096
     return (np.clip(0.5 * (1 - share) ** (-1.0 / (COUNT_EXPONENT - 1.0)) + 0.5, 1, 60) - 1).astype(np.uint16)

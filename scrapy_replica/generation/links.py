@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_replica.generation import laws
-from scrapy_replica.generation.laws import ragged
 from scrapy_replica.generation.plan import CALENDAR, DUST, FACET, FACETS, FANOUT, MIRRORED, PLAIN, SUBJECTS, Plan
 from scrapy_replica.generation.vocabulary import CHROME
-from scrapy_replica.numeric import IntArray
+from scrapy_replica.numeric import IntArray, ragged
 
 CROSS_STEPS = ((0, 0.55), (1, 0.10), (-1, 0.10), (2, 0.03), (-2, 0.03))
 """Step on the ring of subjects of a link to another host, with its probability; else any, and rather a popular

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_replica.generation import laws
-from scrapy_replica.generation.laws import ragged
-from scrapy_replica.numeric import BoolArray, IntArray
+from scrapy_replica.numeric import BoolArray, IntArray, ragged
 
 PLAIN, MIRRORED, DUST, CALENDAR, FACET = range(5)
 KINDS = ("", "mirror", "dust", "calendar", "facet")

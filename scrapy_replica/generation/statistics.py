@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import mmh3
 import numpy as np
 
-from scrapy_replica.generation.laws import ragged
-from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray, ragged
 from scrapy_replica.rehearsal.collection import Documents
 
 RANKS = (1, 10, 100, 1_000, 10_000)

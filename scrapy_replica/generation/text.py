@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scrapy_replica.generation import laws
 from scrapy_replica.generation.plan import SUBJECTS
 from scrapy_replica.generation.vocabulary import SUBJECT_SHIFT, SUBJECT_WORDS, Vocabulary
-from scrapy_replica.numeric import IntArray
+from scrapy_replica.numeric import IntArray, ragged
 
 NEARNESS = ((0, 0.50), (1, 0.13), (-1, 0.13), (2, 0.05), (-2, 0.05))
 """Distance on the ring of subjects of a page's topical words, with its probability; else any subject."""
@@ -32,7 +32,7 @@ class Rows:
     def take(self, rows: IntArray) -> Rows:
         """Return the terms of *rows*."""
         lengths = self.start[rows + 1] - self.start[rows]
-        places = laws.ragged(self.start[rows], lengths)
+        places = ragged(self.start[rows], lengths)
         return Rows(np.concatenate([[0], np.cumsum(lengths)]), self.ids[places], self.counts[places])
 
 

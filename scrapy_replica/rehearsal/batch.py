@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.numeric import IntArray
+from scrapy_replica.numeric import IntArray, ragged
 
 Int32Array = NDArray[np.int32]
 CountArray = NDArray[np.uint16]
@@ -83,13 +83,14 @@ class Batch:
 
     def rows(self, places: IntArray | Int32Array) -> Batch:
         """Return the pages at *places*."""
-        terms, links = _ranges(self.term_start, places), _ranges(self.link_start, places)
+        n_terms, n_links = np.diff(self.term_start)[places], np.diff(self.link_start)[places]
+        terms, links = ragged(self.term_start[places], n_terms), ragged(self.link_start[places], n_links)
         return Batch(
             [self.urls[place] for place in places.tolist()],
-            _starts(np.diff(self.term_start)[places]),
+            _starts(n_terms),
             self.term_ids[terms],
             self.term_counts[terms],
-            _starts(np.diff(self.link_start)[places]),
+            _starts(n_links),
             self.targets[links],
             None if self.anchors is None else self.anchors[links],
             None if self.titles is None else [self.titles[place] for place in places.tolist()],
@@ -139,13 +140,6 @@ class Batch:
 
 def _starts(lengths: NDArray[Any]) -> IntArray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-
-
-def _ranges(start: IntArray, rows: IntArray | Int32Array) -> IntArray:
-    """Return the places of all numbers of *rows*, one row behind the other."""
-    lengths = np.diff(start)[rows]
-    places: IntArray = np.arange(lengths.sum()) + np.repeat(start[:-1][rows] - np.cumsum(lengths) + lengths, lengths)
-    return places
 
 
 def joined(batches: Sequence[Batch]) -> Batch:

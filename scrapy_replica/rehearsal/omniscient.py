@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray, ragged
 from scrapy_replica.records import Link, Page
 from scrapy_replica.rehearsal.collection import Documents
 from scrapy_replica.rehearsal.visit import NO_LIMITS, Limits, visit
@@ -91,10 +91,8 @@ class Transposed:
         border, steps = np.flatnonzero(pages), 0
         while border.size and (far is None or steps + 1 < far):
             steps += 1
-            lengths = self._start[border + 1] - self._start[border]
-            ends = np.cumsum(lengths)
-            rows = np.arange(ends[-1]) + np.repeat(self._start[border] - ends + lengths, lengths)
-            found = self._sources[rows]
+            first = self._start[border]
+            found = self._sources[ragged(first, self._start[border + 1] - first)]
             found = found[(distance[found] < 0) & through[found]]
             distance[found] = steps
             border = np.unique(found)
