@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
-import gzip
 import io
-import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +13,7 @@ from scrapy_replica.commands.archive_text import counts, show_archive, show_gaps
 from scrapy_replica.commands.command import Command, needing, print_measures
 from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.pages.terms import terms as count_terms
+from scrapy_replica.rehearsal.truth import UNREADABLE, text_in
 from scrapy_replica.words import unreadable
 
 if TYPE_CHECKING:
@@ -166,9 +165,8 @@ def _files(inputs: list[str]) -> list[Path]:
 
 def _labels(file: Path) -> dict[str, list[str]]:
     try:
-        data = file.read_bytes()
-        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        text = text_in(file)
+    except UNREADABLE as error:
         raise ValueError(f"--labels: cannot read {file}: {unreadable(error)}") from None
     rows = csv.DictReader(io.StringIO(text))
     column = next((name for name in ("label", "topics") if name in (rows.fieldnames or ())), None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from scrapy_replica.rehearsal.truth import UNREADABLE, text_in
 
 SHARED = 0.5
 """A host of which at least this share of the page keys are another's is a copy of it; hosts that quote have .2."""
@@ -90,9 +91,8 @@ def rows_of(file: Path, columns: set[str]) -> list[dict[str, str]]:
     :raises ValueError: it has not, or cannot be read.
     """
     try:
-        data = file.read_bytes()
-        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        text = text_in(file)
+    except UNREADABLE as error:
         raise ValueError(f"cannot read {file}: {error}") from None
     table = csv.DictReader(io.StringIO(text))
     if missing := columns - set(table.fieldnames or ()):

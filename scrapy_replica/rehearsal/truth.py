@@ -12,6 +12,9 @@ from pathlib import Path
 
 from scrapy_replica.words import unreadable
 
+UNREADABLE = (OSError, EOFError, zlib.error, UnicodeDecodeError)
+"""What :func:`text_in` raises."""
+
 SHARES = (5, 10, 25, 50)
 """Percent of the pages after which the relevant ones are counted."""
 
@@ -33,9 +36,8 @@ class Truth:
         if not name:
             raise ValueError(f"--truth: expected CSV:TOPIC, got {argument!r}")
         try:
-            data = Path(name).read_bytes()
-            text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-        except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+            text = text_in(Path(name))
+        except UNREADABLE as error:
             raise ValueError(f"--truth: cannot read {name}: {unreadable(error)}") from None
         rows = csv.DictReader(io.StringIO(text))
         missing = {"url", "trap", "topics"} - set(rows.fieldnames or ())
@@ -70,3 +72,12 @@ class Truth:
             figures[f"relevant_at_{share}"] = curve[min(place, len(urls))]
         figures["harvest"] = round(found / len(urls), 5) if urls else 0.0
         return figures
+
+
+def text_in(file: Path) -> str:
+    """Return the text of *file*, UTF-8 with or without a mark of byte order, gzip or not.
+
+    :raises UNREADABLE: it is none.
+    """
+    data = file.read_bytes()
+    return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from scrapy_replica.numeric import IntArray
+from scrapy_replica.rehearsal.truth import UNREADABLE, text_in
+from scrapy_replica.words import unreadable
 
 COLUMNS = ("cluster", "label")
 """Names of the column beside ``url``, the first that is there."""
@@ -27,15 +27,14 @@ def read_labels(file: Path) -> Mapping[str, str]:
     if not file.is_file():
         raise ValueError(f"--labels: there is no file {file}")
     try:
-        data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-        rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+        rows = csv.DictReader(io.StringIO(text_in(file), newline=""))
         names = rows.fieldnames or []
         column = next((name for name in COLUMNS if name in names), None)
         if "url" not in names or column is None:
             raise ValueError(f"{file}: labels are a CSV file with the columns url and cluster (or label)")
         return {row["url"]: row[column] for row in rows if row["url"] and row[column]}
-    except (UnicodeDecodeError, csv.Error, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{file} is no CSV file of url,cluster: {error}") from None
+    except (csv.Error, *UNREADABLE) as error:
+        raise ValueError(f"{file} is no CSV file of url,cluster: {unreadable(error)}") from None
 
 
 def clusters_of(urls: Sequence[str], labels: Mapping[str, str]) -> IntArray:
