@@ -188,11 +188,17 @@ class TestExperiments:
 
     def test_entropy_cuts_find_what_one_threshold_does_not(self, tables):
         figures = tables.figures
-        assert figures["all.pu.auc"] >= 0.90
+        assert figures["all.pu.auc"] >= 0.90  # .909 measured, .902 and .930 with the seeds 2 and 3
         assert figures["all.pu.auc"] > figures["threshold.0.6.pu.auc"]
         assert figures["method.bound.auc"] >= figures["method.pu.auc"] > figures["method.normpaths.auc"]
         # what each pair sees of the moves before it misleads NU
         assert figures["method.nu_in_order.auc"] < figures["method.nu.auc"]
+
+    def test_order_of_the_methods_is_the_published_one(self, tables):
+        # .692, .794, .918 measured (published .9415, .9824, .9950); PU + NU .917 and .946 with the seeds 2 and 3
+        auc = {name: tables.figures[f"method.{name}.auc"] for name in ("normpaths", "bsvm", "pu_nu")}
+        assert auc["normpaths"] < auc["bsvm"] < auc["pu_nu"]
+        assert auc["pu_nu"] >= 0.90
 
     def test_paths_are_the_feature_that_tells_most(self, tables):
         figures = tables.figures

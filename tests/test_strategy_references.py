@@ -190,6 +190,7 @@ class TestHotQueue:
             assert waiting.scores == pytest.approx(expected)
 
     def test_what_grows_hot_beyond_the_bound_is_moved_after_the_next_pages(self) -> None:
+        """Also where the crawl was resumed between them."""
         strategy = make("hot-queue")
         hubs = [Page(f"http://a.org/{i}", "a.org", links=(Link(f"http://a.org/{i}/x"),)) for i in range(1500)]
         waiting = Waiting(strategy)
@@ -197,6 +198,8 @@ class TestHotQueue:
             waiting.show(page, 0.1)
         waiting.show(Page("http://a.org/", "a.org", links=tuple(Link(page.url) for page in hubs)), 0.9)
         assert 400 < sum(score > 1.0 for score in waiting.scores.values()) < 1500
+        waiting.strategy = make("hot-queue")
+        waiting.strategy.load(strategy.save())
         for i in range(3):
             waiting.show(Page(f"http://a.org/end{i}", "a.org"), 0.1)
         assert all(score > 1.0 for score in waiting.scores.values())
@@ -416,12 +419,16 @@ class TestContextGraphsOfThreeHundredPages:
         assert found[0] == found[1]
 
     def test_the_first_three_hundred_pages_found_are_the_layer(self) -> None:
+        """Also where the crawl was resumed after them."""
         graph = KnownGraph()
         capped = CappedDistances(4, graph)
         for page in range(400):
             capped.visit(graph.visit(f"http://a.org/{page}"), False)
             capped.link(graph.page, graph.link(["http://a.org/root"]))
         capped.visit(graph.visit("http://a.org/root"), True)
+        saved, graph = graph.state(), KnownGraph()
+        capped = CappedDistances(4, graph)
+        graph.restore(saved)
         capped.visit(graph.visit("http://a.org/late"), False)
         capped.link(graph.page, graph.link(["http://a.org/root"]))
         assert [capped[page] for page in range(1, 401)].count(1) == 300

@@ -60,7 +60,7 @@ class Strategy(ABC):
     remembers: ClassVar[bool] = True
     """Scores depend on earlier pages: it is saved now and then, and shown the pages since on resumption."""
     reads_links: ClassVar[bool] = True
-    """Words of URLs and anchors count; otherwise a URL only says which page is meant, and need not be made."""
+    """Words or hosts of URLs, or anchors, count; else a URL only says which page is meant, and need not be made."""
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: B027 - most strategies need not listen
         """Take note of a fetched *page* of the given *relevance* (0..1); called once a fetch, before its scores."""

@@ -45,7 +45,6 @@ class SoftFocus(Strategy):
     """
 
     name: ClassVar[str] = "soft-focus"
-    reads_links: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._graph = KnownGraph(MOST_LINKS)
