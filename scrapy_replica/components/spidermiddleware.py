@@ -137,6 +137,8 @@ class ReplicaSpiderMiddleware:
 
     def _judged(self, observation: Observation, asked_by: Request, outputs: list[Any]) -> Iterator[Any]:
         requests = [output for output in outputs if isinstance(output, Request)]
+        if len(requests) < len(outputs):
+            self._extension.take_items(observation, asked_by, [one for one in outputs if not isinstance(one, Request)])
         left_out = self._judge(observation, asked_by, requests) if requests else ()
         return (output for output in outputs if id(output) not in left_out)
 
@@ -222,19 +224,12 @@ class ReplicaSpiderMiddleware:
         return True
 
     def _end(self, observation: Observation, request: Request) -> None:
-        extension = self._extension
-        if extension.error is not None:
-            return
         try:
-            extension.crawl.end(observation, callback_of(request), asks_more=extension.flights.of(request).asks_more)
+            self._extension.end(observation, request)
             # The next page may be under way already, and whoever wants to give an order waits for this.
-            extension.crawl.store.commit()
+            self._extension.crawl.store.commit()
         except StoreError as error:
-            extension.stop(error)
-        except Exception:
-            logger.exception("Nothing can be learnt from what the spider made of %s", observation.page.url)
-            extension.crawl.counts["page/error"] += 1
-            extension.crawl.forget(observation.page.host)
+            self._extension.stop(error)
 
 
 class _Outputs:
