@@ -26,6 +26,10 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*$")
 _DAY = timedelta(days=1)
 
 
+class PageItem(dict[str, Any]):
+    """An item that tells what the add-on thinks of a page: it is no evidence of anything else."""
+
+
 def item_hashes(items: list[Any], response: Response) -> set[int]:
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
@@ -36,7 +40,12 @@ def item_hashes(items: list[Any], response: Response) -> set[int]:
     """
     found = set()
     for item in items:
-        told = "\n".join(_Reader(response).read("", item, 0))
+        if isinstance(item, PageItem):
+            continue
+        try:
+            told = "\n".join(_Reader(response).read("", item, 0))
+        except Exception:  # noqa: BLE001 - its class may do as it likes
+            told = type(item).__name__
         if told:
             found.add(mmh3.hash64(told.encode("utf-8", "surrogatepass"))[0])
     return found
@@ -99,8 +108,6 @@ class _Reader:
 
 
 def _is_now(at: date | None) -> bool:
-    if at is None:
-        return False
     if not isinstance(at, datetime):
         return False
     now = datetime.now(timezone.utc) if at.tzinfo is not None else datetime.now()  # noqa: DTZ005 - as the item has it
