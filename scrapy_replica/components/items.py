@@ -110,7 +110,7 @@ class _Reader:
 def _is_now(at: date | None) -> bool:
     if not isinstance(at, datetime):
         return False
-    now = datetime.now(timezone.utc) if at.tzinfo is not None else datetime.now()  # noqa: DTZ005 - as the item has it
+    now = datetime.now(timezone.utc) if at.tzinfo is not None else datetime.now()
     return abs(at - now) < _DAY
 
 

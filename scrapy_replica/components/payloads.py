@@ -221,6 +221,12 @@ class RequestPayloads:
         fields = self._told(payload)
         return _callback_name(fields.get("callback", ""), fields.get("meta", {}))
 
+    def has_arguments(self, payload: bytes | None) -> bool:
+        if payload is None:
+            return False
+        is_live = payload.startswith(LIVE)
+        return bool(self._live[payload].cb_kwargs if is_live else self._told(payload).get("cb_kwargs"))
+
     def may_leave(self, payload: bytes | None) -> bool:
         if payload is None:
             return False

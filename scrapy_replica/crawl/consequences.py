@@ -13,12 +13,13 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawl.policy import ONLY, links_beside
+from scrapy_replica.crawl.policy import ONLY, cause_on, links_beside
 from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
 from scrapy_replica.crawl.samples import DOUBTED, Samples
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State, Waiting
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE
@@ -84,12 +85,13 @@ class Consequences:
         fallback: Fallback,
         scope: CrawlScope,
         obeying: Obeying,
+        look_ahead: LookAhead,
         counts: Counter[str],
     ) -> None:
         self._store, self._intake, self._counts = store, intake, counts
         self._replicas, self._dust, self._scope = replicas, dust, scope
         self._trials, self._samples, self._fallback = trials, samples, fallback
-        self._obeying = obeying
+        self._obeying, self._look_ahead = obeying, look_ahead
         obeying.add(BLOCK, self._block, host=str, keeper=str)
         obeying.add(ALLOW, self._allow, host=str)
         obeying.add(DIFFERENT, self._part, host=str, other=str)
@@ -388,7 +390,22 @@ class Consequences:
         causes += [(f"{RULE}{row.id}", Reason.DUST_RULE, PROVED) for row in rules]
         # In drop mode links of duplicates are dropped without a verdict.
         causes += [(cause, Reason.EXACT_DUPLICATE_LINKS, 0) for cause in self._trials.of(Reason.EXACT_DUPLICATE_LINKS)]
-        return sum(self._samples.audit(*cause) for cause in causes) > 0
+        return sum([self._samples.audit(*cause) for cause in causes], start=self._look_into_traps()) > 0
+
+    def _look_into_traps(self) -> bool:
+        """Look ahead in what seem to be traps; tell whether anything is to be fetched because of it."""
+        is_asked = False
+        for cause in self._store.saved.causes():
+            if cause.startswith(cause_on(Reason.TRAP_BUDGET, "")):
+                is_asked_ahead, has_news = self._look_ahead.look(cause)
+                is_asked |= is_asked_ahead or has_news
+                if has_news:
+                    self.lift(cause)
+        return is_asked
+
+    def reopen(self, host: str) -> None:
+        """Let come back what traps of *host* suppressed: one of them brought news."""
+        self.lift(cause_on(Reason.TRAP_BUDGET, host))
 
     def _look_for_left(self) -> bool:
         """Go on with what processes that are gone left: work, and what they saved just before it rested on nothing."""

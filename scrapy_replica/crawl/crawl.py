@@ -33,6 +33,7 @@ from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, News, NewUrl, Waiting
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.crawldb.pages import NOT_MODIFIED, Fetched, is_absent
@@ -130,6 +131,7 @@ class Crawl:
             fallback,
             self.scope,
             self.obeying,
+            LookAhead(store, self.intake, self.trials, self._guard, payloads),
             self.counts,
         )
         self._seen = Seen()
@@ -261,6 +263,7 @@ class Crawl:
         is_changed = before is not None and before[0] != page.signature
         observation = Observation(page, url_id, depth, relevance, novelty, twin, is_changed=is_changed)
         self.consequences.of_page(observation)
+        self._reopen(page.host)
         self.counts["page/observed"] += 1
         self.counts[f"page/{novelty.value}"] += 1
         self.counts["page/relevant"] += relevance > 0.5
@@ -386,6 +389,11 @@ class Crawl:
                 self.counts["item/pages_with_new"] += 1
                 self.store.pages.set_news(observation.url_id)
                 self._guard.reward(observation.page, self.store.urls.row(observation.url_id).parent)
+                self._reopen(observation.page.host)
+
+    def _reopen(self, host: str) -> None:
+        if self._guard.take_reopened(host):
+            self.consequences.reopen(host)
 
     def end(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
         """Take note that the spider's *callback* is through with the page.

@@ -32,6 +32,9 @@ class Payloads(Protocol):
     def callback(self, payload: bytes | None) -> str:
         """Return the name of the callback that is to get the page, empty for the spider's ``parse``."""
 
+    def has_arguments(self, payload: bytes | None) -> bool:
+        """Tell whether the callback is handed more than the page (``cb_kwargs``): another URL's would differ."""
+
     def may_leave(self, payload: bytes | None) -> bool:
         """Tell whether the user said that the request may leave the scope."""
 

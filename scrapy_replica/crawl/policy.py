@@ -220,7 +220,7 @@ class Policy:
     def _resolve(
         self, wanted: Action, reason: Reason, host: str, evidence: Mapping[str, object], *, is_certain: bool
     ) -> Decision:
-        cause = f"{reason.value} on {host}"
+        cause = cause_on(reason, host)
         if reason in TESTED and self._trials.has_refuted(cause):
             return FETCH
         action = wanted
@@ -229,6 +229,11 @@ class Policy:
         elif wanted is Action.DROP and not is_certain and self._config.mode is Mode.DEMOTE:
             action = Action.DEMOTE
         return Decision(action, wanted, reason, 1.0 if is_certain else 0.5, evidence, causes=(cause,))
+
+
+def cause_on(reason: Reason, host: str) -> str:
+    """Return the cause of what is suppressed for *reason* on *host*."""
+    return f"{reason.value} on {host}"
 
 
 def links_beside(host: str) -> str:

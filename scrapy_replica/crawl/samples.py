@@ -79,10 +79,6 @@ class Samples:
         self._under_way.discard(url_id)
         return self._unasked(page, url_id) + self.heard(page, url_id)
 
-    def is_under_way(self, url_id: int) -> bool:
-        """Tell whether the callback of a page is not through."""
-        return url_id in self._under_way
-
     def heard(self, page: Page, url_id: int) -> list[str]:
         """Settle what a page is a sample of, and what waits for it; return the causes that this ended."""
         ended: list[str] = []
@@ -168,7 +164,9 @@ class Samples:
         *is_away*: that brought nothing this time.
         """
         page = self._db.pages.trace(url_id)
-        if page is None or url_id in self._under_way or any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id)):
+        if page is None or url_id in self._under_way:
+            return []
+        if any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id)):
             return []
         if sample.target is None:
             return self._trials.settle(sample.id, _OF_NEWS[page.is_news])

@@ -77,9 +77,7 @@ def page_from_tree(
 def page_from_body(body: bytes, url: str, *, redirected_from: tuple[str, ...] = (), ip: str | None = None) -> Page:
     """Return the :class:`Page` of a response that is no HTML: known by the 128-bit mmh3 of its *body* alone."""
     signature = mmh3.hash_bytes(body) if body else None
-    return Page(
-        url=url, host=host_of(url), signature=signature, redirected_from=redirected_from, ip=ip, is_html=False
-    )
+    return Page(url=url, host=host_of(url), signature=signature, redirected_from=redirected_from, ip=ip, is_html=False)
 
 
 class _Head:

@@ -53,16 +53,18 @@ class Mazes:
         self._held = 0
         """Places, pages and links of all runs."""
 
-    def observe(self, page: Page, url_id: int, found_on: int | None, *, is_repeated: bool) -> None:
+    def observe(self, page: Page, url_id: int, found_on: int | None, *, is_repeated: bool) -> bool:
         """Take note of a page, of the URL with that id, found on the page with the id *found_on*.
 
         *is_repeated*: some page before said the same.
+
+        :return: whether it brought news to a maze.
         """
+        if not is_repeated:
+            return self.forget(page.url)
         place = siblings(page.url)
         run = self._runs.pop(place, None)
         self._held -= len(run) if run is not None else 0
-        if not is_repeated:
-            return
         told = {str(number) for number in numbers_of(page.url)}
         said = f"{page.text}\n{page.beside}"
         text = hash_of(_DIGITS.sub(lambda found: "" if found[0] in told else found[0], said))
@@ -73,6 +75,7 @@ class Mazes:
         self._held += len(run)
         if len(self._runs) > self._max_places:
             self._held -= len(self._runs.popitem(last=False)[1])
+        return False
 
     def _take(self, run: _Run, page: Page, url_id: int, found_on: int | None, place: str) -> None:
         if not self._leads_elsewhere(run, page, place):
@@ -90,10 +93,11 @@ class Mazes:
             run.links |= found
         return bool(found)
 
-    def forget(self, url: str) -> None:
-        """Take note that the page at *url* brought news: where it lies there is no maze so far."""
+    def forget(self, url: str) -> bool:
+        """Take note that the page at *url* brought news: where it lies there is no maze; tell whether there was."""
         run = self._runs.pop(siblings(url), None)
         self._held -= len(run) if run is not None else 0
+        return run is not None and run.n_fed >= self._patience
 
     def has(self, url: str, found_on: int | None) -> bool:
         """Tell whether *url*, found on the page with the id *found_on*, leads on in a maze."""

@@ -169,12 +169,16 @@ class Traps:
             self._held -= len(oldest.lines) + len(oldest.values)
         return place
 
-    def observe(self, url: str, is_news: bool | None, finder: Finder) -> None:
-        """Take note that the page at *url* was fetched and whether it brought news; ``None`` where that is unknown."""
+    def observe(self, url: str, is_news: bool | None, finder: Finder) -> bool:
+        """Take note that the page at *url* was fetched and whether it brought news; ``None`` where that is unknown.
+
+        :return: whether it brought news to a place that was a trap.
+        """
         found = shape(url)
         if found is None:
-            return
+            return False
         place = self._place(found)
+        was_trap = place.idle >= self._limit(place, found.kind)
         is_revision = found.kind is TrapKind.REVISIONS
         if finder is not Finder.STRANGER and len(place.values) < MAX_VALUES:
             self._held -= len(place.values)
@@ -188,6 +192,17 @@ class Traps:
         elif finder is Finder.IDLE or (finder is Finder.PAGE and found.kind in BY_ARGUMENTS):
             place.idle += 1
             self._is_any |= place.idle >= self._half
+        return was_trap and not place.idle
+
+    def reopen(self, url: str) -> None:
+        """Take note that there is news where *url* leads to: its place is no trap so far."""
+        found = shape(url)
+        if found is not None:
+            self._place(found).idle = 0
+
+    def _limit(self, place: _Place, kind: TrapKind) -> int:
+        """Return how many pages without news make a trap of *place*."""
+        return max(self._half if kind is TrapKind.REPEATING_SEGMENTS else self._patience, place.news + place.untold)
 
     def trap(self, url: str) -> Trap | None:
         """Return the trap that *url* leads into, ``None`` if it may be fetched."""
@@ -198,8 +213,7 @@ class Traps:
         if found.kind is TrapKind.REVISIONS:
             is_trap = place.has_versions and place.idle >= self._half
             return Trap(found.kind, True, place.idle) if is_trap else None
-        is_repeating = found.kind is TrapKind.REPEATING_SEGMENTS
-        limit = max(self._half if is_repeating else self._patience, place.news + place.untold)
+        limit, is_repeating = self._limit(place, found.kind), found.kind is TrapKind.REPEATING_SEGMENTS
         if place.idle < limit or not place.values.issuperset(found.values):
             return None
         # There may be events ahead in a calendar, as there are none in other combinations of the same words.

@@ -35,16 +35,24 @@ class _HostGuard:
     traps: Traps | None
     mazes: Mazes
 
+    is_reopened: bool = False
+    """News came to what was a trap: what it suppressed is to come back."""
+
     def count(self, url: str, finder: Finder, *, is_novel: bool | None) -> None:
         self.budgets.count(url, is_novel=is_novel)
         if self.traps is not None:
-            self.traps.observe(url, is_novel, finder)
+            self.is_reopened |= self.traps.observe(url, is_novel, finder)
 
     def reward(self, page: Page, finder: Finder) -> None:
         self.budgets.reward(page.url)
-        self.mazes.forget(page.url)
+        self.is_reopened |= self.mazes.forget(page.url)
         if self.traps is not None:
-            self.traps.observe(page.url, True, finder)
+            self.is_reopened |= self.traps.observe(page.url, True, finder)
+
+    def reopen(self, url: str) -> None:
+        self.mazes.forget(url)
+        if self.traps is not None:
+            self.traps.reopen(url)
 
     @property
     def weight(self) -> int:
@@ -97,6 +105,7 @@ class Guard:
         for page in pages:
             finder = _finder(is_idle.get(page.parent) if page.parent is not None else None)
             found.count(page.url, finder, is_novel=None if page.is_news is None else bool(page.is_news))
+        found.is_reopened = False
         return found
 
     def _finder_of(self, found_on: int | None, host: str) -> Finder:
@@ -143,8 +152,20 @@ class Guard:
         if shape(page.url) is not None:
             return known.traps.is_news(page, novelty, is_news, self._config.min_words)
         is_repeated = is_news is False and page.words >= self._config.min_words
-        known.mazes.observe(page, url_id, found_on, is_repeated=is_repeated)
+        known.is_reopened |= known.mazes.observe(page, url_id, found_on, is_repeated=is_repeated)
         return is_news
+
+    def reopen(self, url: str, host: str) -> None:
+        """Take note that there is news ahead in the trap that *url* on *host* leads into: it is none so far."""
+        self._guard_of(host).reopen(url)
+
+    def take_reopened(self, host: str) -> bool:
+        """Tell whether news came to a trap of *host* since the last call."""
+        guard = self._hosts.peek(host)
+        is_reopened = guard is not None and guard.is_reopened
+        if guard is not None:
+            guard.is_reopened = False
+        return is_reopened
 
     def is_full(self, host: str) -> bool:
         """Tell whether as many pages of *host* were fetched as the user wants."""

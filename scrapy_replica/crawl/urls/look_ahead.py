@@ -1,0 +1,102 @@
+"""Looks ahead in what seems to be a trap: after an empty month there may be a full one, years later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scrapy_replica.crawl.intake import Intake, Payloads
+from scrapy_replica.crawl.trials import Trials
+from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawldb.contract import CrawlDB, Saved, State, Waiting
+from scrapy_replica.decision import Reason
+from scrapy_replica.urls.steps import Walk, walk_of
+
+LOOKS = 12
+"""URLs of one trap that are fetched all the same, 1, 2, 4, ... and at last 2,048 steps ahead: 170 years of months."""
+PLACES = 50
+"""URLs that one host's traps suppressed last which are looked at, each for its place."""
+
+
+@dataclass
+class _Place:
+    """How far one trap was looked into, in one direction."""
+
+    looks: int = 0
+    news: set[int] = field(default_factory=set)
+    """Positions where there was something new."""
+    asked: tuple[int, int] | None = None
+    """Id and position of the URL that was asked for last."""
+
+
+class LookAhead:
+    """Fetches a few of the URLs that traps would lead to, at growing steps, when nothing else is left to fetch.
+
+    A calendar whose months are empty waits. Its URLs are fetched 1, 2, 4, ... months ahead, one after the other; one
+    with news opens the place again (:meth:`~scrapy_replica.crawl.urls.guard.Guard.take_reopened`), and what was
+    suppressed there comes back. So what lies behind a gap of any length is found for few fetches. How far each place
+    was looked into is held in memory only: a crawl that goes on looks once more, and knows the pages.
+    """
+
+    def __init__(self, store: CrawlDB, intake: Intake, trials: Trials, guard: Guard, payloads: Payloads) -> None:
+        self._store, self._intake, self._trials, self._guard, self._payloads = store, intake, trials, guard, payloads
+        self._places: dict[tuple[str, bool], _Place] = {}
+
+    def look(self, cause: str) -> tuple[bool, bool]:
+        """Fetch what lies ahead of URLs that *cause* suppressed.
+
+        :return: whether something was asked for, and whether there is news ahead, so that all of it is to come back.
+        """
+        met: set[tuple[str, bool]] = set()
+        is_asked = has_news = False
+        for saved in self._store.saved.some_of(cause, PLACES):
+            row = self._store.urls.row(saved.id)
+            walk = walk_of(row.url, self._store.urls.url_of(row.parent)) if row.parent is not None else None
+            key = (walk.place, walk.step > 0) if walk is not None else (row.url, True)
+            if key in met:
+                continue
+            met.add(key)
+            place = self._places.setdefault(key, _Place())
+            self._settle(place)
+            if walk is not None and any(map(walk.is_ahead, place.news)):
+                has_news = True
+                self._guard.reopen(row.url, row.host)
+            else:
+                is_asked |= self._ask(place, walk, row, saved)
+        return is_asked, has_news
+
+    def _settle(self, place: _Place) -> None:
+        """Take note of what was asked for last."""
+        if place.asked is not None:
+            (url_id, position), place.asked = place.asked, None
+            self._note(place, url_id, position)
+
+    def _note(self, place: _Place, url_id: int, position: int) -> None:
+        news = self._store.pages.news(url_id)
+        if news is not None and news[1]:
+            place.news.add(position)
+            place.looks = 0
+
+    def _ask(self, place: _Place, walk: Walk | None, row: Waiting, saved: Saved) -> bool:
+        """Ask for the next URL ahead that nothing is known of; tell whether there was one."""
+        while place.looks < (LOOKS if walk is not None and not self._payloads.has_arguments(row.payload) else 1):
+            steps = (1 << place.looks) - 1
+            place.looks += 1
+            url = walk.at(steps) if walk is not None else row.url
+            if url is None:
+                break
+            position = walk.position + steps * walk.step if walk is not None else 0
+            key = self._intake.key(url)
+            known = self._store.urls.find([key]).get(key)
+            if known is None:
+                url_id = self._intake.ask_elsewhere(row, url, is_demoted=False)
+            elif known.state is State.DROPPED:
+                self._store.saved.restore(known.id)
+                url_id = known.id
+            else:
+                self._note(place, known.id, position)
+                continue
+            if url_id is not None:
+                self._trials.audit(Saved(url_id, saved.cause, None), Reason.TRAP_BUDGET, url)
+                place.asked = url_id, position
+                return True
+        return False
