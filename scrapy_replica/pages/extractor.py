@@ -70,7 +70,7 @@ class Texts(NamedTuple):
     main: str
     """Empty if there is none."""
     around: str = ""
-    """All other text: menus, sidebars, footers."""
+    """All other text, sidebars and footers, but for blocks of links: menus and pagers differ from page to page."""
 
 
 def main_text(root: etree._Element, *, with_comments: bool = True, extractor: Extractor | None = None) -> str:
@@ -89,7 +89,8 @@ def texts(root: etree._Element, *, with_comments: bool = True, extractor: Extrac
         return Texts("")
     kept = kept_runs(blocks, extractor or shipped(), with_comments=with_comments).tolist()
     main = (text for text, is_main in zip(blocks.texts, kept, strict=True) if is_main)
-    around = (text for text, is_main in zip(blocks.texts, kept, strict=True) if not is_main)
+    is_told = (blocks.link_words < blocks.words).tolist()
+    around = (text for text, is_main, told in zip(blocks.texts, kept, is_told, strict=True) if told and not is_main)
     return Texts("\n".join(main), "\n".join(around))
 
 

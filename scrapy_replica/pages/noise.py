@@ -31,7 +31,7 @@ def texts(root: etree._Element) -> Texts:
     """Return the main text of the page parsed as *root*, as :func:`main_text` does, and the text around it."""
     tree = read_text_tree(root)
     main = tree.text(content_entries(tree))
-    kept = set(main.split("\n"))
+    kept = {*main.split("\n"), *(tree.text([entry]) for entry, tag in enumerate(tree.tags) if tag == "a")}
     return Texts(main, "\n".join(line for line in tree.text([0]).split("\n") if line not in kept))
 
 

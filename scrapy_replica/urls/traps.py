@@ -216,9 +216,10 @@ class Traps:
         limit, is_repeating = self._limit(place, found.kind), found.kind is TrapKind.REPEATING_SEGMENTS
         if place.idle < limit or not place.values.issuperset(found.values):
             return None
-        # There may be events ahead in a calendar, as there are none in other combinations of the same words.
-        n_agreed = 0 if found.kind in {TrapKind.CALENDAR, TrapKind.GROWING_PATH} else place.idle
-        return Trap(found.kind, is_repeating or place.idle >= SURE * limit, n_agreed)
+        # There may be events ahead in a calendar: they are looked for at growing steps, which tells more than the next
+        # ten months.
+        is_sure = is_repeating or found.kind is TrapKind.CALENDAR or place.idle >= SURE * limit
+        return Trap(found.kind, is_sure, 0 if found.kind is TrapKind.GROWING_PATH else place.idle)
 
     def __len__(self) -> int:
         return len(self._places) + self._held

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from scrapy_replica.crawl.intake import Intake, Payloads
@@ -9,21 +10,29 @@ from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.guard import Guard
 from scrapy_replica.crawldb.contract import CrawlDB, Saved, State, Waiting
 from scrapy_replica.decision import Reason
+from scrapy_replica.urls.shapes import TrapKind, shape, siblings
 from scrapy_replica.urls.steps import Walk, walk_of
 
-LOOKS = 12
-"""URLs of one trap that are fetched all the same, 1, 2, 4, ... and at last 2,048 steps ahead: 170 years of months."""
+LOOKS = 14
+"""URLs of one trap that are fetched all the same: 1, 2, 4, ... steps ahead, and in turn, where its links lead both
+ways, behind. Seven each way are 64 months, fourteen one way all there will be."""
+UNSTEPPED = 3
+"""The same where no steps can be told."""
 PLACES = 50
 """URLs that one host's traps suppressed last which are looked at, each for its place."""
 
 
 @dataclass
 class _Place:
-    """How far one trap was looked into, in one direction."""
+    """How far one trap was looked into."""
 
-    looks: int = 0
+    left: int = LOOKS
+    looks: Counter[bool] = field(default_factory=Counter)
+    """Looks ahead, and behind."""
     news: set[int] = field(default_factory=set)
     """Positions where there was something new."""
+    far: set[int] = field(default_factory=set)
+    """Ids of pages far ahead that brought nothing: nobody goes on from there."""
     asked: tuple[int, int] | None = None
     """Id and position of the URL that was asked for last."""
 
@@ -39,7 +48,7 @@ class LookAhead:
 
     def __init__(self, store: CrawlDB, intake: Intake, trials: Trials, guard: Guard, payloads: Payloads) -> None:
         self._store, self._intake, self._trials, self._guard, self._payloads = store, intake, trials, guard, payloads
-        self._places: dict[tuple[str, bool], _Place] = {}
+        self._places: dict[str, _Place] = {}
 
     def look(self, cause: str) -> tuple[bool, bool]:
         """Fetch what lies ahead of URLs that *cause* suppressed.
@@ -50,19 +59,27 @@ class LookAhead:
         is_asked = has_news = False
         for saved in self._store.saved.some_of(cause, PLACES):
             row = self._store.urls.row(saved.id)
-            walk = walk_of(row.url, self._store.urls.url_of(row.parent)) if row.parent is not None else None
-            key = (walk.place, walk.step > 0) if walk is not None else (row.url, True)
-            if key in met:
-                continue
-            met.add(key)
-            place = self._places.setdefault(key, _Place())
+            found = shape(row.url)
+            name = found.place if found is not None else siblings(row.url)
+            walk = self._walk(row) if found is None or found.kind is TrapKind.CALENDAR else None
+            is_ahead = walk is None or walk.step > 0
+            place = self._places.setdefault(name, _Place())
             self._settle(place)
+            if (name, is_ahead) in met or row.parent in place.far:
+                continue
+            met.add((name, is_ahead))
             if walk is not None and any(map(walk.is_ahead, place.news)):
                 has_news = True
                 self._guard.reopen(row.url, row.host)
             else:
-                is_asked |= self._ask(place, walk, row, saved)
+                is_asked |= place.left > 0 and self._ask(place, walk, row, saved)
         return is_asked, has_news
+
+    def _walk(self, row: Waiting) -> Walk | None:
+        """Return the walk that led to the URL; ``None`` where no step is known, or its callback is told more."""
+        if row.parent is None or self._payloads.has_arguments(row.payload):
+            return None
+        return walk_of(row.url, self._store.urls.url_of(row.parent))
 
     def _settle(self, place: _Place) -> None:
         """Take note of what was asked for last."""
@@ -73,14 +90,17 @@ class LookAhead:
     def _note(self, place: _Place, url_id: int, position: int) -> None:
         news = self._store.pages.news(url_id)
         if news is not None and news[1]:
+            place.far.discard(url_id)
             place.news.add(position)
-            place.looks = 0
+            place.looks.clear()
+            place.left = LOOKS
 
     def _ask(self, place: _Place, walk: Walk | None, row: Waiting, saved: Saved) -> bool:
         """Ask for the next URL ahead that nothing is known of; tell whether there was one."""
-        while place.looks < (LOOKS if walk is not None and not self._payloads.has_arguments(row.payload) else 1):
-            steps = (1 << place.looks) - 1
-            place.looks += 1
+        is_ahead = walk is None or walk.step > 0
+        while place.looks[is_ahead] < (LOOKS if walk is not None else UNSTEPPED):
+            steps = (1 << place.looks[is_ahead]) - 1
+            place.looks[is_ahead] += 1
             url = walk.at(steps) if walk is not None else row.url
             if url is None:
                 break
@@ -98,5 +118,8 @@ class LookAhead:
             if url_id is not None:
                 self._trials.audit(Saved(url_id, saved.cause, None), Reason.TRAP_BUDGET, url)
                 place.asked = url_id, position
+                place.left -= 1
+                if steps:
+                    place.far.add(url_id)
                 return True
         return False
