@@ -6,6 +6,7 @@ import logging
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from scrapy.commands.shell import Command as Shell
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ADDON_PRIORITY = SETTINGS_PRIORITIES["addon"]
+ADDON_PRIORITY, COMMAND_PRIORITY = SETTINGS_PRIORITIES["addon"], SETTINGS_PRIORITIES["command"]
 
 GATE_ORDER = 60
 """Before robots.txt (100), so that a URL that is not fetched asks for none; after the off-site filter (50)."""
@@ -101,13 +102,16 @@ class Addon:
 
 
 def is_crawl(crawler: Crawler) -> bool:
-    """Tell whether *crawler* crawls; other commands of Scrapy look at single pages.
+    """Tell whether *crawler* is meant to crawl; some commands of Scrapy look at single pages.
 
-    ``scrapy shell`` applies the settings of a crawler that it never starts. The others start a spider whose ``start``
-    they put in place of its own.
+    ``scrapy shell`` applies the settings of a crawler that it never starts, with defaults of its own among them. The
+    others start a spider whose ``start`` they put in place of its own.
     """
-    start = getattr(crawler.spidercls, "start", None)
-    return crawler.crawling and not getattr(start, "__module__", "").startswith("scrapy.commands.")
+    settings, start = crawler.settings, getattr(crawler.spidercls, "start", None)
+    is_shell = not crawler.crawling and any(
+        settings.getpriority(name) == COMMAND_PRIORITY for name in Shell.default_settings
+    )
+    return not is_shell and not getattr(start, "__module__", "").startswith("scrapy.commands.")
 
 
 def _check_job_dir(settings: BaseSettings) -> None:

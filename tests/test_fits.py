@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 from scrapy import Request, Spider, signals
-from web import REPLICA, crawl, page
+from scrapy.utils.test import get_crawler
+from web import REPLICA, crawl, page, web_settings
+
+from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.refused import RefusedError
 
 pytestmark = pytest.mark.asyncio
 
@@ -96,3 +100,89 @@ class TestCallbacksAreReadAsTheyAre:
         ours = await crawl(Reuses, pages, replica(mode) | {"LOG_ENABLED": False})
         assert len(ours.items) == 6
         assert ours.stats["spider_exceptions/ValueError"] == 1
+
+
+class TestSpidersThatAreMadeOtherwise:
+    @MODES
+    async def test_a_class_without_a_name_is_given_one(self, mode, tmp_path):
+        class Nameless(Spider):
+            start_urls = ("http://a.example/",)
+
+            def parse(self, response):
+                yield {"name": self.name}
+
+        settings = replica(mode) | {"JOBDIR": str(tmp_path), "REPLICA_STRATEGY": "breadth-first"}
+        assert (await crawl(Nameless, {"http://a.example/": page()}, settings, name="given")).items == [
+            {"name": "given"}
+        ]
+        # The job belongs to the name that the spider has.
+        with pytest.raises(RefusedError, match="belongs to the spider 'given', not to 'other'"):
+            await crawl(Nameless, {"http://a.example/": page()}, settings, name="other")
+
+    @MODES
+    async def test_from_crawler_need_not_call_that_of_scrapy(self, mode, caplog):
+        class Own(Spider):
+            def __init__(self):
+                super().__init__(name="own")
+
+            @classmethod
+            def from_crawler(cls, crawler):
+                return cls()
+
+            async def start(self):
+                yield {"made": 1}
+                yield Request("http://a.example/")  # Scrapy itself needs spider.settings before a callback
+
+            def parse(self, response):
+                raise AssertionError
+
+        settings = replica(mode) | {"REPLICA_STRATEGY": "breadth-first"}
+        with caplog.at_level("CRITICAL"):
+            plain, ours = [await crawl(Own, {"http://a.example/": page()}, more) for more in ({}, settings)]
+        assert ours.items == plain.items == [{"made": 1}]
+        assert ours.urls == plain.urls == ["http://a.example/"]
+
+
+class Follows(Spider):
+    name = "follows"
+    start_urls = ("http://a.example/",)
+
+    def parse(self, response):
+        yield {"url": response.url}
+        yield from response.follow_all(css="a")
+
+
+PAGES = {"http://a.example/": page(["/1", "/2"]), **{f"http://a.example/{n}": page(seed=n) for n in (1, 2)}}
+
+
+class TestCrawlersOfTests:
+    """``get_crawler`` makes them."""
+
+    @MODES
+    async def test_they_crawl_as_others_do(self, mode, tmp_path):
+        settings = web_settings(PAGES, log := []) | replica(mode) | {"JOBDIR": str(tmp_path)}
+        crawler = get_crawler(Follows, settings)
+        assert crawler.settings["JOBDIR"] == str(tmp_path)
+        assert crawler.get_extension(ReplicaExtension) is not None
+        await crawler.crawl_async()
+        assert crawler.stats.get_value("replica/page/observed") == 3
+        assert sorted(set(log)) == ["http://a.example/", "http://a.example/1", "http://a.example/2"]
+        assert (tmp_path / "replica.sqlite").exists()
+
+    async def test_a_job_is_opened_by_who_crawls_it(self, tmp_path):
+        settings = web_settings(PAGES, []) | REPLICA | {"JOBDIR": str(tmp_path)}
+        looked_at = [get_crawler(Follows, settings) for _ in range(2)]
+        assert not [*tmp_path.iterdir()]
+        result = await crawl(Follows, PAGES, REPLICA | {"JOBDIR": str(tmp_path)})
+        assert len(result.items) == 3
+        await looked_at[0].crawl_async()
+        assert looked_at[0].stats.get_value("finish_reason") == "finished"
+
+    async def test_signals_of_no_crawl_do_nothing(self, recwarn):
+        crawler = get_crawler(Follows, REPLICA)
+        spider = Follows.from_crawler(crawler)
+        for signal in (signals.spider_opened, signals.spider_closed):
+            answers = crawler.signals.send_catch_log(signal=signal, spider=spider, reason=None)
+            ours = [answer for receiver, answer in answers if receiver.__module__.startswith("scrapy_replica")]
+            assert {*ours} <= {None}
+        assert not recwarn.list

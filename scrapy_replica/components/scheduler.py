@@ -71,7 +71,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> None:
         self._payloads.spider = spider
-        self._crawl.revisits.serve(terms_of(spider))
+        self._crawl.revisits.serve(terms_of(spider, self._crawler.settings))
         engine = self._crawler.engine
         assert engine is not None
         self._engine = engine

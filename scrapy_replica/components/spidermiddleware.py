@@ -59,7 +59,10 @@ class ReplicaSpiderMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        middleware = cls(crawler)
+        if crawler.crawling:  # it may not have been when the extension was made
+            middleware._extension.open()
+        return middleware
 
     @cached_property
     def _extension(self) -> ReplicaExtension:
