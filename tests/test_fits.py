@@ -143,6 +143,25 @@ class TestSpidersThatAreMadeOtherwise:
         assert ours.urls == plain.urls == ["http://a.example/"]
 
 
+    @MODES
+    async def test_a_method_of_the_users_is_not_called_for_its_name(self, mode):
+        class Own(Spider):
+            name = "own"
+            start_urls = ("http://a.example/",)
+
+            def links_to_follow(self, response, limit):
+                return response.css("a::attr(href)").getall()[:limit]
+
+            def parse(self, response):
+                yield {"url": response.url}
+                yield from response.follow_all(self.links_to_follow(response, 1))
+
+        settings = replica(mode) | {"REPLICA_STRATEGY": "breadth-first"}
+        ours = await crawl(Own, PAGES, settings)
+        assert ours.items == [{"url": "http://a.example/"}, {"url": "http://a.example/1"}]
+        assert "replica/page/error" not in ours.stats
+
+
 class Follows(Spider):
     name = "follows"
     start_urls = ("http://a.example/",)

@@ -204,7 +204,6 @@ class ReplicaExtension:
         """Begin, unless nobody crawls, as in tests that send the signal themselves."""
         if not self._crawler.crawling:
             return None
-        self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
         self._orders.start(ORDERS_SECONDS, now=False)
         if self.others is not None:
             self.others.open()
