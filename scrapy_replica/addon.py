@@ -17,6 +17,7 @@ from scrapy_replica.components.downloadermiddleware import (
     ReplicaDownloaderMiddleware,
     WarcMiddleware,
 )
+from scrapy_replica.components.dupefilter import has_own_filter
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
 from scrapy_replica.components.refused import refusing
@@ -141,7 +142,7 @@ def _check_revisit(settings: BaseSettings, config: Config) -> None:
 def _check_sharing(settings: BaseSettings, config: Config) -> None:
     """Refuse what several processes cannot do together.
 
-    :raises ValueError: the address is none, pages are to be asked for again, or another scheduler is in use.
+    :raises ValueError: the address is none, pages are to be asked for again, or another scheduler or filter is in use.
     """
     if config.crawldb is None:
         return
@@ -149,6 +150,8 @@ def _check_sharing(settings: BaseSettings, config: Config) -> None:
         raise ConfigError(
             "REPLICA_REVISIT: a crawl that processes share asks for no page again; leave REPLICA_CRAWLDB out"
         )
+    if has_own_filter(settings):
+        raise ConfigError("REPLICA_CRAWLDB: processes know together what was asked for; leave DUPEFILTER_CLASS out")
     check_address(config.crawldb, settings.getfloat("DOWNLOAD_DELAY"))
     if _has_other_scheduler(settings):
         raise ConfigError("REPLICA_CRAWLDB: it takes the add-on's scheduler; leave SCHEDULER out of your settings")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from scrapy import Request, Spider, signals
+from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.test import get_crawler
 from web import REPLICA, crawl, page, web_settings
 
@@ -142,7 +143,6 @@ class TestSpidersThatAreMadeOtherwise:
         assert ours.items == plain.items == [{"made": 1}]
         assert ours.urls == plain.urls == ["http://a.example/"]
 
-
     @MODES
     async def test_a_method_of_the_users_is_not_called_for_its_name(self, mode):
         class Own(Spider):
@@ -205,3 +205,97 @@ class TestCrawlersOfTests:
             ours = [answer for receiver, answer in answers if receiver.__module__.startswith("scrapy_replica")]
             assert {*ours} <= {None}
         assert not recwarn.list
+
+
+class Filter(RFPDupeFilter):
+    """Knows requests by the number at the end of their URLs, and never those with a zero."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.calls = []
+
+    def open(self):
+        self.calls.append("open")
+
+    def close(self, reason):
+        self.calls.append(f"close {reason}")
+        super().close(reason)
+
+    def request_seen(self, request):
+        number = request.url.rpartition("/")[2]
+        is_seen = number != "0" and number.encode() in self._fingerprints
+        self._fingerprints.add(number.encode())
+        return is_seen
+
+    def log(self, request, spider):
+        self.calls.append(request.url.rpartition("/")[2])
+        super().log(request, spider)
+
+
+class FiveTimes(Spider):
+    name = "five"
+    start_urls = ("http://a.example/",)
+
+    def parse(self, response):
+        for _ in range(5):
+            for number in range(3):
+                yield Request(f"http://a.example/{number}", self.leaf)
+        yield Request("http://a.example/other/1", self.leaf)
+
+    def leaf(self, response):
+        self.df = self.crawler.engine._slot.scheduler.df
+        yield {"url": response.url}
+
+
+NUMBERED = {"http://a.example/": page(), **{f"http://a.example/{n}": page(seed=n) for n in (0, 1, 2, "other/1")}}
+
+
+class TestDupeFilters:
+    @MODES
+    async def test_none_filters_nothing(self, mode):
+        settings = {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
+        plain = await crawl(FiveTimes, NUMBERED, settings)
+        ours = await crawl(FiveTimes, NUMBERED, settings | replica(mode) | {"REPLICA_STRATEGY": "breadth-first"})
+        assert len(plain.urls) == 17
+        assert sorted(ours.urls) == sorted(plain.urls)
+
+    @MODES
+    async def test_the_users_decides(self, mode, tmp_path):
+        settings = {"DUPEFILTER_CLASS": Filter, "JOBDIR": str(tmp_path / "plain")}
+        plain = await crawl(FiveTimes, NUMBERED, settings)
+        settings |= replica(mode) | {"REPLICA_STRATEGY": "breadth-first", "JOBDIR": str(tmp_path / "ours")}
+        ours = await crawl(FiveTimes, NUMBERED, settings)
+        assert len(plain.urls) == 1 + 5 + 1 + 1
+        assert sorted(ours.urls) == sorted(plain.urls)
+        assert ours.spider.df.calls == plain.spider.df.calls
+        assert ours.stats["dupefilter/filtered"] == plain.stats["dupefilter/filtered"] == 9
+        assert ours.unfinished == {}
+
+    async def test_what_is_saved_is_not_asked_for_again(self, tmp_path):
+        (tmp_path / "aliases").write_text("www.a.example a.example")
+
+        class Aliases(FiveTimes):
+            def parse(self, response):
+                for _ in range(5):
+                    yield Request("http://www.a.example/1", self.leaf)
+
+        settings = REPLICA | {
+            "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
+            "REPLICA_ALIASES": str(tmp_path / "aliases"),
+        }
+        assert (await crawl(Aliases, NUMBERED, settings)).urls == ["http://a.example/", "http://a.example/1"]
+
+    async def test_other_code_may_mark_requests_as_known(self):
+        class Marks(FiveTimes):
+            def parse(self, response):
+                df = self.crawler.engine._slot.scheduler.df
+                assert [df.request_seen(Request("http://a.example/1")) for _ in range(2)] == [False, True]
+                yield from super().parse(response)
+
+        ours = await crawl(Marks, NUMBERED, REPLICA)
+        assert sorted(ours.urls) == sorted({*NUMBERED} - {"http://a.example/1"})
+
+    async def test_processes_know_together_what_was_asked_for(self):
+        settings = REPLICA | {"DUPEFILTER_CLASS": Filter, "REPLICA_CRAWLDB": "redis://localhost:1/0?prefix=x"}
+        with pytest.raises(RefusedError, match="leave DUPEFILTER_CLASS out"):
+            await crawl(FiveTimes, NUMBERED, settings)

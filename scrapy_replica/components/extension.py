@@ -18,6 +18,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
+from scrapy_replica.components.dupefilter import has_own_filter
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
@@ -73,6 +74,8 @@ class ReplicaExtension:
         """The requests on their way."""
         self.has_frontier = False
         """Our scheduler is in use."""
+        self.has_own_filter = has_own_filter(crawler.settings)
+        """The user chose what filters requests that were asked for before."""
         self.wake: Callable[[], None] = lambda: None
         """Lets the engine look for what is to be fetched; our scheduler knows how."""
         self.error: StoreError | None = None

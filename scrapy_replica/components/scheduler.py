@@ -10,9 +10,10 @@ from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later, sleep
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from scrapy_replica.address import host_of, hostname_of
+from scrapy_replica.components.dupefilter import StoreFilter, own_filter
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
@@ -21,8 +22,10 @@ from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions, location_of
 from scrapy_replica.components.scope import leaving
+from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.components.terms import terms_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
+from scrapy_replica.decision import FETCH, Action, Decision
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -55,6 +58,9 @@ class ReplicaScheduler(BaseScheduler):
         self._crawl, self._payloads = extension.crawl, extension.payloads
         self._urls = extension.crawl.store.urls
         extension.serve_frontier()
+        self._own_filter, self._marked = own_filter(crawler), StoreFilter(self._urls, extension.fingerprints)
+        self.df = self._own_filter or self._marked
+        """What other code may ask whether a request was asked for."""
         self._leases: list[Request] = []
         self._begun: set[int] = set()
         """Keys of the start requests that no earlier run knew."""
@@ -69,7 +75,7 @@ class ReplicaScheduler(BaseScheduler):
             raise NotConfigured("ReplicaScheduler needs ReplicaExtension in EXTENSIONS; the add-on sets both")
         return cls(crawler, extension)
 
-    def open(self, spider: Spider) -> None:
+    def open(self, spider: Spider) -> Deferred[None] | None:
         self._payloads.spider = spider
         self._crawl.revisits.serve(terms_of(spider, self._crawler.settings))
         engine = self._crawler.engine
@@ -94,8 +100,13 @@ class ReplicaScheduler(BaseScheduler):
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
             )
             self._crawl.revisits.lost({parent for _, parent in lost if parent is not None})
+        if self._own_filter is not None and isinstance(spider, TopicSpider):
+            logger.warning(
+                "DUPEFILTER_CLASS is asked about requests only; a TopicSpider's links are known by their URLs"
+            )
         if self._urls.waiting:
             logger.info("Resuming the crawl: %d URLs wait", self._urls.waiting)
+        return self.df.open()
 
     def close(self, reason: str) -> Deferred[None]:
         if self._timer is not None:
@@ -116,6 +127,8 @@ class ReplicaScheduler(BaseScheduler):
                 await sleep(self._politeness.rest)  # then the hosts are free for others
         except StoreError as error:
             self._extension.stop(error)
+        if (closing := self.df.close(reason)) is not None:
+            await maybe_deferred_to_future(closing)
 
     def has_pending_requests(self) -> bool:
         if self._extension.error is not None:
@@ -185,6 +198,8 @@ class ReplicaScheduler(BaseScheduler):
         leeway, host = leeway_of(request, is_start=flight.is_start), host_of(request.url)
         if flight.key is None:
             flight.key = self._extension.fingerprints.of_request(request)
+        if not request.dont_filter and self._is_filtered(request, flight.key):
+            return False
         if self._extension.fingerprints.is_told_by_more(request, flight.key):
             # What is fetched in place of a URL is known by its URL alone: several requests would become one.
             leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
@@ -193,12 +208,15 @@ class ReplicaScheduler(BaseScheduler):
             decision = leaving(self._crawl.scope, request) or decision
         if decision.is_sampled:
             flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
+        key = self._key(request, flight)
+        if self._is_let_through(key, decision):
+            key, leeway, decision = None, max(leeway, Leeway.AS_ASKED), FETCH
         # Not needed any more: where the request itself is kept, so would be the page.
         found_on, flight.found_on = flight.found_on, None
         new = NewUrl(
             request.url,
             host,
-            self._key(request, flight),
+            key,
             flight.score,
             _priority_of(request),
             depth=request.meta.get("depth", 0),
@@ -211,6 +229,21 @@ class ReplicaScheduler(BaseScheduler):
         if found_on is not None and leeway < Leeway.AS_ASKED:
             self._crawl.outlinks.note(found_on, [(new, decision)])
         return is_entered
+
+    def _is_filtered(self, request: Request, key: int) -> bool:
+        """Tell whether the user's filter knows *request*, or other code took note of its *key*."""
+        if self._own_filter is None:
+            is_filtered = self._marked.is_marked(key)
+        elif is_filtered := self._own_filter.request_seen(request):
+            assert self._crawler.spider is not None
+            self._own_filter.log(request, self._crawler.spider)
+        self._crawl.counts["dupefilter/filtered"] += is_filtered
+        return is_filtered
+
+    def _is_let_through(self, key: int | None, decision: Decision) -> bool:
+        """Tell whether the user's filter asks once more for what is known, and nothing stands in its place."""
+        is_fetched = decision.action in {Action.FETCH, Action.DEMOTE}
+        return self._own_filter is not None and is_fetched and key is not None and bool(self._urls.find([key]))
 
     def _key(self, request: Request, flight: Flight) -> int | None:
         """Return what *request* is known by; ``None`` where it is to be fetched even if it is known.

@@ -213,6 +213,7 @@ class ReplicaSpiderMiddleware:
         extension = self._extension
         return (
             extension.has_frontier
+            and not extension.has_own_filter
             and not request.dont_filter
             and extension.fingerprints.is_by_url(request)
             and extension.crawl.outlinks.is_seen(request.url, score)
