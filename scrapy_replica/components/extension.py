@@ -62,7 +62,7 @@ class ReplicaExtension:
     """Owns the :class:`~scrapy_replica.crawl.Crawl` that the other components share, and its statistics.
 
     The job of a crawl is opened before its engine is made, so that everything wrong with settings and files stops the
-    crawl at its start. What only makes a crawler, as tests do, opens none; else it is opened where it is first asked for.
+    crawl at its start. What only makes a crawler, as tests do, opens none before it is asked for.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -210,7 +210,7 @@ class ReplicaExtension:
         self._orders.start(ORDERS_SECONDS, now=False)
         if self.others is not None:
             self.others.open()
-        self._long_lived.spare()
+        self._long_lived.open()
         if self.borders is not None:
             examples = self._examples.topic.urls if self._examples is not None else ()
             self.borders.open(examples)
