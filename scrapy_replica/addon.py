@@ -6,7 +6,9 @@ import logging
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from scrapy import squeues
 from scrapy.commands.shell import Command as Shell
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
@@ -50,6 +52,22 @@ KEEPER_ORDER = 1000
 
 OBSERVER_ORDER = 10
 """Nearest to the engine: it sees every response, error pages too, and requests as the other middlewares left them."""
+
+
+QUEUES = (
+    "SCHEDULER_PRIORITY_QUEUE",
+    *(f"SCHEDULER_{queue}_QUEUE" for queue in ("MEMORY", "DISK", "START_MEMORY", "START_DISK")),
+)
+SAME = frozenset(
+    {
+        DownloaderAwarePriorityQueue,
+        ScrapyPriorityQueue,
+        squeues.FifoMemoryQueue,
+        squeues.MarshalFifoDiskQueue,
+        squeues.PickleFifoDiskQueue,
+    }
+)
+"""Queues whose order is the add-on's, too."""
 
 
 class Addon:
@@ -176,6 +194,19 @@ def _set_scheduler(settings: BaseSettings, config: Config) -> None:
     changes_nothing = changes_nothing and not config.revisit and config.crawldb is None
     if not changes_nothing and (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:
         settings.set("SCHEDULER", ReplicaScheduler, "addon")
+        _tell_of_queues(settings)
+
+
+def _tell_of_queues(settings: BaseSettings) -> None:
+    """Tell the user of queues whose order does not hold."""
+    chosen = [name for name in QUEUES if (settings.getpriority(name) or 0) > 0]
+    others = [name for name in chosen if load_object(settings[name] or object) not in SAME]
+    if others:
+        logger.warning(
+            "%s: the add-on has its own order (highest priority, best score, found first); "
+            "set SCHEDULER to 'scrapy.core.scheduler.Scheduler' to keep that of your queues",
+            ", ".join(others),
+        )
 
 
 def _add_components(settings: BaseSettings) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from scrapy import Request, Spider, signals
+from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
+from scrapy.utils.engine import get_engine_status
 from scrapy.utils.test import get_crawler
 from web import REPLICA, crawl, page, web_settings
 
@@ -299,3 +301,69 @@ class TestDupeFilters:
         settings = REPLICA | {"DUPEFILTER_CLASS": Filter, "REPLICA_CRAWLDB": "redis://localhost:1/0?prefix=x"}
         with pytest.raises(RefusedError, match="leave DUPEFILTER_CLASS out"):
             await crawl(FiveTimes, NUMBERED, settings)
+
+
+class TestWhatOtherCodeAsksTheScheduler:
+    @pytest.mark.parametrize("is_stored", [False, True])
+    async def test_how_much_waits(self, is_stored, tmp_path):
+        class Looks(Follows):
+            custom_settings = {"CONCURRENT_REQUESTS": 1}  # noqa: RUF012
+
+            async def start(self):
+                for number in range(5):
+                    yield Request(f"http://a.example/{number}", priority=5 - number)
+
+            def parse(self, response):
+                engine = self.crawler.engine
+                scheduler = engine._slot.scheduler
+                status = dict(get_engine_status(engine))
+                yield {
+                    "waiting": len(scheduler),
+                    "memory": len(scheduler.mqs),
+                    "disk": len(scheduler.dqs or ()),
+                    "status": [status[f"len(engine.{where}.{queue})"] for where, queue in self.asked],
+                }
+
+            asked = (("scheduler", "dqs or []"), ("scheduler", "mqs"))
+
+        job = {"JOBDIR": str(tmp_path)} if is_stored else {}
+        ours = await crawl(Looks, {f"http://a.example/{n}": page(seed=n) for n in range(5)}, REPLICA | job)
+        waiting = [item["waiting"] for item in ours.items]
+        assert sorted(waiting, reverse=True) == waiting
+        assert waiting[0] >= 3
+        assert waiting[-1] == 0
+        for item in ours.items:
+            memory, disk = (0, item["waiting"]) if is_stored else (item["waiting"], 0)
+            assert item == {"waiting": item["waiting"], "memory": memory, "disk": disk, "status": [disk, memory]}
+
+
+class TestQueuesOfTheUser:
+    @pytest.mark.parametrize(
+        ("settings", "told"),
+        [
+            ({"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue"}, "SCHEDULER_MEMORY_QUEUE: "),
+            ({"SCHEDULER_START_MEMORY_QUEUE": None}, "SCHEDULER_START_MEMORY_QUEUE: "),
+            ({"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}, ""),
+            ({"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"}, ""),
+            ({"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue", "REPLICA_MODE": "observe"}, ""),
+            ({}, ""),
+        ],
+    )
+    async def test_are_honoured_or_named(self, settings, told, caplog):
+        get_crawler(Follows, REPLICA | settings)
+        lines = [record.getMessage() for record in caplog.records if "own order" in record.getMessage()]
+        assert [line[: len(told)] for line in lines] == ([told] if told else [])
+
+    @MODES
+    async def test_hold_beside_scrapys_scheduler(self, mode):
+        tree = {
+            "http://a.example/": page(["/1", "/2"], seed=0),
+            **{f"http://a.example/{n}": page([f"/{n}1", f"/{n}2"] if len(n) < 3 else [], seed=n) for n in NODES},
+        }
+        settings = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "SCHEDULER": Scheduler}
+        plain, ours = await crawl(Follows, tree, settings), await crawl(Follows, tree, settings | replica(mode))
+        assert [*map(len, plain.urls[:4])] == [17, 18, 19, 20], "depth first"
+        assert ours.urls == plain.urls
+
+
+NODES = [a + b + c for a in "12" for b in ("", "1", "2") for c in ("", "1", "2") if b or not c]

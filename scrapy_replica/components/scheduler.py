@@ -28,6 +28,8 @@ from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -75,6 +77,28 @@ class ReplicaScheduler(BaseScheduler):
             raise NotConfigured("ReplicaScheduler needs ReplicaExtension in EXTENSIONS; the add-on sets both")
         return cls(crawler, extension)
 
+    # What other code asks Scrapy's scheduler
+
+    def __len__(self) -> int:
+        """Return the number of URLs that wait."""
+        return self._urls.waiting
+
+    @property
+    def mqs(self) -> Sized:
+        """What waits in memory."""
+        return () if self._is_stored else self
+
+    @property
+    def dqs(self) -> Sized | None:
+        """What waits on the disk; ``None`` without a job that lasts."""
+        return self if self._is_stored else None
+
+    @property
+    def _is_stored(self) -> bool:
+        return bool(self._crawler.settings["JOBDIR"]) or self._extension.others is not None
+
+    # From open to close
+
     def open(self, spider: Spider) -> Deferred[None] | None:
         self._payloads.spider = spider
         self._crawl.revisits.serve(terms_of(spider, self._crawler.settings))
@@ -88,7 +112,7 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.keeper is not None:
             self._extension.keeper.on_written = self._schedule
         self._feeds = Feeds(self._crawler)
-        if self._crawler.settings["JOBDIR"] or self._extension.others is not None:
+        if self._is_stored:
             self._feeds.resume()
         connect = self._crawler.signals.connect
         connect(self._reached_downloader, signals.request_reached_downloader)
