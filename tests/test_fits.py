@@ -367,3 +367,39 @@ class TestQueuesOfTheUser:
 
 
 NODES = [a + b + c for a in "12" for b in ("", "1", "2") for c in ("", "1", "2") if b or not c]
+
+
+class TestPrioritiesOfTheUser:
+    @MODES
+    @pytest.mark.parametrize("scheduler", [{"REPLICA_STRATEGY": "breadth-first"}, {"SCHEDULER": Scheduler}])
+    async def test_hold_among_links_of_pages_that_repeat_each_other(self, mode, scheduler):
+        class Prefers(Spider):
+            name = "prefers"
+
+            async def start(self):
+                for number in range(4):
+                    yield Request(f"http://a.example/same/{number}")
+
+            def parse(self, response):
+                number = int(response.url[-1])
+                yield Request(response.urljoin(response.css("a::attr(href)").get()), self.leaf, priority=number - 9)
+                yield Request(response.urljoin(response.css("a::attr(href)").get() + "first"), self.leaf, priority=1)
+                yield Request(f"http://a.example/{number}-last", self.leaf, priority=-100)
+
+            def leaf(self, response):
+                yield {"url": response.url}
+
+        pages = {}
+        for number in range(4):
+            links = [f"/{number}", f"/{number}first"]
+            pages[f"http://a.example/same/{number}"] = page(links, seed="same")
+            pages |= {f"http://a.example/{number}{name}": page(seed=(number, name)) for name in ("", "first", "-last")}
+        settings = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, **scheduler}
+        ours = await crawl(Prefers, pages, replica(mode) | settings | {"REPLICA_EXPLORE": 0})
+        order = [url.rpartition("/")[2] for url in ours.urls if "same" not in url]
+        prefers, others = order[:4], order[4:]
+        assert sorted(prefers) == [f"{n}first" for n in range(4)]
+        if mode == "observe":
+            assert others[:4] == ["3", "2", "1", "0"]
+        else:  # what was demoted comes last, by its priority
+            assert others[-3:] == ["3", "2", "1"]

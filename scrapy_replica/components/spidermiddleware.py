@@ -226,6 +226,8 @@ class ReplicaSpiderMiddleware:
             self._extension.crawl.intake.enter([(new, decision)])
             return False
         if decision.action is Action.DEMOTE:
+            if request.priority > 0:  # the user wants it before others
+                return True
             request.priority -= DEMOTED_PRIORITY
         crawl = self._extension.crawl
         if decision.reason is not None and new.key is not None and not crawl.store.urls.find([new.key]):
