@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
-from scrapy import Request, Spider, signals
+from scrapy import FormRequest, Request, Spider, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.engine import get_engine_status
 from scrapy.utils.test import get_crawler
-from web import REPLICA, crawl, page, web_settings
+from web import REPLICA, crawl, make_crawler, page, web_settings
 
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.refused import RefusedError
@@ -403,3 +406,101 @@ class TestPrioritiesOfTheUser:
             assert others[:4] == ["3", "2", "1", "0"]
         else:  # what was demoted comes last, by its priority
             assert others[-3:] == ["3", "2", "1"]
+
+
+class Deep(Spider):
+    """A chain of lists; its callbacks, arguments, headers and bodies tell where a request came from."""
+
+    name = "deep"
+
+    async def start(self):
+        for number in range(3):
+            yield Request(f"http://a.example/list/{number}", dont_filter=True)
+
+    def parse(self, response):
+        number = int(response.url[-1])
+        for leaf in range(10):
+            url = f"http://a.example/leaf/{number}{leaf}"
+            yield Request(url, self.leaf, cb_kwargs={"of": number}, priority=leaf, meta={"place": [leaf]})
+        yield FormRequest(f"http://a.example/form/{number}", self.form, formdata={"number": str(number)})
+        yield Request("http://a.example/leaf/00", self.leaf, cb_kwargs={"of": -1})
+
+    def leaf(self, response, of):
+        yield {"leaf": response.url, "of": of, "place": response.meta["place"], "depth": response.meta["depth"]}
+
+    def form(self, response):
+        yield {"form": response.text}
+
+
+def deep_web(request):
+    if "/form/" in request.url:
+        return f"<p>{request.method} {request.body.decode()} {request.headers['Referer'].decode()}</p>"
+    return page(seed=request.url)
+
+
+def told(items):
+    return sorted(map(str, items))
+
+
+class TestJobsOfPlainScrapy:
+    QUEUES = pytest.mark.parametrize(
+        "queue", ["scrapy.pqueues.ScrapyPriorityQueue", "scrapy.pqueues.DownloaderAwarePriorityQueue"]
+    )
+
+    @QUEUES
+    async def test_are_gone_on_with(self, queue, tmp_path, caplog):
+        caplog.set_level("INFO")
+        whole = await crawl(Deep, deep_web)
+        settings = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1, "SCHEDULER_PRIORITY_QUEUE": queue}
+        first = await crawl(Deep, deep_web, settings | {"CLOSESPIDER_PAGECOUNT": 12})
+        assert 8 <= len(first.items) < 15
+        ours = await crawl(Deep, deep_web, settings | REPLICA)
+        assert told(first.items + ours.items) == told(whole.items)
+        assert not {*first.urls} & {*ours.urls} - {f"http://a.example/list/{n}" for n in range(3)}
+        assert ours.unfinished == {}
+        assert "requests that Scrapy's scheduler kept in the JOBDIR were taken over" in caplog.text
+        assert not (tmp_path / "requests.queue").exists()
+        # What was seen stays known, and nothing comes twice.
+        again = await crawl(Deep, deep_web, settings | REPLICA)
+        assert again.items == []
+
+    async def test_in_their_order(self, tmp_path):
+        settings = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}
+        settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
+        await crawl(Deep, deep_web, settings | {"CLOSESPIDER_PAGECOUNT": 3})
+        shutil.copytree(tmp_path, tmp_path / "copy")
+        ours = await crawl(Deep, deep_web, settings | REPLICA)
+        plain = await crawl(Deep, deep_web, settings | {"JOBDIR": str(tmp_path / "copy")})
+        of_leaves = [[url for url in result.urls if "/leaf/" in url] for result in (ours, plain)]
+        assert of_leaves[0][:5] == of_leaves[1][:5]
+
+    async def test_a_kill_while_they_are_taken_over_loses_nothing(self, tmp_path, monkeypatch):
+        whole = await crawl(Deep, deep_web)
+        settings = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
+        first = await crawl(Deep, deep_web, settings | {"CLOSESPIDER_PAGECOUNT": 12})
+
+        def killed(self, target):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "rename", killed)
+            crawler = make_crawler(Deep, web_settings(deep_web, []) | settings | REPLICA)
+            with pytest.raises(KeyboardInterrupt):
+                await crawler.crawl_async()
+            crawler.get_extension(ReplicaExtension).crawl.store._connection.abandon()
+            crawler.get_extension(ReplicaExtension).crawl.store._release()
+        ours = await crawl(Deep, deep_web, settings | REPLICA)
+        assert told(first.items + ours.items) == told(whole.items)
+
+    async def test_what_cannot_be_made_again_is_told(self, tmp_path, caplog):
+        settings = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
+        await crawl(Deep, deep_web, settings | {"CLOSESPIDER_PAGECOUNT": 3})
+
+        class Other(Deep):
+            @property
+            def form(self):
+                raise AttributeError("it went away")
+
+        ours = await crawl(Other, deep_web, settings | REPLICA)
+        assert sum("leaf" in item for item in ours.items) > 10
+        assert "cannot be made again; did its callback go away?" in caplog.text

@@ -30,9 +30,9 @@ class StoreFilter(BaseDupeFilter):
         self._marked.add(key)
         return is_seen
 
-    def is_marked(self, key: int) -> bool:
-        """Tell whether other code asked :meth:`request_seen` about the request of that *key*."""
-        return key in self._marked
+    def has_marked(self, request: Request) -> bool:
+        """Tell whether other code asked :meth:`request_seen` about *request*."""
+        return bool(self._marked) and self._fingerprints.of_request(request) in self._marked
 
 
 def has_own_filter(settings: BaseSettings) -> bool:

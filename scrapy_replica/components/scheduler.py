@@ -23,6 +23,7 @@ from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions, location_of
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.spider import TopicSpider
+from scrapy_replica.components.takeover import PlainJob
 from scrapy_replica.components.terms import terms_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
 from scrapy_replica.decision import FETCH, Action, Decision
@@ -69,6 +70,7 @@ class ReplicaScheduler(BaseScheduler):
         self._first: dict[int, bytes | None] = {}
         """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
         self._timer: CallLaterResult | None = None
+        self._plain = PlainJob(crawler, extension.crawl.store)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -124,6 +126,7 @@ class ReplicaScheduler(BaseScheduler):
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
             )
             self._crawl.revisits.lost({parent for _, parent in lost if parent is not None})
+        self._plain.take_queue(self._enter_taken)
         if self._own_filter is not None and isinstance(spider, TopicSpider):
             logger.warning(
                 "DUPEFILTER_CLASS is asked about requests only; a TopicSpider's links are known by their URLs"
@@ -184,13 +187,19 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.error is not None:
             return False
         try:
-            return self._retry(request) or self._enter(request)
+            return self._retry(request) or (not self._is_filtered(request) and self._enter(request))
         except UnsharedError as error:
             logger.error("%s", error)
             return False
         except StoreError as error:
             self._extension.stop(error)
             return False
+
+    def _enter_taken(self, request: Request) -> None:
+        """Enter what waited in a job of Scrapy's own scheduler; ``Spider.start()`` may ask for it once more."""
+        self._extension.flights.of(request).is_start = bool(request.meta.get("is_start_request"))
+        self._enter(request)
+        self._begun.clear()
 
     def _retry(self, request: Request) -> bool:
         """Let the URL of *request* wait again if it tries once more what failed; tell whether it does."""
@@ -222,8 +231,6 @@ class ReplicaScheduler(BaseScheduler):
         leeway, host = leeway_of(request, is_start=flight.is_start), host_of(request.url)
         if flight.key is None:
             flight.key = self._extension.fingerprints.of_request(request)
-        if not request.dont_filter and self._is_filtered(request, flight.key):
-            return False
         if self._extension.fingerprints.is_told_by_more(request, flight.key):
             # What is fetched in place of a URL is known by its URL alone: several requests would become one.
             leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
@@ -254,10 +261,12 @@ class ReplicaScheduler(BaseScheduler):
             self._crawl.outlinks.note(found_on, [(new, decision)])
         return is_entered
 
-    def _is_filtered(self, request: Request, key: int) -> bool:
-        """Tell whether the user's filter knows *request*, or other code took note of its *key*."""
+    def _is_filtered(self, request: Request) -> bool:
+        """Tell whether another filter than the crawl database knows *request*."""
+        if request.dont_filter:
+            return False
         if self._own_filter is None:
-            is_filtered = self._marked.is_marked(key)
+            is_filtered = self._marked.has_marked(request) or self._plain.has_seen(request)
         elif is_filtered := self._own_filter.request_seen(request):
             assert self._crawler.spider is not None
             self._own_filter.log(request, self._crawler.spider)
