@@ -6,6 +6,9 @@ import logging
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from scrapy import squeues
+from scrapy.commands.shell import Command as Shell
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
@@ -16,6 +19,7 @@ from scrapy_replica.components.downloadermiddleware import (
     ReplicaDownloaderMiddleware,
     WarcMiddleware,
 )
+from scrapy_replica.components.dupefilter import has_own_filter
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
 from scrapy_replica.components.refused import refusing
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ADDON_PRIORITY = SETTINGS_PRIORITIES["addon"]
+ADDON_PRIORITY, COMMAND_PRIORITY = SETTINGS_PRIORITIES["addon"], SETTINGS_PRIORITIES["command"]
 
 GATE_ORDER = 60
 """Before robots.txt (100), so that a URL that is not fetched asks for none; after the off-site filter (50)."""
@@ -48,6 +52,22 @@ KEEPER_ORDER = 1000
 
 OBSERVER_ORDER = 10
 """Nearest to the engine: it sees every response, error pages too, and requests as the other middlewares left them."""
+
+
+QUEUES = (
+    "SCHEDULER_PRIORITY_QUEUE",
+    *(f"SCHEDULER_{queue}_QUEUE" for queue in ("MEMORY", "DISK", "START_MEMORY", "START_DISK")),
+)
+SAME = frozenset(
+    {
+        DownloaderAwarePriorityQueue,
+        ScrapyPriorityQueue,
+        squeues.FifoMemoryQueue,
+        squeues.MarshalFifoDiskQueue,
+        squeues.PickleFifoDiskQueue,
+    }
+)
+"""Queues whose order is the add-on's, too."""
 
 
 class Addon:
@@ -101,13 +121,16 @@ class Addon:
 
 
 def is_crawl(crawler: Crawler) -> bool:
-    """Tell whether *crawler* crawls; other commands of Scrapy look at single pages.
+    """Tell whether *crawler* is meant to crawl; some commands of Scrapy look at single pages.
 
-    ``scrapy shell`` applies the settings of a crawler that it never starts. The others start a spider whose ``start``
-    they put in place of its own.
+    ``scrapy shell`` applies the settings of a crawler that it never starts, with defaults of its own among them. The
+    others start a spider whose ``start`` they put in place of its own.
     """
-    start = getattr(crawler.spidercls, "start", None)
-    return crawler.crawling and not getattr(start, "__module__", "").startswith("scrapy.commands.")
+    settings, start = crawler.settings, getattr(crawler.spidercls, "start", None)
+    is_shell = not crawler.crawling and any(
+        settings.getpriority(name) == COMMAND_PRIORITY for name in Shell.default_settings
+    )
+    return not is_shell and not getattr(start, "__module__", "").startswith("scrapy.commands.")
 
 
 def _check_job_dir(settings: BaseSettings) -> None:
@@ -137,7 +160,7 @@ def _check_revisit(settings: BaseSettings, config: Config) -> None:
 def _check_sharing(settings: BaseSettings, config: Config) -> None:
     """Refuse what several processes cannot do together.
 
-    :raises ValueError: the address is none, pages are to be asked for again, or another scheduler is in use.
+    :raises ValueError: the address is none, pages are to be asked for again, or another scheduler or filter is in use.
     """
     if config.crawldb is None:
         return
@@ -145,6 +168,8 @@ def _check_sharing(settings: BaseSettings, config: Config) -> None:
         raise ConfigError(
             "REPLICA_REVISIT: a crawl that processes share asks for no page again; leave REPLICA_CRAWLDB out"
         )
+    if has_own_filter(settings):
+        raise ConfigError("REPLICA_CRAWLDB: processes know together what was asked for; leave DUPEFILTER_CLASS out")
     check_address(config.crawldb, settings.getfloat("DOWNLOAD_DELAY"))
     if _has_other_scheduler(settings):
         raise ConfigError("REPLICA_CRAWLDB: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
@@ -169,6 +194,19 @@ def _set_scheduler(settings: BaseSettings, config: Config) -> None:
     changes_nothing = changes_nothing and not config.revisit and config.crawldb is None
     if not changes_nothing and (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:
         settings.set("SCHEDULER", ReplicaScheduler, "addon")
+        _tell_of_queues(settings)
+
+
+def _tell_of_queues(settings: BaseSettings) -> None:
+    """Tell the user of queues whose order does not hold."""
+    chosen = [name for name in QUEUES if (settings.getpriority(name) or 0) > 0]
+    others = [name for name in chosen if load_object(settings[name] or object) not in SAME]
+    if others:
+        logger.warning(
+            "%s: the add-on has its own order (highest priority, best score, found first); "
+            "set SCHEDULER to 'scrapy.core.scheduler.Scheduler' to keep that of your queues",
+            ", ".join(others),
+        )
 
 
 def _add_components(settings: BaseSettings) -> None:

@@ -495,9 +495,3 @@ class TestLeeway:
         assert sorted(item["url"] for item in result.items) == [f"{TOP}1", f"{TOP}2", f"{TOP}made/up"]
         decided = {key: count for key, count in result.stats.items() if key.startswith("replica/decision/")}
         assert decided == {"replica/decision/exact-duplicate-links/demote": 1}
-
-
-async def test_the_add_on_says_nothing_on_a_crawler_that_does_not_crawl():
-    crawler = make_crawler(TopicSpider, web_settings({}, []) | REPLICA)
-    crawler._apply_settings()
-    assert crawler.settings["SCHEDULER"] == "scrapy.core.scheduler.Scheduler"

@@ -191,7 +191,8 @@ def test_terms_are_those_of_the_files_of_a_spider(tmp_path, monkeypatch):
         pass
 
     def made(**arguments):
-        return terms_of(get_crawler(Two)._create_spider(**arguments))
+        crawler = get_crawler(Two)
+        return terms_of(crawler._create_spider(**arguments), crawler.settings)
 
     before = made()
     assert made() == before

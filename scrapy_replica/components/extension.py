@@ -6,8 +6,8 @@ import logging
 import secrets
 import time
 from collections import Counter
-from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TextIO
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
@@ -18,6 +18,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
+from scrapy_replica.components.dupefilter import has_own_filter
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
@@ -38,7 +39,7 @@ from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -60,7 +61,8 @@ FLUSH_EVERY = 100
 class ReplicaExtension:
     """Owns the :class:`~scrapy_replica.crawl.Crawl` that the other components share, and its statistics.
 
-    It is built before the engine, so that everything wrong with settings and files stops the crawl at its start.
+    The job of a crawl is opened before its engine is made, so that everything wrong with settings and files stops the
+    crawl at its start. What only makes a crawler, as tests do, opens none before it is asked for.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -72,6 +74,8 @@ class ReplicaExtension:
         """The requests on their way."""
         self.has_frontier = False
         """Our scheduler is in use."""
+        self.has_own_filter = has_own_filter(crawler.settings)
+        """The user chose what filters requests that were asked for before."""
         self.wake: Callable[[], None] = lambda: None
         """Lets the engine look for what is to be fetched; our scheduler knows how."""
         self.error: StoreError | None = None
@@ -86,16 +90,43 @@ class ReplicaExtension:
         self._examples = Examples(self.config) if self.config.topic is not None else None
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
-        self.crawl = self._make_crawl()
-        self.pages = Pages(self.config, self.crawl)
+
+    @property
+    def _is_open(self) -> bool:
+        return "crawl" in vars(self)
+
+    @cached_property
+    def crawl(self) -> Crawl:
+        """The crawl of the job, which is opened now."""
+        return self._make_crawl()
+
+    @cached_property
+    def pages(self) -> Pages:
         """Makes the pages of responses."""
-        # Now that the job is open: it finishes files that a killed run of it left.
-        self.keeper = self._make_keeper()
-        """What writes WARC files."""
-        self.returns = Returns(self.crawl.revisits, self.flights, self.keeper)
-        if seconds := crawler.settings.getfloat("LOGSTATS_INTERVAL"):
+        return Pages(self.config, self.crawl)
+
+    @cached_property
+    def keeper(self) -> Keeper | None:
+        """What writes WARC files; when the job is open it finishes those that a killed run of it left."""
+        return self._make_keeper()
+
+    @cached_property
+    def returns(self) -> Returns:
+        """Compares what is asked for again."""
+        return Returns(self.crawl.revisits, self.flights, self.keeper)
+
+    def open(self) -> None:
+        """Open the job and what is kept of it, if that was not done.
+
+        :raises RefusedError: one line that says why it cannot be.
+        """
+        if self._is_open:
+            return
+        with refusing():
+            _ = self.returns
+        if seconds := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):
             pages = partial(self.crawl.counts.__getitem__, "page/observed")
-            self._progress = Progress(crawler, logger.info, seconds, pages, lambda: self.crawl)
+            self._progress = Progress(self._crawler, logger.info, seconds, pages, lambda: self.crawl)
 
     def _rewritten(self, request: Request, url: str) -> str:
         """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
@@ -108,6 +139,8 @@ class ReplicaExtension:
     def from_crawler(cls, crawler: Crawler) -> Self:
         with refusing():
             extension = cls(crawler)
+        if crawler.crawling:
+            extension.open()
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.robots_parsed, signals.robots_parsed)
@@ -132,8 +165,8 @@ class ReplicaExtension:
         if config.ledger is not None:
             with refusing("REPLICA_LEDGER"):
                 self._sink = config.ledger.open("a", encoding="utf-8")
-        shared = shared_store(config, crawler.spidercls.name) if config.crawldb is not None else None
-        store = shared or own_store(folder, crawler.spidercls.name)
+        shared = shared_store(config, self._spider_name) if config.crawldb is not None else None
+        store = shared or own_store(folder, self._spider_name)
         counts: Counter[str] = Counter()
         self.payloads = RequestPayloads(
             is_stored=folder is not None, url_of=store.urls.url_of, counts=counts, is_shared=shared is not None
@@ -154,6 +187,11 @@ class ReplicaExtension:
             self.others = Others(crawl, shared, crawler.stats, self._wake, self.stop)
         return crawl
 
+    @property
+    def _spider_name(self) -> str:
+        # A class may have none: whoever makes the spider gives it.
+        return str(getattr(self._crawler.spider or self._crawler.spidercls, "name", ""))
+
     def _claim_files(self) -> None:
         """Keep what this process writes to itself."""
         with refusing("FEEDS"):
@@ -165,12 +203,14 @@ class ReplicaExtension:
     def _wake(self) -> None:
         self.wake()
 
-    async def spider_opened(self) -> None:
-        self.crawl.consequences.may_enter_probes = hasattr(self._crawler.spider, "links_to_follow")
+    def spider_opened(self) -> Coroutine[Any, Any, None] | None:
+        """Begin, unless nobody crawls, as in tests that send the signal themselves."""
+        if not self._crawler.crawling:
+            return None
         self._orders.start(ORDERS_SECONDS, now=False)
         if self.others is not None:
             self.others.open()
-        self._long_lived.spare()
+        self._long_lived.open()
         if self.borders is not None:
             examples = self._examples.topic.urls if self._examples is not None else ()
             self.borders.open(examples)
@@ -178,10 +218,11 @@ class ReplicaExtension:
         urls = getattr(self._crawler.spider, "start_urls", ())
         for url in urls if isinstance(urls, (list, tuple)) else ():  # a generator gives them once, to the spider
             self.add_seed(url)
-        if self._examples is None:
-            return
+        return self._teach(self._examples) if self._examples is not None else None
+
+    async def _teach(self, examples: Examples) -> None:
         try:
-            await self._examples.teach(self._crawler, self.crawl)
+            await examples.teach(self._crawler, self.crawl)
         except ValueError as error:
             logger.error("REPLICA_TOPIC: %s; the crawl stops", error)
             assert self._crawler.engine is not None
@@ -223,14 +264,18 @@ class ReplicaExtension:
         config = self.config
         if config.warc is None:
             return None
-        name, crawl = self._crawler.spidercls.name, self.crawl
+        name, crawl = self._spider_name, self.crawl
         with refusing("REPLICA_WARC"):
             is_shared = self.others is not None
             return Keeper(
                 config.warc, config.warc_size, crawl.store, name, crawl.counts, self.stop, is_shared=is_shared
             )
 
-    async def spider_closed(self) -> None:
+    def spider_closed(self) -> Coroutine[Any, Any, None] | None:
+        """Close the job, if it was opened."""
+        return self._close() if self._is_open else None
+
+    async def _close(self) -> None:
         if self._orders.running:
             self._orders.stop()
         if self.others is not None:

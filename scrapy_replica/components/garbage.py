@@ -18,17 +18,21 @@ class LongLived:
 
     def __init__(self) -> None:
         self._begun = 0.0
+        self._has_spared = False
 
-    def spare(self) -> None:
-        """Spare what there is by now, and go on so."""
-        gc.freeze()
+    def open(self) -> None:
+        """Begin to spare."""
         gc.callbacks.append(self._collected)
 
     def close(self) -> None:
         """Spare nothing any more."""
         if self._collected in gc.callbacks:
             gc.callbacks.remove(self._collected)
+        if self._has_spared:
             gc.unfreeze()
+            # Python looks at what is old when much has become old since, and what was spared is not counted: where a
+            # process crawls again and again, what each crawl left would stay (1 MiB of 13 pages).
+            gc.collect()
 
     def _collected(self, phase: str, info: dict[str, int]) -> None:
         if info["generation"] < 2:
@@ -37,3 +41,4 @@ class LongLived:
             self._begun = time.thread_time()
         elif time.thread_time() - self._begun > LONG:
             gc.freeze()
+            self._has_spared = True

@@ -10,9 +10,10 @@ from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later, sleep
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from scrapy_replica.address import host_of, hostname_of
+from scrapy_replica.components.dupefilter import StoreFilter, own_filter
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
@@ -21,10 +22,15 @@ from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions, location_of
 from scrapy_replica.components.scope import leaving
+from scrapy_replica.components.spider import TopicSpider
+from scrapy_replica.components.takeover import PlainJob
 from scrapy_replica.components.terms import terms_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
+from scrapy_replica.decision import FETCH, Action, Decision
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -55,12 +61,16 @@ class ReplicaScheduler(BaseScheduler):
         self._crawl, self._payloads = extension.crawl, extension.payloads
         self._urls = extension.crawl.store.urls
         extension.serve_frontier()
+        self._own_filter, self._marked = own_filter(crawler), StoreFilter(self._urls, extension.fingerprints)
+        self.df = self._own_filter or self._marked
+        """What other code may ask whether a request was asked for."""
         self._leases: list[Request] = []
         self._begun: set[int] = set()
         """Keys of the start requests that no earlier run knew."""
         self._first: dict[int, bytes | None] = {}
         """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
         self._timer: CallLaterResult | None = None
+        self._plain = PlainJob(crawler, extension.crawl.store)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -69,9 +79,31 @@ class ReplicaScheduler(BaseScheduler):
             raise NotConfigured("ReplicaScheduler needs ReplicaExtension in EXTENSIONS; the add-on sets both")
         return cls(crawler, extension)
 
-    def open(self, spider: Spider) -> None:
+    # What other code asks Scrapy's scheduler
+
+    def __len__(self) -> int:
+        """Return the number of URLs that wait."""
+        return self._urls.waiting
+
+    @property
+    def mqs(self) -> Sized:
+        """What waits in memory."""
+        return () if self._is_stored else self
+
+    @property
+    def dqs(self) -> Sized | None:
+        """What waits on the disk; ``None`` without a job that lasts."""
+        return self if self._is_stored else None
+
+    @property
+    def _is_stored(self) -> bool:
+        return bool(self._crawler.settings["JOBDIR"]) or self._extension.others is not None
+
+    # From open to close
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
         self._payloads.spider = spider
-        self._crawl.revisits.serve(terms_of(spider))
+        self._crawl.revisits.serve(terms_of(spider, self._crawler.settings))
         engine = self._crawler.engine
         assert engine is not None
         self._engine = engine
@@ -82,7 +114,7 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.keeper is not None:
             self._extension.keeper.on_written = self._schedule
         self._feeds = Feeds(self._crawler)
-        if self._crawler.settings["JOBDIR"] or self._extension.others is not None:
+        if self._is_stored:
             self._feeds.resume()
         connect = self._crawler.signals.connect
         connect(self._reached_downloader, signals.request_reached_downloader)
@@ -94,8 +126,14 @@ class ReplicaScheduler(BaseScheduler):
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
             )
             self._crawl.revisits.lost({parent for _, parent in lost if parent is not None})
+        self._plain.take_queue(self._enter_taken)
+        if self._own_filter is not None and isinstance(spider, TopicSpider):
+            logger.warning(
+                "DUPEFILTER_CLASS is asked about requests only; a TopicSpider's links are known by their URLs"
+            )
         if self._urls.waiting:
             logger.info("Resuming the crawl: %d URLs wait", self._urls.waiting)
+        return self.df.open()
 
     def close(self, reason: str) -> Deferred[None]:
         if self._timer is not None:
@@ -116,6 +154,8 @@ class ReplicaScheduler(BaseScheduler):
                 await sleep(self._politeness.rest)  # then the hosts are free for others
         except StoreError as error:
             self._extension.stop(error)
+        if (closing := self.df.close(reason)) is not None:
+            await maybe_deferred_to_future(closing)
 
     def has_pending_requests(self) -> bool:
         if self._extension.error is not None:
@@ -147,13 +187,19 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.error is not None:
             return False
         try:
-            return self._retry(request) or self._enter(request)
+            return self._retry(request) or (not self._is_filtered(request) and self._enter(request))
         except UnsharedError as error:
             logger.error("%s", error)
             return False
         except StoreError as error:
             self._extension.stop(error)
             return False
+
+    def _enter_taken(self, request: Request) -> None:
+        """Enter what waited in a job of Scrapy's own scheduler; ``Spider.start()`` may ask for it once more."""
+        self._extension.flights.of(request).is_start = bool(request.meta.get("is_start_request"))
+        self._enter(request)
+        self._begun.clear()
 
     def _retry(self, request: Request) -> bool:
         """Let the URL of *request* wait again if it tries once more what failed; tell whether it does."""
@@ -193,12 +239,15 @@ class ReplicaScheduler(BaseScheduler):
             decision = leaving(self._crawl.scope, request) or decision
         if decision.is_sampled:
             flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
+        key = self._key(request, flight)
+        if self._is_let_through(key, decision):
+            key, leeway, decision = None, max(leeway, Leeway.AS_ASKED), FETCH
         # Not needed any more: where the request itself is kept, so would be the page.
         found_on, flight.found_on = flight.found_on, None
         new = NewUrl(
             request.url,
             host,
-            self._key(request, flight),
+            key,
             flight.score,
             _priority_of(request),
             depth=request.meta.get("depth", 0),
@@ -211,6 +260,23 @@ class ReplicaScheduler(BaseScheduler):
         if found_on is not None and leeway < Leeway.AS_ASKED:
             self._crawl.outlinks.note(found_on, [(new, decision)])
         return is_entered
+
+    def _is_filtered(self, request: Request) -> bool:
+        """Tell whether another filter than the crawl database knows *request*."""
+        if request.dont_filter:
+            return False
+        if self._own_filter is None:
+            is_filtered = self._marked.has_marked(request) or self._plain.has_seen(request)
+        elif is_filtered := self._own_filter.request_seen(request):
+            assert self._crawler.spider is not None
+            self._own_filter.log(request, self._crawler.spider)
+        self._crawl.counts["dupefilter/filtered"] += is_filtered
+        return is_filtered
+
+    def _is_let_through(self, key: int | None, decision: Decision) -> bool:
+        """Tell whether the user's filter asks once more for what is known, and nothing stands in its place."""
+        is_fetched = decision.action in {Action.FETCH, Action.DEMOTE}
+        return self._own_filter is not None and is_fetched and key is not None and bool(self._urls.find([key]))
 
     def _key(self, request: Request, flight: Flight) -> int | None:
         """Return what *request* is known by; ``None`` where it is to be fetched even if it is known.

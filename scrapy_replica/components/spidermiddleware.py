@@ -16,6 +16,7 @@ from scrapy_replica.components.items import item_hashes
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.returns import silence
 from scrapy_replica.components.scope import belongs, outsiders
+from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
@@ -48,8 +49,8 @@ sees that these are read before they are passed on; 200 is a multiple of it.
 class ReplicaSpiderMiddleware:
     """Makes a page of each response, and scores and decides about the requests that its callback yields.
 
-    A spider that has a method ``links_to_follow(page)`` (:class:`~scrapy_replica.components.spider.TopicSpider` has)
-    gets the links that it returns entered as rows, without a ``Request`` for each, and yields items only.
+    Of a :class:`~scrapy_replica.components.spider.TopicSpider` the links that its ``links_to_follow(page)`` returns are
+    entered as rows, without a ``Request`` for each, and it yields items only.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -60,7 +61,12 @@ class ReplicaSpiderMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        middleware = cls(crawler)
+        if crawler.crawling:
+            extension = middleware._extension
+            extension.open()  # nobody may have crawled when it was made
+            extension.crawl.consequences.may_enter_probes = isinstance(crawler.spider, TopicSpider)
+        return middleware
 
     @cached_property
     def _extension(self) -> ReplicaExtension:
@@ -107,10 +113,10 @@ class ReplicaSpiderMiddleware:
             extension.cannot_observe(response, error)
 
     def _follow(self, observation: Observation) -> None:
-        choose = getattr(self._crawler.spider, "links_to_follow", None)
-        if choose is None:
+        spider = self._crawler.spider
+        if not isinstance(spider, TopicSpider):
             return
-        links = choose(observation.page)
+        links = spider.links_to_follow(observation.page)
         if self._max_depth and observation.depth >= self._max_depth:
             self._extension.crawl.scope.count(Outside.DEPTH, len(links))
             return
@@ -220,6 +226,7 @@ class ReplicaSpiderMiddleware:
         extension = self._extension
         return (
             extension.has_frontier
+            and not extension.has_own_filter
             and not request.dont_filter
             and extension.fingerprints.is_by_url(request)
             and extension.crawl.outlinks.is_seen(request.url, score)
@@ -232,6 +239,8 @@ class ReplicaSpiderMiddleware:
             self._extension.crawl.intake.enter([(new, decision)])
             return False
         if decision.action is Action.DEMOTE:
+            if request.priority > 0:  # the user wants it before others
+                return True
             request.priority -= DEMOTED_PRIORITY
         crawl = self._extension.crawl
         if decision.reason is not None and new.key is not None and not crawl.store.urls.find([new.key]):

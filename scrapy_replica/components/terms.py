@@ -11,13 +11,14 @@ import mmh3
 
 if TYPE_CHECKING:
     from scrapy import Spider
+    from scrapy.settings import BaseSettings
 
 LIMITS = ("DEPTH_LIMIT", "URLLENGTH_LIMIT")
 """Settings of Scrapy by which requests are left out without a trace."""
 
 
-def terms_of(spider: Spider) -> bytes:
-    """Return what the outputs of *spider* depend on beside the pages, as JSON.
+def terms_of(spider: Spider, settings: BaseSettings) -> bytes:
+    """Return what the outputs of *spider* depend on beside the pages, as JSON; *settings* are those of the crawl.
 
     That is the files in which its class and those that it is made of are defined, its attributes that are text, as
     arguments are, the domains that it stays in, and the limits of Scrapy. Modules that those files import are not
@@ -27,7 +28,7 @@ def terms_of(spider: Spider) -> bytes:
         "code": [_hash(file) for file in _files(type(spider))],
         "arguments": {name: value for name, value in sorted(vars(spider).items()) if isinstance(value, str)},
         "domains": sorted(map(str, getattr(spider, "allowed_domains", None) or ())),
-        "limits": [spider.settings.getint(name) for name in LIMITS],
+        "limits": [settings.getint(name) for name in LIMITS],
     }
     return json.dumps(told).encode()
 

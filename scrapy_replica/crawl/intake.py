@@ -129,6 +129,8 @@ class Intake:
             decision = self._again_of(new)
         else:
             decision = FETCH
+        if decision.action is Action.DEMOTE and new.priority > 0:
+            decision = FETCH  # the user wants it before others
         if decision.action is Action.DROP:
             new = new._replace(is_dropped=True)
         elif decision.action is Action.DEMOTE:
@@ -178,7 +180,7 @@ class Intake:
     def again(self, taken: Waiting) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
         decision = self._again_of(taken)
-        if decision.reason is None or (decision.action is Action.DEMOTE and taken.is_demoted):
+        if decision.reason is None or (decision.action is Action.DEMOTE and (taken.is_demoted or taken.priority > 0)):
             return True
         # A budget is one of new pages, and this one was fetched before.
         if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):

@@ -223,7 +223,7 @@ def run_directly(options: argparse.Namespace) -> None:
     before = rss_mb()
     direct = DirectCrawl(options)
     turns = Turns()
-    LongLived().spare()
+    LongLived().open()
 
     def record(pages: int) -> None:
         if pages % options.every:

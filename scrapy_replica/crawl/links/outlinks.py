@@ -23,7 +23,7 @@ from scrapy_replica.records import Link
 class Outlinks:
     """Takes the links of observed pages.
 
-    Of a spider with ``links_to_follow`` all is done here (:meth:`follow`). Of requests that a callback gives the
+    Of links that are no requests all is done here (:meth:`follow`). Of requests that a callback gives the
     components enter what :meth:`scores` and :meth:`is_seen` leave, and tell :meth:`note` of it.
     """
 

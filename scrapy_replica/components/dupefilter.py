@@ -1,0 +1,48 @@
+"""What knows requests that were asked for before: the crawl database, or the filter that the user chose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
+from scrapy.utils.misc import build_from_crawler, load_object
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+    from scrapy_replica.components.fingerprinter import UrlFingerprints
+    from scrapy_replica.crawldb.contract import UrlStore
+
+
+class StoreFilter(BaseDupeFilter):
+    """The crawl database as Scrapy's filters are used by other code; the scheduler asks the database itself."""
+
+    def __init__(self, urls: UrlStore, fingerprints: UrlFingerprints) -> None:
+        self._urls, self._fingerprints = urls, fingerprints
+        self._marked: set[int] = set()
+
+    def request_seen(self, request: Request) -> bool:
+        """Tell whether *request* was asked for; from then on it counts as asked for, until the process ends."""
+        key = self._fingerprints.of_request(request)
+        is_seen = key in self._marked or bool(self._urls.find([key]))
+        self._marked.add(key)
+        return is_seen
+
+    def has_marked(self, request: Request) -> bool:
+        """Tell whether other code asked :meth:`request_seen` about *request*."""
+        return bool(self._marked) and self._fingerprints.of_request(request) in self._marked
+
+
+def has_own_filter(settings: BaseSettings) -> bool:
+    """Tell whether the user chose a filter other than Scrapy's."""
+    return load_object(settings["DUPEFILTER_CLASS"]) is not RFPDupeFilter
+
+
+def own_filter(crawler: Crawler) -> BaseDupeFilter | None:
+    """Return the filter that the user chose; ``None`` where that is Scrapy's, whose work the crawl database does."""
+    if not has_own_filter(crawler.settings):
+        return None
+    made: BaseDupeFilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
+    return made
