@@ -97,6 +97,15 @@ class UncertainPair:
     """Some of those at equal places, least alike first."""
 
 
+class Facts(NamedTuple):
+    """What a page states, each as it is spelled there."""
+
+    offers: frozenset[str] = frozenset()
+    """Prices with their currency, and words about stock."""
+    numbers: frozenset[str] = frozenset()
+    """Numbers of its main text, but for those that change while a page stays the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """What one fetched page says. ``None`` stands where nothing is known, never 0 or an empty string."""
@@ -117,6 +126,7 @@ class Page:
     """128-bit mmh3 of the normalised main text: equal for exact duplicates."""
     simhash: int | None = None
     """64-bit simhash of the main text's word 3-shingles."""
+    facts: Facts = Facts()
     canonical: str | None = None
     """Absolute target of ``rel=canonical``."""
     alternates: tuple[tuple[str, str], ...] = ()

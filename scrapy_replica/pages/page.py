@@ -10,6 +10,7 @@ from lxml import etree
 from scrapy_replica.address import host_of
 from scrapy_replica.pages import extractor, noise
 from scrapy_replica.pages.blocks import is_read_whole
+from scrapy_replica.pages.facts import facts_of
 from scrapy_replica.pages.forms import page_forms
 from scrapy_replica.pages.links import Base, page_links
 from scrapy_replica.pages.simhash import simhash_of, token_hashes
@@ -62,6 +63,7 @@ def page_from_tree(
         # What is read in part only is known by all that it holds.
         signature=_text_signature(text if is_read_whole(root) else _everything(root)),
         simhash=simhash_of(tokens) if len(tokens) else None,
+        facts=facts_of(text),
         canonical=head.canonical,
         alternates=tuple(head.alternates),
         redirected_from=redirected_from,

@@ -283,6 +283,8 @@ class Detector:
             if number % _LEARNT_AT_ONCE == _LEARNT_AT_ONCE - 1:
                 yield
             comparison = self.compare(pair)
+            if comparison.states_other:
+                continue  # their texts would teach that shops of two countries are copies
             raw.append(features_of(comparison, RAW))
             n_aligned.append(len(comparison.aligned))
             is_candidate.append(pair.is_candidate)
@@ -332,7 +334,7 @@ class Detector:
         return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
 
     def _decide(self, pair: Pair, comparison: Comparison, wanted: float, findings: Findings) -> bool:
-        pair.score = self.judge.score(comparison)
+        pair.score = self._score(comparison)
         if self._is_hopeless(pair):
             findings.certain.append((pair.first, pair.second))
             return False
@@ -395,7 +397,11 @@ class Detector:
     def _are_two_sites(self, pair: Comparison) -> bool:
         if frozenset((pair.first.name, pair.second.name)) in self._allowed:
             return True
-        return len(pair.aligned) >= _WELL_KNOWN and self.judge.score(pair) < _CONTRADICTION * self.judge.threshold
+        return len(pair.aligned) >= _WELL_KNOWN and self._score(pair) < _CONTRADICTION * self.judge.threshold
+
+    def _score(self, pair: Comparison) -> float:
+        """Return how sure the judge is that *pair* is one site, 0 where it states different things."""
+        return 0.0 if pair.states_other else self.judge.score(pair)
 
     def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
         """Ask the host that would be kept for pages already fetched on the other one, and then the other way round.

@@ -17,7 +17,7 @@ from scrapy_replica.address import origin_of
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.language import guess_language
-from scrapy_replica.sites.sketch import BINS, jaccards, sketch
+from scrapy_replica.sites.sketch import BINS, MOST_NUMBERS, jaccards, numbers_in_common, numbers_sketch, sketch
 
 MIN_WORDS = 20
 """Pages of fewer words are not compared."""
@@ -27,16 +27,18 @@ MAX_PATHS = 1000
 """Known paths kept per host, a sample by the hash of the last segment that mirrors draw alike."""
 MAX_PAGES = 2000
 """Page marks kept per host."""
+_SAME_NUMBERS = 0.5
+"""Jaccard coefficient of their numbers from which two pages may be one."""
 _MAX_VIEWS = 8
 ESTABLISHED = 10
 """Pages after which a host is no newcomer."""
 _DIGITS = re.compile(r"\d+")
-_FORMAT = struct.Struct("<QQIII2sH")
+_FORMAT = struct.Struct("<QQIII2sHIB")
 
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """The traces of one page that tell copies from other pages; 96 bytes packed."""
+    """The traces of one page that tell copies from other pages; 101 to 133 bytes packed."""
 
     simhash: int | None
     signature: int
@@ -50,6 +52,10 @@ class PageMark:
     sketch: bytes | None
     links: int = 0
     """Links to its own host, at most 65,535."""
+    offers: int = 0
+    """Hash of the prices that it states and of what it says of stock, 0 where it does not."""
+    numbers: bytes = b""
+    """Sketch of the numbers that it states."""
 
     def pack(self) -> bytes:
         """Return the mark as stored; the inverse of :meth:`unpack`."""
@@ -61,14 +67,19 @@ class PageMark:
             min(self.words, 2**31 - 1) << 1 | (self.simhash is not None),
             (self.language or "").encode("ascii"),
             self.links,
+            self.offers,
+            len(self.numbers),
         )
-        return head + (self.sketch or b"")
+        return head + self.numbers + (self.sketch or b"")
 
     @classmethod
     def unpack(cls, packed: bytes) -> PageMark:
-        if len(packed) not in (_FORMAT.size, _FORMAT.size + BINS):
+        if len(packed) < _FORMAT.size:
             raise ValueError(f"a page mark of {len(packed)} bytes")
-        simhash, signature, title, pattern, words, language, links = _FORMAT.unpack_from(packed)
+        simhash, signature, title, pattern, words, language, links, offers, n_bytes = _FORMAT.unpack_from(packed)
+        end = _FORMAT.size + n_bytes
+        if n_bytes > 2 * MOST_NUMBERS or len(packed) not in (end, end + BINS):
+            raise ValueError(f"a page mark of {len(packed)} bytes")
         return cls(
             simhash if words & 1 else None,
             signature,
@@ -76,8 +87,10 @@ class PageMark:
             pattern,
             words >> 1,
             language.rstrip(b"\0").decode("ascii") or None,
-            packed[_FORMAT.size :] or None,
+            packed[end:] or None,
             links,
+            offers,
+            packed[_FORMAT.size : end],
         )
 
 
@@ -96,6 +109,8 @@ def mark_of(page: Page) -> PageMark:
         language=language,
         sketch=sketch(page.text),
         links=_own_links(page),
+        offers=_hash32("\n".join(sorted(page.facts.offers))),
+        numbers=numbers_sketch(page.facts.numbers),
     )
 
 
@@ -110,8 +125,23 @@ def _own_links(page: Page) -> int:
     return min(sum(link.url.startswith(origin) for link in page.links), 2**16 - 1)
 
 
+def state_the_same(a: PageMark, b: PageMark) -> bool | None:
+    """Tell whether two pages state the same prices and stock, and half of their numbers; ``None`` where none are told.
+
+    One price makes another offer. Of their numbers the pages of some real copies have a few of their own: rendered
+    anew, restyled, another revision.
+    """
+    if a.offers and b.offers and a.offers != b.offers:
+        return False
+    if a.numbers and b.numbers:
+        return numbers_in_common(a.numbers, b.numbers) >= _SAME_NUMBERS
+    return True if a.offers and b.offers else None
+
+
 def is_same_page(a: PageMark, b: PageMark) -> bool:
     """Tell whether two marks are of one page, small edits allowed."""
+    if state_the_same(a, b) is False:
+        return False
     if a.signature and a.signature == b.signature:
         return True
     if a.simhash is None or b.simhash is None:
@@ -257,4 +287,5 @@ __all__ = [
     "normal_path",
     "path_of",
     "sample_hash",
+    "state_the_same",
 ]

@@ -18,11 +18,13 @@ from typing import ClassVar
 import numpy as np
 
 from scrapy_replica.address import name_of
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark
+from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, state_the_same
 from scrapy_replica.sites.sketch import jaccards
 
 MAX_ALIGNED = 100
 """Aligned pages looked at; more do not change a share."""
+MIN_STATED = 3
+"""Aligned pages that state something on both hosts, without which what they state speaks neither for nor against."""
 SAME_TEXT_BITS = 6
 """Distance of simhashes up to which two pages of one host hold one text."""
 _PRIOR = 0.3
@@ -99,6 +101,16 @@ class Comparison:
         if not known:
             return []
         return sorted(jaccards([a for a, _ in known], [b for _, b in known]).tolist())
+
+    @cached_property
+    def states_other(self) -> bool:
+        """Whether most of the aligned pages that state prices or numbers state others: shops of two countries, tenants.
+
+        Of 187 real pairs of replicas none: on the median 0 % of their pages do, on the worst 43 %, and of four in five
+        at most 5 %. Of 434 translations, versions and templates that are candidates 240 do.
+        """
+        told = [same for a, b in self.aligned if (same := state_the_same(a, b)) is not None]
+        return len(told) >= MIN_STATED and 2 * sum(told) < len(told)
 
 
 class Feature(ABC):
