@@ -126,6 +126,8 @@ class Page:
     """128-bit mmh3 of the normalised main text: equal for exact duplicates."""
     simhash: int | None = None
     """64-bit simhash of the main text's word 3-shingles."""
+    beside: str = ""
+    """What it says beside its main text: the text around, its description, data in scripts and attributes."""
     facts: Facts = Facts()
     canonical: str | None = None
     """Absolute target of ``rel=canonical``."""
@@ -137,6 +139,8 @@ class Page:
     forms: tuple[Form, ...] = ()
     ip: str | None = None
     """Address that answered."""
+    is_html: bool = True
+    """Its text was read; else it is known by its bytes alone."""
 
 
 class TermWeight(str, Enum):

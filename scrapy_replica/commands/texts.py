@@ -69,7 +69,7 @@ class Texts:
 
     def _main_text(self, response: HtmlResponse) -> str:
         try:
-            return self._extract(response.selector.root)
+            return self._extract(response.selector.root).main
         except Exception:  # noqa: BLE001 -- crawled bytes: whatever they bring about, the next page has its turn
             self.counts["bad_records"] += 1
             return ""

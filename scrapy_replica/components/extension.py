@@ -308,8 +308,34 @@ class ReplicaExtension:
             if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
                 self.flush()
             doubt_topic(crawl)
-        _observations[response] = observation
+        flight.observation = _observations[response] = observation
         return observation
+
+    def gave(self, observation: Observation, items: set[int]) -> None:
+        """Take note of *items*, as hashes, that the callback made of a page so far."""
+        try:
+            if self.error is None:
+                self.crawl.gave(observation, items)
+        except StoreError as error:
+            self.stop(error)
+        except Exception:
+            logger.exception("Nothing can be learnt from the items of %s", observation.page.url)
+            self.crawl.counts["page/error"] += 1
+
+    def end(self, request: Request) -> None:
+        """Take note that the callback of *request* is through with its page, or will never have it."""
+        flight = self.flights.of(request)
+        observation, flight.observation = flight.observation, None
+        if self.error is not None or observation is None:
+            return
+        try:
+            self.crawl.end(observation, callback_of(request), asks_more=flight.asks_more)
+        except StoreError:
+            raise
+        except Exception:
+            logger.exception("Nothing can be learnt from what the spider made of %s", observation.page.url)
+            self.crawl.counts["page/error"] += 1
+            self.crawl.forget(observation.page.host)
 
     def cannot_observe(self, response: Response, error: Exception) -> None:
         """Take note that a page could not be observed; what was written of it was taken back."""
@@ -320,7 +346,7 @@ class ReplicaExtension:
             crawl.forget(host_of(response.url))
             assert response.request is not None
             flight = self.flights.of(response.request)
-            flight.answer = None
+            flight.answer = flight.observation = None
             if flight.url_id is None or not self.has_frontier:
                 flight.url_id = crawl.fetched(response.request.url)  # that row was taken back as well
             crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")

@@ -75,6 +75,8 @@ class Flight:
     """It asked for its page if that changed since it was last crawled."""
     is_through: bool = False
     """Its callback came to its end."""
+    observation: Observation | None = None
+    """What was learnt from its page, until its callback is through."""
     answer: Answer | None = None
     """What its response tells of changes, where it is a page or word that it did not change."""
 

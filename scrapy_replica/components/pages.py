@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse
 
 from scrapy_replica.address import host_of
+from scrapy_replica.pages.extractor import Texts
 from scrapy_replica.pages.hidden_web import hidden_web_text
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
 from scrapy_replica.records import Noise, Page
@@ -86,7 +87,7 @@ def page_from_response(
     )
 
 
-def _form_text(root: etree._Element, *, query: DomainQuery, noise: Noise) -> str:
+def _form_text(root: etree._Element, *, query: DomainQuery, noise: Noise) -> Texts:
     """Return the main text of a page that a form returned; without a record in it, that of any other page."""
     found = "" if noise is Noise.NONE else hidden_web_text(root, query.terms)
-    return found or EXTRACTORS[noise](root)
+    return Texts(found) if found else EXTRACTORS[noise](root)

@@ -13,6 +13,7 @@ from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS, LinkExtractor
 
 from scrapy_replica.components.extension import ReplicaExtension, page_of
+from scrapy_replica.components.items import PageItem
 from scrapy_replica.components.sitemaps import Sitemaps
 from scrapy_replica.config import ConfigError
 from scrapy_replica.words import unreadable
@@ -90,14 +91,14 @@ class TopicSpider(Spider):
         """Return the item of a page; override it to scrape more."""
         observation = page_of(response)
         if observation is None:
-            return {"url": response.url}
-        return {
-            "url": response.url,
-            "title": observation.page.title,
-            "language": observation.page.language,
-            "relevance": round(observation.relevance, 4),
-            "novelty": observation.novelty.value,
-        }
+            return PageItem(url=response.url)
+        return PageItem(
+            url=response.url,
+            title=observation.page.title,
+            language=observation.page.language,
+            relevance=round(observation.relevance, 4),
+            novelty=observation.novelty.value,
+        )
 
     def links_to_follow(self, page: Page) -> Sequence[Link]:
         """Return the links of *page* that the crawl may follow: in the domains, and not to images and the like."""

@@ -20,7 +20,7 @@ from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
-from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Waiting
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State, Waiting
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE
 from scrapy_replica.crawldb.orders import RULE as RULE_ORDER
 from scrapy_replica.crawldb.pages import MISSING
@@ -111,7 +111,7 @@ class Consequences:
         """Carry out what the page brought to light, and settle what it is a sample of."""
         self._of_hosts(observation)
         self._end(self._fallback.fetched(observation))
-        self._end(self._samples.fetched(observation.page, observation.url_id))
+        self._samples.begin(observation.url_id)
         self._of_target(observation)
         self._probing.paged()
         self._probe()
@@ -232,7 +232,11 @@ class Consequences:
                 self._replicas.tried(cause.removeprefix(ONLY), is_kept=is_kept)
 
     def of_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
-        """Carry out what the page says of rules, now that it is known what *callback* asked for because of it."""
+        """Carry out what the page says, now that it is known what *callback* made of it and asked for."""
+        if not observation.is_known:
+            self._end(self._samples.fetched(observation.page, observation.url_id))
+        if observation.gives_news:
+            self._give_back(observation.dropped)
         self._heed_scope(self._scope.take_news())
         findings = self._dust.observe(
             observation.page,
@@ -253,6 +257,17 @@ class Consequences:
             page = ProbeUrl(form, host_of(form), is_known=True)
             self._probing.of_forms(Probe(page, observation.depth + 1, observation.url_id))
         self._probe()
+
+    def _give_back(self, urls: Sequence[str]) -> None:
+        """Let links come back that were dropped because their page seemed to repeat another."""
+        for url in urls:
+            key = self._intake.key(url)
+            known = self._store.urls.find([key]).get(key)
+            if known is not None and known.state is State.DROPPED:
+                self._store.saved.restore(known.id)
+                evidence = {"gives": "an item that no page gave before"}
+                decision = Decision(Action.FETCH, Action.FETCH, Reason.EXACT_DUPLICATE_LINKS, evidence=evidence)
+                self._intake.record(known.id, url, decision)
 
     def of_failure(self, url_id: int, status: int | None, location: str | None = None) -> None:
         """Take note that a URL brought no page: what was saved in its favour comes back.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TextIO
 
 from scrapy_replica.address import host_of
@@ -39,6 +39,7 @@ from scrapy_replica.crawldb.pages import NOT_MODIFIED, Fetched, is_absent
 from scrapy_replica.decision import Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES
 from scrapy_replica.freshness.answer import Answer
+from scrapy_replica.pages.beside import hash_of_beside
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
 
@@ -244,6 +245,7 @@ class Crawl:
                 twin.url_id if twin else None,
                 is_news,
                 size,
+                hash_of_beside(page),
             )
         )
         if page.ip is not None:
@@ -369,6 +371,22 @@ class Crawl:
             self._asking.work()
         self.outlinks.rescore(self.guide.learn_anew(self._pages))
 
+    def gave(self, observation: Observation, items: Collection[int]) -> None:
+        """Take note of *items*, as hashes, that the callback made of the page.
+
+        A page that gives an item that no page gave before is news, whatever its text says.
+        """
+        if observation.is_known:
+            return
+        with self.store.page():
+            is_new = self.store.items.enter(items)
+            observation.items.update(items)
+            if is_new and not observation.gives_news:
+                observation.gives_news = True
+                self.counts["item/pages_with_new"] += 1
+                self.store.pages.set_news(observation.url_id)
+                self._guard.reward(observation.page, self.store.urls.row(observation.url_id).parent)
+
     def end(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
         """Take note that the spider's *callback* is through with the page.
 
@@ -378,7 +396,9 @@ class Crawl:
         if observation.url_id in self.outlinks.unshown:
             self.outlinks.scores(observation, ())
         with self.store.page():
-            self.consequences.of_callback(observation, callback, asks_more=asks_more)
+            if observation.items:
+                self.store.items.keep(observation.url_id, observation.items)
+            self.consequences.of_callback(observation, callback, asks_more=asks_more or observation.gives_news)
 
     def enter_listed(self, listed: Sequence[tuple[str, float | None]]) -> None:
         """Enter URLs that a site's own list names, one link from the seeds, and when they changed, where it says so."""

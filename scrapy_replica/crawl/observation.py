@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scrapy_replica.crawldb.pages import PageRow
 from scrapy_replica.records import Novelty, Page
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Observation:
     """What was learnt from one page."""
 
@@ -24,3 +24,9 @@ class Observation:
     """It was fetched before, and says what it said; nothing was judged."""
     is_changed: bool = False
     """It was fetched before, and said something else."""
+    items: set[int] = field(default_factory=set)
+    """Hashes of the items that the callback made of it so far."""
+    gives_news: bool = False
+    """One of them is an item that no page gave before."""
+    dropped: list[str] = field(default_factory=list)
+    """Links of it that were dropped because the page repeats its twin."""

@@ -58,7 +58,10 @@ class Policy:
 
     def decide_link(self, observation: Observation, url: str, host: str, leeway: Leeway, callback: str) -> Decision:
         """Decide what is done with a link to *url* on the page of *observation*; samples are drawn."""
-        return self._trials.draw(self._of_link(observation, url, host, leeway, callback), url)
+        decision = self._trials.draw(self._of_link(observation, url, host, leeway, callback), url)
+        if decision.action is Action.DROP and decision.reason is Reason.EXACT_DUPLICATE_LINKS:
+            observation.dropped.append(url)
+        return decision
 
     def of_url(
         self, url: str, host: str, leeway: Leeway = Leeway.MOVE, callback: str = "", found_on: int | None = None
@@ -106,7 +109,7 @@ class Policy:
     def _of_link(self, observation: Observation, url: str, host: str, leeway: Leeway, callback: str) -> Decision:
         decision = self.of_url(url, host, leeway, callback, observation.url_id)
         twin = observation.twin
-        if decision is not FETCH or twin is None or leeway > Leeway.STAY:
+        if decision is not FETCH or twin is None or observation.gives_news or leeway > Leeway.STAY:
             return decision
         evidence: dict[str, object] = {"page": observation.page.url, "repeats": twin.url}
         if observation.novelty is Novelty.NEAR_DUPLICATE:

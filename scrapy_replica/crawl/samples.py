@@ -7,6 +7,7 @@ from collections.abc import Callable
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawldb.contract import CrawlDB, State
+from scrapy_replica.crawldb.items import goes_beyond
 from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -66,10 +67,21 @@ class Samples:
         self._is_stale = is_stale
         self._audited: set[str] = set()
         """Causes of which some of what they saved was fetched at the end."""
+        self._under_way: set[int] = set()
+        """Ids of the pages whose callbacks are not through: the items that they give are not known."""
+
+    def begin(self, url_id: int) -> None:
+        """Take note of a page whose callback is to get it."""
+        self._under_way.add(url_id)
 
     def fetched(self, page: Page, url_id: int) -> list[str]:
-        """Take note of a page; return the causes that it ended."""
+        """Take note of a page whose callback is through; return the causes that it ended."""
+        self._under_way.discard(url_id)
         return self._unasked(page, url_id) + self.heard(page, url_id)
+
+    def is_under_way(self, url_id: int) -> bool:
+        """Tell whether the callback of a page is not through."""
+        return url_id in self._under_way
 
     def heard(self, page: Page, url_id: int) -> list[str]:
         """Settle what a page is a sample of, and what waits for it; return the causes that this ended."""
@@ -156,7 +168,7 @@ class Samples:
         *is_away*: that brought nothing this time.
         """
         page = self._db.pages.trace(url_id)
-        if page is None or any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id)):
+        if page is None or url_id in self._under_way or any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id)):
             return []
         if sample.target is None:
             return self._trials.settle(sample.id, _OF_NEWS[page.is_news])
@@ -167,9 +179,16 @@ class Samples:
         target = self._db.pages.trace(target_id) if target_id is not None else None
         if is_away or (target is None and target_id is not None and self._db.pages.has_failed(target_id)):
             return self._trials.settle(sample.id, Outcome.FAILED) + self._own(url_id)
-        if target is None or target_id is None:
+        if target is None or target_id is None or not self._under_way.isdisjoint((url_id, target_id)):
             return []
-        outcome = Outcome.SAME if target_id == url_id else compared(page, target)
+        outcome = Outcome.SAME if target_id == url_id else self._compared(url_id, page, target_id, target)
         if outcome is Outcome.OTHER and not is_fresh and self._is_stale(target_id):
             return []
         return self._trials.settle(sample.id, outcome)
+
+    def _compared(self, url_id: int, page: Trace, target_id: int, target: Trace) -> Outcome:
+        """Return what a sample is beside its target: another page where it gives an item that the target does not."""
+        items = self._db.items.of_page(url_id)
+        if items is not None and goes_beyond(items, self._db.items.of_page(target_id) or frozenset()):
+            return Outcome.OTHER
+        return compared(page, target)

@@ -25,6 +25,7 @@ from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from scrapy_replica.crawldb.items import ItemStore
     from scrapy_replica.crawldb.orders import OrderStore
     from scrapy_replica.crawldb.pages import Pages
     from scrapy_replica.crawldb.revisits import Revisits
@@ -473,6 +474,9 @@ class CrawlDB(Protocol):
 
     @property
     def ledger(self) -> Ledger: ...
+
+    @property
+    def items(self) -> ItemStore: ...
 
     @property
     def samples(self) -> SampleStore: ...

@@ -18,6 +18,9 @@ class PageRow(NamedTuple):
     url: str
     host: str
     title: str | None
+    signature: bytes | None = None
+    beside: int | None = None
+    """Hash of what it says beside its main text."""
 
 
 Judgement: TypeAlias = tuple[bytes | None, str, PageRow | None]
@@ -92,6 +95,8 @@ class Fetched(NamedTuple):
     is_news: bool | None = None
     size: int | None = None
     """Bytes of the body as they came over the network."""
+    beside: int | None = None
+    """Hash of what the page says beside its main text, signed."""
 
 
 class Trace(NamedTuple):
@@ -103,6 +108,7 @@ class Trace(NamedTuple):
     novelty: str
     is_news: bool | None
     mark: bytes | None
+    beside: int | None = None
 
 
 GONE = (404, 410)
@@ -136,6 +142,9 @@ class Pages(Protocol):
 
     def judge(self, url_id: int, relevance: float) -> None:
         """Give a page another relevance."""
+
+    def set_news(self, url_id: int) -> None:
+        """Keep that the page was worth a fetch after all."""
 
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""

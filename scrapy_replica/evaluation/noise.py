@@ -170,7 +170,7 @@ def extractors(names: Iterable[str] | None = None) -> dict[str, Extract]:
         "cetd": lambda html: noise.main_text(parse(html)),
         "cetd-children": lambda html: cetd.children_text(parse(html)),
         "cetd-descendants": lambda html: cetd.descendants_text(parse(html)),
-        "whole-page": lambda html: extractor.whole_text(parse(html)),
+        "whole-page": lambda html: extractor.whole_text(parse(html)).main,
     }
     wanted = [*own, *_PEERS] if names is None else list(names)
     found: dict[str, Extract] = {}
@@ -196,7 +196,7 @@ def _text(html: bytes) -> str:
 
 def _readability(module: Any) -> Extract:
     # Its summary is HTML; the text is read with our own walk so that only the choice of elements is judged.
-    return lambda html: extractor.whole_text(parse(module.Document(_text(html)).summary().encode()))
+    return lambda html: extractor.whole_text(parse(module.Document(_text(html)).summary().encode())).main
 
 
 def _justext(module: Any) -> Extract:

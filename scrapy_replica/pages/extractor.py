@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -64,22 +64,38 @@ def shipped() -> Extractor:
         return Extractor(BlendedModel.from_arrays(arrays, "first_"), BlendedModel.from_arrays(arrays, "second_"))
 
 
+class Texts(NamedTuple):
+    """The text that a page shows: a line per block, white space folded."""
+
+    main: str
+    """Empty if there is none."""
+    around: str = ""
+    """All other text: menus, sidebars, footers."""
+
+
 def main_text(root: etree._Element, *, with_comments: bool = True, extractor: Extractor | None = None) -> str:
     """Return the main text of the page parsed as *root*: a line per block, white space folded, empty if there is none.
 
     Linear in the size of the page; the tree is not changed. Without *with_comments* blocks inside elements named as
     reader comments are never kept, whatever they score.
     """
+    return texts(root, with_comments=with_comments, extractor=extractor).main
+
+
+def texts(root: etree._Element, *, with_comments: bool = True, extractor: Extractor | None = None) -> Texts:
+    """Return the main text of the page parsed as *root*, as :func:`main_text` does, and the text around it."""
     blocks = read_blocks(root)
     if not blocks.texts:
-        return ""
-    kept = kept_runs(blocks, extractor or shipped(), with_comments=with_comments)
-    return "\n".join(blocks.texts[run] for run in np.flatnonzero(kept).tolist())
+        return Texts("")
+    kept = kept_runs(blocks, extractor or shipped(), with_comments=with_comments).tolist()
+    main = (text for text, is_main in zip(blocks.texts, kept, strict=True) if is_main)
+    around = (text for text, is_main in zip(blocks.texts, kept, strict=True) if not is_main)
+    return Texts("\n".join(main), "\n".join(around))
 
 
-def whole_text(root: etree._Element) -> str:
-    """Return all text that the page parsed as *root* shows: a line per block, white space folded."""
-    return "\n".join(read_blocks(root).texts)
+def whole_text(root: etree._Element) -> Texts:
+    """Return all text that the page parsed as *root* shows, as its main text."""
+    return Texts("\n".join(read_blocks(root).texts))
 
 
 def kept_runs(blocks: Blocks, extractor: Extractor, *, with_comments: bool = True) -> NDArray[np.bool_]:

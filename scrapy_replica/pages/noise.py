@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_replica.numeric import BoolArray, FloatArray
+from scrapy_replica.pages.extractor import Texts
 from scrapy_replica.pages.text_tree import TextTree, read_text_tree
 
 if TYPE_CHECKING:
@@ -23,8 +24,15 @@ def main_text(root: etree._Element) -> str:
 
     Linear in the size of the page; the tree is not changed.
     """
+    return texts(root).main
+
+
+def texts(root: etree._Element) -> Texts:
+    """Return the main text of the page parsed as *root*, as :func:`main_text` does, and the text around it."""
     tree = read_text_tree(root)
-    return tree.text(content_entries(tree))
+    main = tree.text(content_entries(tree))
+    kept = set(main.split("\n"))
+    return Texts(main, "\n".join(line for line in tree.text([0]).split("\n") if line not in kept))
 
 
 class Counts(NamedTuple):

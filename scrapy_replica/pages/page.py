@@ -9,7 +9,9 @@ from lxml import etree
 
 from scrapy_replica.address import host_of
 from scrapy_replica.pages import extractor, noise
+from scrapy_replica.pages.beside import beside
 from scrapy_replica.pages.blocks import is_read_whole
+from scrapy_replica.pages.extractor import Texts
 from scrapy_replica.pages.facts import facts_of
 from scrapy_replica.pages.forms import page_forms
 from scrapy_replica.pages.links import Base, page_links
@@ -23,9 +25,9 @@ if TYPE_CHECKING:
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _MAX_TITLE_CHARACTERS = 500
 
-EXTRACTORS: dict[Noise, Callable[[etree._Element], str]] = {
-    Noise.CETD: noise.main_text,
-    Noise.LEARNED: extractor.main_text,
+EXTRACTORS: dict[Noise, Callable[[etree._Element], Texts]] = {
+    Noise.CETD: noise.texts,
+    Noise.LEARNED: extractor.texts,
     Noise.NONE: extractor.whole_text,
 }
 
@@ -38,7 +40,7 @@ def page_from_tree(
     redirected_from: tuple[str, ...] = (),
     ip: str | None = None,
     language_default: str = "en",
-    extract: Callable[[etree._Element], str] = extractor.main_text,
+    extract: Callable[[etree._Element], Texts] = extractor.texts,
     for_terms: Callable[[str], str] | None = None,
 ) -> Page:
     """Return the :class:`Page` at *url* from *root*, its tree as lxml parsed it, which is not changed.
@@ -50,7 +52,7 @@ def page_from_tree(
     """
     head = _Head(root, url, encoding)
     language = _language(root) or head.language
-    text = extract(root)
+    text, around = extract(root)
     tokens = token_hashes(text)
     return Page(
         url=url,
@@ -63,6 +65,7 @@ def page_from_tree(
         # What is read in part only is known by all that it holds.
         signature=_text_signature(text if is_read_whole(root) else _everything(root)),
         simhash=simhash_of(tokens) if len(tokens) else None,
+        beside=beside(root, around),
         facts=facts_of(text),
         canonical=head.canonical,
         alternates=tuple(head.alternates),
@@ -76,7 +79,9 @@ def page_from_tree(
 def page_from_body(body: bytes, url: str, *, redirected_from: tuple[str, ...] = (), ip: str | None = None) -> Page:
     """Return the :class:`Page` of a response that is no HTML: known by the 128-bit mmh3 of its *body* alone."""
     signature = mmh3.hash_bytes(body) if body else None
-    return Page(url=url, host=host_of(url), signature=signature, redirected_from=redirected_from, ip=ip)
+    return Page(
+        url=url, host=host_of(url), signature=signature, redirected_from=redirected_from, ip=ip, is_html=False
+    )
 
 
 class _Head:

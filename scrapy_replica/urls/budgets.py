@@ -70,6 +70,11 @@ class NoveltyBudgets:
         if len(self._fetched) > MAX_PREFIXES:
             self._forget()
 
+    def reward(self, url: str) -> None:
+        """Take note that *url*, which was counted, is novel after all."""
+        for key in path_prefixes(url):
+            self._novel[key] = self._novel.get(key, 0) + 1
+
     def _forget(self) -> None:
         kept = sorted(self._fetched, key=self._worth)[MAX_PREFIXES // 2 :]
         self._fetched = {key: self._fetched[key] for key in kept}

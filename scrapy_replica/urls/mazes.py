@@ -64,7 +64,8 @@ class Mazes:
         if not is_repeated:
             return
         told = {str(number) for number in numbers_of(page.url)}
-        text = hash_of(_DIGITS.sub(lambda found: "" if found[0] in told else found[0], page.text))
+        said = f"{page.text}\n{page.beside}"
+        text = hash_of(_DIGITS.sub(lambda found: "" if found[0] in told else found[0], said))
         if run is None or run.text != text:
             run = _Run(text)
         self._take(run, page, url_id, found_on, place)
@@ -88,6 +89,11 @@ class Mazes:
         if len(run.links) + len(found) <= MAX_LINKS:
             run.links |= found
         return bool(found)
+
+    def forget(self, url: str) -> None:
+        """Take note that the page at *url* brought news: where it lies there is no maze so far."""
+        run = self._runs.pop(siblings(url), None)
+        self._held -= len(run) if run is not None else 0
 
     def has(self, url: str, found_on: int | None) -> bool:
         """Tell whether *url*, found on the page with the id *found_on*, leads on in a maze."""

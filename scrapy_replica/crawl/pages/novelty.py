@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.pages import Judgement, PageRow, Pages
+from scrapy_replica.pages.beside import hash_of_beside
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Novelty, Page
 
@@ -31,9 +32,9 @@ class Duplicates:
         """
         if novelty is not Novelty.UNKNOWN:
             return novelty is Novelty.NOVEL
-        if page.signature is None or self._pages.by_signature(page.signature, 1):
-            return False
-        return None if page.text else True
+        if page.is_html:
+            return None
+        return page.signature is not None and not self._pages.by_signature(page.signature, 1)
 
     def judge(self, page: Page, url_id: int, before: Judgement | None) -> tuple[Novelty, PageRow | None]:
         """Say what *page* is beside the pages before it, and which one it repeats.
@@ -60,10 +61,13 @@ class Duplicates:
         """Return the first candidate that *page* repeats.
 
         Within one host equal text is weak evidence (Henzinger 2006: simhash precision .50, and worse within a site),
-        so the title must be equal as well.
+        so the title must be equal as well, and of an equal text what the page says beside it: shells have one text.
         """
+        beside = hash_of_beside(page)
         for row in candidates:
-            is_itself = row.url_id == url_id or row.url == page.url
-            if not is_itself and (row.host != page.host or row.title == page.title):
+            if row.url_id == url_id or row.url == page.url:
+                continue
+            is_shell = row.signature == page.signature and row.beside != beside
+            if row.host != page.host or (row.title == page.title and not is_shell):
                 return row
         return None

@@ -40,6 +40,12 @@ class _HostGuard:
         if self.traps is not None:
             self.traps.observe(url, is_novel, finder)
 
+    def reward(self, page: Page, finder: Finder) -> None:
+        self.budgets.reward(page.url)
+        self.mazes.forget(page.url)
+        if self.traps is not None:
+            self.traps.observe(page.url, True, finder)
+
     @property
     def weight(self) -> int:
         return 10 + len(self.budgets) + (len(self.traps) if self.traps is not None else 0) + len(self.mazes)
@@ -121,6 +127,11 @@ class Guard:
             self._hosts.of(host).count(url, self._finder_of(found_on, host), is_novel=is_novel)
         elif host in self._slack:
             self._slack[host] -= 1
+
+    def reward(self, page: Page, found_on: int | None) -> None:
+        """Take note that *page*, which was counted, brought news after all."""
+        if page.host in self._hosts:
+            self._hosts.of(page.host).reward(page, self._finder_of(found_on, page.host))
 
     def is_news(
         self, page: Page, url_id: int, found_on: int | None, novelty: Novelty, is_news: bool | None

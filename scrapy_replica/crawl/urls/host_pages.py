@@ -39,7 +39,8 @@ def form_of(url: str) -> str:
 
 
 def content_of(page: Page, callback: int, min_words: int) -> int | None:
-    """Return a 63-bit hash of title, language version and words, in whatever order; ``None`` for too short a text.
+    """Return a 63-bit hash of title, language version and words, in whatever order, and of what the page says beside
+    them; ``None`` for too short a text.
 
     Without the order, because sort orders show one page; two listings of the same words and title are one page, too.
     The last byte stands for the version that the page declares by ``hreflang``: versions are told apart even where
@@ -54,7 +55,7 @@ def content_of(page: Page, callback: int, min_words: int) -> int | None:
         language = next((lang for lang, url in page.alternates if lang != "x-default" and form_of(url) == own), "")
     bag = " ".join(sorted(page.text.split()))
     # mmh3 kills the process over a str that is no UTF-8.
-    number = mmh3.hash64(f"{page.title}\n{bag}".encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
+    number = mmh3.hash64(f"{page.title}\n{bag}\n{page.beside}".encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
     version = mmh3.hash(language.encode("utf-8", "surrogatepass"), signed=False) & 0xFF
     return number & ~_VERSION | callback << 8 | version
 

@@ -11,6 +11,7 @@ from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 from scrapy_replica.crawldb.sqlite.captures import CaptureTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
+from scrapy_replica.crawldb.sqlite.items import ItemTable
 from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
 from scrapy_replica.crawldb.sqlite.lock import JobLock
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
@@ -73,6 +74,7 @@ class SqliteCrawlDB:
         self.pages = PageTable(connection)
         self.revisits = RevisitTable(connection)
         self.ledger = LedgerTable(connection)
+        self.items = ItemTable(connection)
         self.samples = SampleTable(connection)
         self.verdicts = VerdictTable(connection)
         self.uncertain_pairs = UncertainPairTable(connection)

@@ -41,6 +41,10 @@ class PageTable:
         """Give a page another relevance."""
         self._write("UPDATE pages SET relevance = ? WHERE url = ?", (relevance, url_id))
 
+    def set_news(self, url_id: int) -> None:
+        """Keep that the page was worth a fetch after all."""
+        self._write("UPDATE pages SET is_news = 1 WHERE url = ?", (url_id,))
+
     def forget_marks(self, host: str) -> None:
         """Forget the traces of the pages of a host."""
         self._write(
@@ -118,14 +122,15 @@ class PageTable:
     def trace(self, url_id: int) -> Trace | None:
         """Return the traces of the page of that URL; ``None`` if it brought none."""
         row = self._read(
-            "SELECT signature, simhash, words, novelty, is_news, mark FROM pages WHERE url = ? AND novelty IS NOT NULL",
+            "SELECT signature, simhash, words, novelty, is_news, mark, beside FROM pages"
+            " WHERE url = ? AND novelty IS NOT NULL",
             (url_id,),
         ).fetchone()
         if row is None:
             return None
-        signature, simhash, words, novelty, is_news, mark = row
+        signature, simhash, words, novelty, is_news, mark, beside = row
         simhash = None if simhash is None else simhash % (1 << 64)
-        return Trace(signature, simhash, words, novelty, _told(is_news), mark)
+        return Trace(signature, simhash, words, novelty, _told(is_news), mark, beside)
 
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
         """Return pages with that signature, first fetched first."""
@@ -137,7 +142,7 @@ class PageTable:
 
     def _select(self, column: str, value: bytes | int | None, limit: int) -> list[PageRow]:
         rows = self._read(
-            "SELECT urls.id, urls.url, hosts.name, pages.title FROM pages"
+            "SELECT urls.id, urls.url, hosts.name, pages.title, pages.signature, pages.beside FROM pages"
             " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"
             f" WHERE pages.{column} = ? ORDER BY pages.fetched_at LIMIT ?",
             (value, limit),

@@ -76,7 +76,19 @@ CREATE TABLE pages (
     content INTEGER,                  -- hash of title, language version and words, in whatever order
     cluster INTEGER,                  -- content of the first page on the host that is the same page
     aliases TEXT,                     -- JSON: other URLs of the page on its host, by redirect or rel=canonical
-    leads BLOB                        -- 4 bytes for each place that it was the first on its host to lead to
+    leads BLOB,                       -- 4 bytes for each place that it was the first on its host to lead to
+    beside INTEGER                    -- hash of what it says beside its main text; NULL: nothing
+);
+CREATE TABLE items (                  -- what callbacks made of pages
+    url INTEGER PRIMARY KEY,          -- urls.id
+    sketch BLOB NOT NULL              -- the 64 least hashes of its items, 8 bytes each
+);
+CREATE TABLE seen_items (             -- the first 100,000 items of the crawl
+    hash INTEGER PRIMARY KEY
+);
+CREATE TABLE item_filter (            -- a Bloom filter of those after them
+    block INTEGER PRIMARY KEY,
+    bits BLOB NOT NULL
 );
 CREATE INDEX signatures ON pages (signature, fetched_at) WHERE signature IS NOT NULL;
 CREATE INDEX simhashes ON pages (simhash, fetched_at) WHERE simhash IS NOT NULL;

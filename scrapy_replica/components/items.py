@@ -1,0 +1,135 @@
+"""Items as evidence: a hash of what an item says, whatever its URLs, its time and the spider's own numbers are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Set
+from datetime import date, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import mmh3
+from itemadapter import ItemAdapter
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+MAX_PARTS = 10_000
+"""Values of one item that are read."""
+MAX_DEPTH = 8
+
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//\S+$|/\S*$", re.IGNORECASE)
+_DOCUMENT = re.compile(r"<(?:html|body|!doctype)\b", re.IGNORECASE)
+_TOKEN = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[0-9A-Za-z_+/=-]{16,}$")
+"""Made by a machine: a UUID, a hash, a session id."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*$")
+_DAY = timedelta(days=1)
+
+
+class PageItem(dict[str, Any]):
+    """An item that tells what the add-on thinks of a page: it is no evidence of anything else."""
+
+
+def item_hashes(items: list[Any], response: Response) -> set[int]:
+    """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
+
+    Left out is what would make every item another one: the URL of the page, and of other URLs all but the last name;
+    documents and bytes, which are judged as pages; the present time; and what a machine made that the response does not
+    hold, such as the UUID that the spider gives each item. Nothing that an item holds makes this fail: what is no text,
+    number, time or collection counts as the name of its type.
+    """
+    found = set()
+    for item in items:
+        if isinstance(item, PageItem):
+            continue
+        try:
+            told = "\n".join(_Reader(response).read("", item, 0))
+        except Exception:  # noqa: BLE001 - its class may do as it likes
+            told = type(item).__name__
+        if told:
+            found.add(mmh3.hash64(told.encode("utf-8", "surrogatepass"))[0])
+    return found
+
+
+class _Reader:
+    """Reads one item."""
+
+    def __init__(self, response: Response) -> None:
+        self._response = response
+        self._left = MAX_PARTS
+
+    def read(self, name: str, value: Any, depth: int) -> Iterator[str]:
+        """Yield a line for each value below *value*, which the item calls *name*."""
+        self._left -= 1
+        if value is None or depth > MAX_DEPTH or self._left < 0:
+            return
+        if isinstance(value, (bool, int, float, str)):
+            told = self._scalar(value)
+            if told:
+                yield f"{name}={told}"
+        elif isinstance(value, date):
+            if not _is_now(value):
+                yield f"{name}={value.isoformat()}"
+        elif isinstance(value, (bytes, bytearray, memoryview)):
+            return
+        elif isinstance(value, Mapping) or ItemAdapter.is_item(value):
+            members = value if isinstance(value, Mapping) else ItemAdapter(value)
+            for key in sorted(members, key=str):
+                yield from self.read(f"{name}.{key}", members[key], depth + 1)
+        elif isinstance(value, (list, tuple)):
+            for member in value:
+                yield from self.read(name, member, depth + 1)
+        elif isinstance(value, Set):
+            yield from sorted(line for member in value for line in self.read(name, member, depth + 1))
+        else:
+            yield f"{name}={_name_or_text(value)}"
+
+    def _scalar(self, value: float | str) -> str:
+        if not isinstance(value, str):
+            return "" if _is_timestamp(value) else f"{value:g}" if isinstance(value, float) else str(value)
+        text = " ".join(value.split())
+        if _URL.match(text):
+            return self._last_name(text)
+        if _DOCUMENT.search(text[:2_000]) or (_TIME.match(text) and _is_now(_parsed(text))):
+            return ""
+        return "" if _TOKEN.match(text) and not self._holds(text) else text
+
+    def _last_name(self, url: str) -> str:
+        """Return the last name in the path of *url*: copies of a site differ in what stands before it."""
+        try:
+            path, own = urlsplit(url).path.rstrip("/"), urlsplit(self._response.url).path.rstrip("/")
+        except ValueError:
+            return url
+        return "" if path == own else path.rpartition("/")[2]
+
+    def _holds(self, text: str) -> bool:
+        """Tell whether *text* stands in the response or its URL."""
+        return text in self._response.url or text.encode("utf-8", "surrogatepass") in self._response.body
+
+
+def _is_now(at: date | None) -> bool:
+    if not isinstance(at, datetime):
+        return False
+    now = datetime.now(timezone.utc) if at.tzinfo is not None else datetime.now()  # noqa: DTZ005 - as the item has it
+    return abs(at - now) < _DAY
+
+
+def _parsed(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+
+
+def _is_timestamp(value: float) -> bool:
+    now = datetime.now(timezone.utc).timestamp()
+    return any(abs(value - scale * now) < scale * _DAY.total_seconds() for scale in (1, 1_000))
+
+
+def _name_or_text(value: Any) -> str:
+    """Return what tells of an object that is no data: its text, unless that is where it lies in memory."""
+    try:
+        text = str(value)
+    except Exception:  # noqa: BLE001 - it may do as it likes
+        return type(value).__name__
+    return type(value).__name__ if " at 0x" in text else text[:1_000]
