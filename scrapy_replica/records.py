@@ -73,6 +73,8 @@ class Doubt(str, Enum):
     """Too few pages of the copy were asked of the host that would be kept."""
     CONFLICT = "conflict"
     """The verdict would join two hosts that were found to be two sites."""
+    ITEMS = "items"
+    """The spider begins on both, and its items do not agree on enough pages."""
 
 
 class PagePair(NamedTuple):
@@ -103,7 +105,8 @@ class Facts(NamedTuple):
     offers: frozenset[str] = frozenset()
     """Prices with their currency, and words about stock."""
     numbers: frozenset[str] = frozenset()
-    """Numbers of its main text, but for those that change while a page stays the same."""
+    """Numbers in its main text, in the text around it where that has none; but for those that change while a page
+    stays the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,11 @@ class Samples:
         *is_away*: that brought nothing this time.
         """
         page = self._db.pages.trace(url_id)
-        if page is None or url_id in self._under_way or any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id)):
+        if (
+            page is None
+            or url_id in self._under_way
+            or any(one.reason is Reason.DUST_RULE for one in self._trials.open_of(sample.id))
+        ):
             return []
         if sample.target is None:
             return self._trials.settle(sample.id, _OF_NEWS[page.is_news])

@@ -26,7 +26,9 @@ MAX_JSON = 1_000_000
 MAX_VALUES = 20_000
 """Values of one page that are looked at."""
 
-_STATE = re.compile(r"(?:^|[;\s])(?:(?:window|self|globalThis)[.\[][\w$.\[\]\"']+|(?:var|let|const)\s+[\w$]+)\s*=\s*(?=[{\[])")
+_STATE = re.compile(
+    r"(?:^|[;\s])(?:(?:window|self|globalThis)[.\[][\w$.\[\]\"']+|(?:var|let|const)\s+[\w$]+)\s*=\s*(?=[{\[])"
+)
 """Where a script sets a variable to an object or a list."""
 _DECODER = json.JSONDecoder()
 

@@ -8,6 +8,7 @@ how often it was looked at. Facts are compared as they are spelled; a copy spell
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from scrapy_replica.records import Facts
 
@@ -30,7 +31,9 @@ _STOCK = re.compile(
     r"\b(?:in stock|out of stock|sold out|unavailable|back-?order|pre-?order|auf lager|vorrätig|lieferbar|ausverkauft"
     r"|en stock|en rupture|épuisé|indisponible|agotado|esaurito|non disponibile|op voorraad|uitverkocht)\b"
 )
-_OFFER_DATA = re.compile(r"^[\w:.]*(?:price|amount|currency|availability)=.*$", re.IGNORECASE | re.MULTILINE)
+_OFFER_DATA = re.compile(
+    r"^(?:[\w.]+:)*(?:(?:low|high)?price|amount|(?:price)?currency|availability)=.*$", re.IGNORECASE | re.MULTILINE
+)
 
 _MONTHS = """jan january januar janvier enero gennaio feb february februar février febrero febbraio mar march märz mars
     marzo apr april avril abril aprile may mai mayo maggio jun june juni juin junio giugno jul july juli juillet julio
@@ -47,24 +50,33 @@ _NEAR = 30
 _EDGES = ".,:;()[]#*|\u2013\u2014\"'"
 
 
-def facts_of(text: str, beside: str = "") -> Facts:
-    """Return the facts of a main *text*, and of offers those that a line ``name=value`` of *beside* tells as well.
+def facts_of(main: str, around: str = "", data: str = "") -> Facts:
+    """Return the facts of a page: of its *main* text and the text *around* it, and of *data*, lines of ``name=value``.
 
     Linear in their size.
     """
+    offers, numbers = _read(main)
+    if not numbers:
+        numbers = _read(around)[1]
+    offers.update(line.lower() for line in _OFFER_DATA.findall(data[:MAX_CHARACTERS]))
+    return Facts(frozenset(offers), frozenset(numbers))
+
+
+def _read(text: str) -> tuple[set[str], set[str]]:
+    """Return what *text* offers and the numbers in it."""
     text = text[:MAX_CHARACTERS]
     offers: set[str] = set()
     numbers: set[str] = set()
-    for found, _ in zip(_NUMBER.finditer(text), range(MAX_NUMBERS), strict=False):
+    for found in islice(_NUMBER.finditer(text), MAX_NUMBERS):
         number, (start, end) = found.group(), found.span()
         if currency := _CURRENCY_BEFORE.search(text, max(0, start - 5), start) or _CURRENCY_AFTER.match(text, end):
             offers.add(f"{number} {currency.group().strip()}")
+            numbers.add(number)
         elif number not in numbers and _stays(number, text[max(0, start - _NEAR) : start], text[end : end + _NEAR]):
             numbers.add(number)
     if offers:
         offers.update(_STOCK.findall(text.lower()))
-    offers.update(line.lower() for line in _OFFER_DATA.findall(beside[:MAX_CHARACTERS]))
-    return Facts(frozenset(offers), frozenset(numbers))
+    return offers, numbers
 
 
 def _stays(number: str, before: str, after: str) -> bool:

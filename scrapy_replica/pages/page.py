@@ -53,7 +53,7 @@ def page_from_tree(
     head = _Head(root, url, encoding)
     language = _language(root) or head.language
     text, around = extract(root)
-    tokens = token_hashes(text)
+    tokens, told = token_hashes(text), beside(root, around)
     return Page(
         url=url,
         host=host_of(url),
@@ -65,8 +65,8 @@ def page_from_tree(
         # What is read in part only is known by all that it holds.
         signature=_text_signature(text if is_read_whole(root) else _everything(root)),
         simhash=simhash_of(tokens) if len(tokens) else None,
-        beside=beside(root, around),
-        facts=facts_of(text),
+        beside=told,
+        facts=facts_of(text, around, told),
         canonical=head.canonical,
         alternates=tuple(head.alternates),
         redirected_from=redirected_from,
@@ -79,9 +79,7 @@ def page_from_tree(
 def page_from_body(body: bytes, url: str, *, redirected_from: tuple[str, ...] = (), ip: str | None = None) -> Page:
     """Return the :class:`Page` of a response that is no HTML: known by the 128-bit mmh3 of its *body* alone."""
     signature = mmh3.hash_bytes(body) if body else None
-    return Page(
-        url=url, host=host_of(url), signature=signature, redirected_from=redirected_from, ip=ip, is_html=False
-    )
+    return Page(url=url, host=host_of(url), signature=signature, redirected_from=redirected_from, ip=ip, is_html=False)
 
 
 class _Head:

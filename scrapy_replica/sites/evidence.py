@@ -8,7 +8,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 import mmh3
@@ -33,12 +33,12 @@ _MAX_VIEWS = 8
 ESTABLISHED = 10
 """Pages after which a host is no newcomer."""
 _DIGITS = re.compile(r"\d+")
-_FORMAT = struct.Struct("<QQIII2sHIB")
+_FORMAT = struct.Struct("<QQIII2sHIQB")
 
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """The traces of one page that tell copies from other pages; 101 to 133 bytes packed."""
+    """The traces of one page that tell copies from other pages; 109 to 141 bytes packed."""
 
     simhash: int | None
     signature: int
@@ -56,6 +56,8 @@ class PageMark:
     """Hash of the prices that it states and of what it says of stock, 0 where it does not."""
     numbers: bytes = b""
     """Sketch of the numbers that it states."""
+    items: int = 0
+    """Hash of the items that a callback made of it, 0 where it made none so far."""
 
     def pack(self) -> bytes:
         """Return the mark as stored; the inverse of :meth:`unpack`."""
@@ -68,6 +70,7 @@ class PageMark:
             (self.language or "").encode("ascii"),
             self.links,
             self.offers,
+            self.items,
             len(self.numbers),
         )
         return head + self.numbers + (self.sketch or b"")
@@ -76,7 +79,7 @@ class PageMark:
     def unpack(cls, packed: bytes) -> PageMark:
         if len(packed) < _FORMAT.size:
             raise ValueError(f"a page mark of {len(packed)} bytes")
-        simhash, signature, title, pattern, words, language, links, offers, n_bytes = _FORMAT.unpack_from(packed)
+        simhash, signature, title, pattern, words, language, links, offers, items, n_bytes = _FORMAT.unpack_from(packed)
         end = _FORMAT.size + n_bytes
         if n_bytes > 2 * MOST_NUMBERS or len(packed) not in (end, end + BINS):
             raise ValueError(f"a page mark of {len(packed)} bytes")
@@ -91,6 +94,7 @@ class PageMark:
             links,
             offers,
             packed[_FORMAT.size : end],
+            items,
         )
 
 
@@ -239,6 +243,16 @@ class HostEvidence:
             rest = relative(path, prefix)
             if rest is not None:
                 pages[rest] = mark
+
+    def add_items(self, path: str, items: int) -> None:
+        """Take note of the *items*, hashed, that a callback made of the page at the normalised *path*."""
+        mark = self.pages.get(path)
+        if mark is not None:
+            self.pages[path] = replace(mark, items=items)
+            for prefix, (pages, _) in self._views.items():
+                rest = relative(path, prefix)
+                if rest is not None:
+                    pages[rest] = self.pages[path]
 
     def forget_pages(self) -> None:
         """Forget what was told of pages; their paths stay known."""
