@@ -105,8 +105,9 @@ class Facts(NamedTuple):
     offers: frozenset[str] = frozenset()
     """Prices with their currency, and words about stock."""
     numbers: frozenset[str] = frozenset()
-    """Numbers in its main text, in the text around it where that has none; but for those that change while a page
-    stays the same."""
+    """Those in its main text, but for what changes while a page stays the same."""
+    numbers_around: frozenset[str] = frozenset()
+    """The same of the text around it, where the main text has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,10 +56,8 @@ def facts_of(main: str, around: str = "", data: str = "") -> Facts:
     Linear in their size.
     """
     offers, numbers = _read(main)
-    if not numbers:
-        numbers = _read(around)[1]
     offers.update(line.lower() for line in _OFFER_DATA.findall(data[:MAX_CHARACTERS]))
-    return Facts(frozenset(offers), frozenset(numbers))
+    return Facts(frozenset(offers), frozenset(numbers), frozenset(() if numbers else _read(around)[1]))
 
 
 def _read(text: str) -> tuple[set[str], set[str]]:

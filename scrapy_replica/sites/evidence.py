@@ -27,18 +27,19 @@ MAX_PATHS = 1000
 """Known paths kept per host, a sample by the hash of the last segment that mirrors draw alike."""
 MAX_PAGES = 2000
 """Page marks kept per host."""
-_SAME_NUMBERS = 0.5
-"""Jaccard coefficient of their numbers from which two pages may be one."""
+SAME_NUMBERS = 0.5
+"""Jaccard coefficient of their numbers from which two pages may be one. Pages of real copies have some numbers of their
+own: they were rendered anew, restyled or revised."""
 _MAX_VIEWS = 8
 ESTABLISHED = 10
 """Pages after which a host is no newcomer."""
 _DIGITS = re.compile(r"\d+")
-_FORMAT = struct.Struct("<QQIII2sHIQB")
+_FORMAT = struct.Struct("<QQIII2sHIQBB")
 
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """The traces of one page that tell copies from other pages; 109 to 141 bytes packed."""
+    """The traces of one page that tell copies from other pages; 110 to 142 bytes packed."""
 
     simhash: int | None
     signature: int
@@ -55,7 +56,9 @@ class PageMark:
     offers: int = 0
     """Hash of the prices that it states and of what it says of stock, 0 where it does not."""
     numbers: bytes = b""
-    """Sketch of the numbers that it states."""
+    """Sketch of the numbers of its main text."""
+    around: bytes = b""
+    """Sketch of the numbers around its main text, where that has none."""
     items: int = 0
     """Hash of the items that a callback made of it, 0 where it made none so far."""
 
@@ -72,16 +75,20 @@ class PageMark:
             self.offers,
             self.items,
             len(self.numbers),
+            len(self.around),
         )
-        return head + self.numbers + (self.sketch or b"")
+        return head + self.numbers + self.around + (self.sketch or b"")
 
     @classmethod
     def unpack(cls, packed: bytes) -> PageMark:
         if len(packed) < _FORMAT.size:
             raise ValueError(f"a page mark of {len(packed)} bytes")
-        simhash, signature, title, pattern, words, language, links, offers, items, n_bytes = _FORMAT.unpack_from(packed)
-        end = _FORMAT.size + n_bytes
-        if n_bytes > 2 * MOST_NUMBERS or len(packed) not in (end, end + BINS):
+        simhash, signature, title, pattern, words, language, links, offers, items, n_main, n_around = (
+            _FORMAT.unpack_from(packed)
+        )
+        start = _FORMAT.size + n_main
+        end = start + n_around
+        if max(n_main, n_around) > 2 * MOST_NUMBERS or len(packed) not in (end, end + BINS):
             raise ValueError(f"a page mark of {len(packed)} bytes")
         return cls(
             simhash if words & 1 else None,
@@ -93,7 +100,8 @@ class PageMark:
             packed[end:] or None,
             links,
             offers,
-            packed[_FORMAT.size : end],
+            packed[_FORMAT.size : start],
+            packed[start:end],
             items,
         )
 
@@ -115,6 +123,7 @@ def mark_of(page: Page) -> PageMark:
         links=_own_links(page),
         offers=_hash32("\n".join(sorted(page.facts.offers))),
         numbers=numbers_sketch(page.facts.numbers),
+        around=numbers_sketch(page.facts.numbers_around),
     )
 
 
@@ -129,22 +138,16 @@ def _own_links(page: Page) -> int:
     return min(sum(link.url.startswith(origin) for link in page.links), 2**16 - 1)
 
 
-def state_the_same(a: PageMark, b: PageMark) -> bool | None:
-    """Tell whether two pages state the same prices and stock, and half of their numbers; ``None`` where none are told.
-
-    One price makes another offer. Of their numbers the pages of some real copies have a few of their own: rendered
-    anew, restyled, another revision.
-    """
+def state_others(a: PageMark, b: PageMark) -> bool:
+    """Tell whether two main texts state other prices or stock, or mostly other numbers; not where one states none."""
     if a.offers and b.offers and a.offers != b.offers:
-        return False
-    if a.numbers and b.numbers:
-        return numbers_in_common(a.numbers, b.numbers) >= _SAME_NUMBERS
-    return True if a.offers and b.offers else None
+        return True
+    return bool(a.numbers and b.numbers) and numbers_in_common(a.numbers, b.numbers) < SAME_NUMBERS
 
 
 def is_same_page(a: PageMark, b: PageMark) -> bool:
     """Tell whether two marks are of one page, small edits allowed."""
-    if state_the_same(a, b) is False:
+    if state_others(a, b):
         return False
     if a.signature and a.signature == b.signature:
         return True
@@ -301,5 +304,5 @@ __all__ = [
     "normal_path",
     "path_of",
     "sample_hash",
-    "state_the_same",
+    "state_others",
 ]
