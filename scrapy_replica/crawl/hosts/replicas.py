@@ -296,11 +296,15 @@ class Replicas:
         trace = self._db.pages.trace(url_id)
         if trace is None or trace.mark is None:
             return
-        told = _hash_of(items)
-        self._db.pages.set_mark(url_id, replace(PageMark.unpack(trace.mark), items=told).pack())
-        evidence = self._detector.candidates.evidence.peek(page.host)
+        mark = replace(PageMark.unpack(trace.mark), items=_hash_of(items))
+        self._db.pages.set_mark(url_id, mark.pack())
+        self.heard_items(page.url, page.host, mark)
+
+    def heard_items(self, url: str, host: str, mark: PageMark) -> None:
+        """Take note of the items that the *mark* of a page tells, which was observed before."""
+        evidence = self._detector.candidates.evidence.peek(host)
         if evidence is not None:
-            evidence.add_items(normal_path(path_of(page.url)), told)
+            evidence.add_items(normal_path(path_of(url)), mark.items)
 
     def _need_items(self, first: str, second: str) -> bool:
         """Tell whether text alone does not make two hosts one: the spider begins on both, and it makes items."""
