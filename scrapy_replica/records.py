@@ -73,6 +73,8 @@ class Doubt(str, Enum):
     """Too few pages of the copy were asked of the host that would be kept."""
     CONFLICT = "conflict"
     """The verdict would join two hosts that were found to be two sites."""
+    ITEMS = "items"
+    """The spider begins on both, and its items do not agree on enough pages."""
 
 
 class PagePair(NamedTuple):
@@ -97,6 +99,17 @@ class UncertainPair:
     """Some of those at equal places, least alike first."""
 
 
+class Facts(NamedTuple):
+    """What a page states, each as it is spelled there."""
+
+    offers: frozenset[str] = frozenset()
+    """Prices with their currency, and words about stock."""
+    numbers: frozenset[str] = frozenset()
+    """Those in its main text, but for what changes while a page stays the same."""
+    numbers_around: frozenset[str] = frozenset()
+    """The same of the text around it, where the main text has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """What one fetched page says. ``None`` stands where nothing is known, never 0 or an empty string."""
@@ -119,6 +132,7 @@ class Page:
     """64-bit simhash of the main text's word 3-shingles."""
     beside: str = ""
     """What it says beside its main text: the text around, its description, data in scripts and attributes."""
+    facts: Facts = Facts()
     canonical: str | None = None
     """Absolute target of ``rel=canonical``."""
     alternates: tuple[tuple[str, str], ...] = ()

@@ -359,6 +359,7 @@ DOUBTS = {
     Doubt.UNSHARED: "much of what is known of either host is not known on the other",
     Doubt.UNTRIED: "the host that would be kept was asked for too few pages of the other one yet",
     Doubt.CONFLICT: "this would join hosts that were found to be two sites",
+    Doubt.ITEMS: "the spider begins on both, and its items of both do not agree on three pages yet",
 }
 """What keeps two hosts from a verdict, as a clause."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from scrapy_replica.pages.facts import facts_of
 from scrapy_replica.pages.simhash import simhash
 from scrapy_replica.records import Link, Page
 
@@ -77,6 +78,7 @@ def page(host, path, text, title=None, links=(), **marks):
         words=words,
         signature=text.encode()[:16].ljust(16, b"0") if text else None,
         simhash=simhash(text) if words else None,
+        facts=facts_of(text),
         links=tuple(Link(link) for link in links),
         **marks,
     )

@@ -7,6 +7,7 @@ import pytest
 from replica_sites import GERMAN, page, site, text_of
 
 from scrapy_replica.address import host_of
+from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import is_same_page, mark_of, path_of
 from scrapy_replica.sites.judge import Judge
@@ -88,6 +89,114 @@ class TestVerdicts:
             site("d.example", "w", 30, title=" 3.6", edit=0.02),
         )
         assert not detector.verdicts
+
+
+def told(host, name, n=30, say=lambda number, rng: ""):
+    """The *n* pages of the work *name*, each with what *say* says on *host*, drawn by host and page."""
+    pages = site(host, name, n)
+    return [
+        page(
+            host,
+            each.url.partition(host)[2],
+            f"{each.text} {say(number, random.Random(f'{host}{number}'))}",
+            title=each.title,
+            links=[link.url for link in each.links],
+        )
+        for number, each in enumerate(pages)
+    ]
+
+
+class TestFacts:
+    """Hosts whose texts are one and which state different things, and copies whose pages differ in what passes."""
+
+    @pytest.mark.parametrize("n_hosts", [3, 10])
+    def test_shops_of_countries_are_no_copies(self, n_hosts):
+        currencies = ["EUR", "CHF", "GBP", "PLN", "SEK", "DKK", "NOK", "CZK", "HUF", "RON"][:n_hosts]
+        detector, _, _ = crawl(
+            *(
+                told(f"{c}.example", "w", say=lambda _, rng, c=c: f"{rng.randint(5, 500)}.{rng.randint(10, 99)} {c}")
+                for c in map(str.upper, currencies)
+            )
+        )
+        assert not detector.verdicts
+
+    def test_one_currency_and_other_prices_beside_equal_data_sheets(self):
+        def say(number, rng):
+            return f"{number + 3} mm, {number + 40} W, {number + 7} kg, 230 V: {rng.randint(5, 5_000)}.99 EUR"
+
+        detector, _, _ = crawl(*(told(f"{country}.example", "w", say=say) for country in ("de", "at")))
+        assert not detector.verdicts
+
+    def test_tenants_that_have_numbers_of_their_own(self):
+        def say(_, rng):
+            return f"your contract {rng.randint(10**6, 10**7)}, used {rng.randint(1, 999)} of {rng.randint(999, 9_999)}"
+
+        detector, _, _ = crawl(*(told(f"{name}.example", "w", say=say) for name in "ab"))
+        assert not detector.verdicts
+
+    def test_two_country_shops_that_a_third_host_is_like_are_not_joined_through_it(self):
+        without_prices = told("c.example", "w")
+        shops = (told(f"{name}.example", "w", say=lambda _, rng: f"{rng.randint(5, 5_000)} EUR") for name in "ab")
+        detector, _, _ = crawl(without_prices, *shops)
+        assert detector.canonical("a.example") != detector.canonical("b.example")
+
+    @pytest.mark.parametrize(
+        "say",
+        [
+            lambda number, rng: f"{number * 7 + 12}.95 EUR, viewed {rng.randint(1, 99_999)} times",
+            lambda _, rng: f"Last modified: {rng.randint(1, 28)} March 2024 {rng.randint(0, 23)}:{rng.randint(10, 59)}",
+            lambda _, rng: f"Visitors: {rng.randint(1, 99_999)}, generated in 0.{rng.randint(10, 999)} seconds",
+            lambda number, rng: f"{number * 7 + 12}.95 EUR" if rng.random() < 0.9 else f"{rng.randint(5, 99)}.5 EUR",
+        ],
+        ids=["views", "dates", "visitors", "stale prices"],
+    )
+    def test_copies_are_found_whatever_passes_on_their_pages(self, say):
+        detector, _, fetched = crawl(*(told(f"{name}.example", "w", 40, say=say) for name in "ab"))
+        assert detector.canonical("b.example") == "a.example"
+        assert fetched["b.example"] <= 20
+
+    def test_pairs_that_state_other_things_teach_the_judge_nothing(self):
+        shops = [told(f"{name}.example", "w", say=lambda _, rng: f"{rng.randint(5, 5_000)} EUR") for name in "ab"]
+        detector, _, _ = crawl(*shops)
+        list(detector.recalibrate(0.001))
+        assert detector.judge.lac.cube.counts.sum() == JUDGE.lac.cube.counts.sum()
+
+
+class TestItems:
+    """What callbacks make of pages."""
+
+    @staticmethod
+    def crawl(items_of, n=30, *, need=True, sites=None):
+        """Two hosts with one text a page, of which a callback makes *items_of* host and number; in turn."""
+        detector = Detector(JUDGE, need_items=lambda *_: need)
+        for pages in zip(*(sites or (site(f"{name}.example", "w", n) for name in "ab")), strict=True):
+            for number_of_page, each in enumerate(pages):
+                number = int("".join(filter(str.isdigit, each.title)) or 0)
+                if each.host in detector.verdicts:
+                    continue
+                detector.observe(each)
+                for link in each.links:
+                    detector.known(host_of(link.url), path_of(link.url))
+                detector.candidates.host(each.host).add_items(
+                    normal_path(path_of(each.url)), items_of(number_of_page, number)
+                )
+        return detector
+
+    def test_hosts_that_need_items_are_one_where_three_pages_agree(self):
+        assert self.crawl(lambda _, number: 100 + number).canonical("b.example") == "a.example"
+
+    def test_hosts_that_need_items_are_two_where_few_pages_give_any(self):
+        detector = self.crawl(lambda _, number: 100 + number if number < 2 else 0)
+        assert not detector.verdicts
+
+    def test_hosts_whose_items_differ_are_two_whether_they_need_them_or_not(self):
+        for need in (True, False):
+            assert not self.crawl(lambda host, number: 1_000 * host + number + 1, need=need).verdicts
+
+    def test_items_outweigh_what_the_text_states(self):
+        shops = [told(f"{name}.example", "w", say=lambda _, rng: f"{rng.randint(5, 5_000)} EUR") for name in "ab"]
+        detector = self.crawl(lambda _, number: 100 + number, sites=shops)
+        assert detector.canonical("b.example") == "a.example"
 
 
 class TestCommonLayouts:

@@ -79,8 +79,6 @@ class CrawlScope:
     def open_to(self, host: str) -> bool:
         """Let *host* in, as that of a seed, and the host that it is an alias of; tell whether one was outside."""
         was_outside = False
-        if self._scope.reach is Reach.ANY:
-            return False
         for one in dict.fromkeys((host, self._canonical(host))):
             if one not in self._scope.hosts:
                 self._store.seeds.enter(one)

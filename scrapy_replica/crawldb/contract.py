@@ -258,13 +258,16 @@ class BlockStore(Protocol):
 
 
 class SeedStore(Protocol):
-    """What the seeds say: which hosts the scope is made of, and when pages changed."""
+    """What the seeds say: on which hosts the crawl begins, and when pages changed."""
 
     def enter(self, host: str) -> None:
         """Keep *host* as one of the seeds'."""
 
     def hosts(self) -> list[str]:
         """Return the hosts of the seeds."""
+
+    def are_on(self, host: str) -> bool:
+        """Tell whether *host* is one of the seeds'."""
 
     def set_dates(self, dates: Mapping[int, float]) -> None:
         """Keep when URLs last changed, as their site says (id -> seconds since the epoch)."""

@@ -21,6 +21,9 @@ class ItemStore(Protocol):
     def enter(self, items: Collection[int]) -> bool:
         """Take note of *items* that a callback gave; tell whether one of them is new to the crawl."""
 
+    def are_given(self) -> bool:
+        """Tell whether any page gave one."""
+
     def keep(self, url_id: int, items: Collection[int]) -> None:
         """Keep which items the page of that URL gave, in place of what is known of it."""
 

@@ -137,8 +137,11 @@ class Pages(Protocol):
         Where that was a page and this is one, its traces, content and leads stay until they are set anew.
         """
 
-    def set_mark(self, url_id: int, mark: bytes, neighbours: str) -> None:
-        """Keep the traces by which the page is compared with those of other hosts."""
+    def set_mark(self, url_id: int, mark: bytes, neighbours: str | None = None) -> None:
+        """Keep the traces by which the page is compared with those of other hosts.
+
+        Without *neighbours* those that are kept stay.
+        """
 
     def judge(self, url_id: int, relevance: float) -> None:
         """Give a page another relevance."""

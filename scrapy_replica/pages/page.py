@@ -12,6 +12,7 @@ from scrapy_replica.pages import extractor, noise
 from scrapy_replica.pages.beside import beside
 from scrapy_replica.pages.blocks import is_read_whole
 from scrapy_replica.pages.extractor import Texts
+from scrapy_replica.pages.facts import facts_of
 from scrapy_replica.pages.forms import page_forms
 from scrapy_replica.pages.links import Base, page_links
 from scrapy_replica.pages.simhash import simhash_of, token_hashes
@@ -52,7 +53,7 @@ def page_from_tree(
     head = _Head(root, url, encoding)
     language = _language(root) or head.language
     text, around = extract(root)
-    tokens = token_hashes(text)
+    tokens, told = token_hashes(text), beside(root, around)
     return Page(
         url=url,
         host=host_of(url),
@@ -64,7 +65,8 @@ def page_from_tree(
         # What is read in part only is known by all that it holds.
         signature=_text_signature(text if is_read_whole(root) else _everything(root)),
         simhash=simhash_of(tokens) if len(tokens) else None,
-        beside=beside(root, around),
+        beside=told,
+        facts=facts_of(text, around, told),
         canonical=head.canonical,
         alternates=tuple(head.alternates),
         redirected_from=redirected_from,

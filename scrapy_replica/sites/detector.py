@@ -6,7 +6,7 @@ It decides when to judge, never what to fetch: the crawl takes its findings and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +27,9 @@ from scrapy_replica.sites.probes import Probe, choose, moved
 _MIN_SHARED = 0.6
 """Share of one host's known pages that the other must have: what quotes another site is no copy of it. Between .41, the
 most of hosts that quote, and .74, the least of real replicas."""
+MIN_EQUAL_ITEMS = 3
+"""Pages whose items are those of the page in the same place, for hosts on which the spider begins: it was told to fetch
+both."""
 _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
@@ -68,6 +71,7 @@ class Detector:
         store: Where evidence is read from; without one all of it stays in memory.
         max_probes_of_pair: Pages asked for to decide one pair.
         max_probes_of_host: Pages asked for on one host that no link led to, whatever the pairs.
+        need_items: Whether two hosts are made one only where their items agree.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class Detector:
         *,
         max_probes_of_pair: int = 12,
         max_probes_of_host: int = 12,
+        need_items: Callable[[str, str], bool] = lambda first, second: False,  # noqa: ARG005
     ) -> None:
         self.judge = judge
         self._first_judge = judge
@@ -88,6 +93,7 @@ class Detector:
         """Kept host -> its copies -> their verdicts."""
         self._max_probes_of_pair = max_probes_of_pair
         self._max_probes_of_host = max_probes_of_host
+        self._need_items = need_items
         self._allowed: set[frozenset[str]] = set()
         self._own: set[str] = set()
         self._idle: dict[str, tuple[int, frozenset[str]]] = {}
@@ -283,6 +289,8 @@ class Detector:
             if number % _LEARNT_AT_ONCE == _LEARNT_AT_ONCE - 1:
                 yield
             comparison = self.compare(pair)
+            if comparison.states_other:
+                continue  # their texts would teach that shops of two countries are copies
             raw.append(features_of(comparison, RAW))
             n_aligned.append(len(comparison.aligned))
             is_candidate.append(pair.is_candidate)
@@ -332,7 +340,7 @@ class Detector:
         return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
 
     def _decide(self, pair: Pair, comparison: Comparison, wanted: float, findings: Findings) -> bool:
-        pair.score = self.judge.score(comparison)
+        pair.score = self._score(comparison)
         if self._is_hopeless(pair):
             findings.certain.append((pair.first, pair.second))
             return False
@@ -340,7 +348,7 @@ class Detector:
         verdict = _verdict(comparison, kept, pair.score)
         doubt = Doubt.SCORE if pair.score < wanted else self._doubt(comparison, kept, findings)
         if doubt is not None:
-            if doubt in {Doubt.UNSHARED, Doubt.UNTRIED}:
+            if doubt in {Doubt.UNSHARED, Doubt.UNTRIED, Doubt.ITEMS}:
                 pair.judged_at = -1  # what comes next may tell
             findings.uncertain.append(UncertainPair(verdict, wanted, doubt))
             return False
@@ -354,10 +362,13 @@ class Detector:
             return Doubt.UNSHARED
         if not is_tried(comparison, kept):
             return Doubt.UNTRIED
+        names = comparison.first.name, comparison.second.name
+        if comparison.n_of_equal_items < MIN_EQUAL_ITEMS and self._need_items(*names):
+            return Doubt.ITEMS
         clash = self._clash(comparison)
         if clash is None:
             return None
-        findings.conflicts.append(Conflict(comparison.first.name, comparison.second.name, clash))
+        findings.conflicts.append(Conflict(*names, clash))
         return Doubt.CONFLICT
 
     def places(self, verdict: Verdict) -> list[tuple[str, str]]:
@@ -395,7 +406,11 @@ class Detector:
     def _are_two_sites(self, pair: Comparison) -> bool:
         if frozenset((pair.first.name, pair.second.name)) in self._allowed:
             return True
-        return len(pair.aligned) >= _WELL_KNOWN and self.judge.score(pair) < _CONTRADICTION * self.judge.threshold
+        return len(pair.aligned) >= _WELL_KNOWN and self._score(pair) < _CONTRADICTION * self.judge.threshold
+
+    def _score(self, pair: Comparison) -> float:
+        """Return how sure the judge is that *pair* is one site, 0 where it states different things."""
+        return 0.0 if pair.states_other else self.judge.score(pair)
 
     def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
         """Ask the host that would be kept for pages already fetched on the other one, and then the other way round.

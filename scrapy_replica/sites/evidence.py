@@ -8,7 +8,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 import mmh3
@@ -17,7 +17,7 @@ from scrapy_replica.address import origin_of
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.language import guess_language
-from scrapy_replica.sites.sketch import BINS, jaccards, sketch
+from scrapy_replica.sites.sketch import BINS, MOST_NUMBERS, jaccards, numbers_in_common, numbers_sketch, sketch
 
 MIN_WORDS = 20
 """Pages of fewer words are not compared."""
@@ -27,16 +27,19 @@ MAX_PATHS = 1000
 """Known paths kept per host, a sample by the hash of the last segment that mirrors draw alike."""
 MAX_PAGES = 2000
 """Page marks kept per host."""
+SAME_NUMBERS = 0.5
+"""Jaccard coefficient of their numbers from which two pages may be one. Pages of real copies have some numbers of their
+own: they were rendered anew, restyled or revised."""
 _MAX_VIEWS = 8
 ESTABLISHED = 10
 """Pages after which a host is no newcomer."""
 _DIGITS = re.compile(r"\d+")
-_FORMAT = struct.Struct("<QQIII2sH")
+_FORMAT = struct.Struct("<QQIII2sHIQBB")
 
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """The traces of one page that tell copies from other pages; 96 bytes packed."""
+    """The traces of one page that tell copies from other pages; 110 to 142 bytes packed."""
 
     simhash: int | None
     signature: int
@@ -50,6 +53,14 @@ class PageMark:
     sketch: bytes | None
     links: int = 0
     """Links to its own host, at most 65,535."""
+    offers: int = 0
+    """Hash of the prices that it states and of what it says of stock, 0 where it does not."""
+    numbers: bytes = b""
+    """Sketch of the numbers of its main text."""
+    around: bytes = b""
+    """Sketch of the numbers around its main text, where that has none."""
+    items: int = 0
+    """Hash of the items that a callback made of it, 0 where it made none so far."""
 
     def pack(self) -> bytes:
         """Return the mark as stored; the inverse of :meth:`unpack`."""
@@ -61,14 +72,24 @@ class PageMark:
             min(self.words, 2**31 - 1) << 1 | (self.simhash is not None),
             (self.language or "").encode("ascii"),
             self.links,
+            self.offers,
+            self.items,
+            len(self.numbers),
+            len(self.around),
         )
-        return head + (self.sketch or b"")
+        return head + self.numbers + self.around + (self.sketch or b"")
 
     @classmethod
     def unpack(cls, packed: bytes) -> PageMark:
-        if len(packed) not in (_FORMAT.size, _FORMAT.size + BINS):
+        if len(packed) < _FORMAT.size:
             raise ValueError(f"a page mark of {len(packed)} bytes")
-        simhash, signature, title, pattern, words, language, links = _FORMAT.unpack_from(packed)
+        simhash, signature, title, pattern, words, language, links, offers, items, n_main, n_around = (
+            _FORMAT.unpack_from(packed)
+        )
+        start = _FORMAT.size + n_main
+        end = start + n_around
+        if max(n_main, n_around) > 2 * MOST_NUMBERS or len(packed) not in (end, end + BINS):
+            raise ValueError(f"a page mark of {len(packed)} bytes")
         return cls(
             simhash if words & 1 else None,
             signature,
@@ -76,8 +97,12 @@ class PageMark:
             pattern,
             words >> 1,
             language.rstrip(b"\0").decode("ascii") or None,
-            packed[_FORMAT.size :] or None,
+            packed[end:] or None,
             links,
+            offers,
+            packed[_FORMAT.size : start],
+            packed[start:end],
+            items,
         )
 
 
@@ -96,6 +121,9 @@ def mark_of(page: Page) -> PageMark:
         language=language,
         sketch=sketch(page.text),
         links=_own_links(page),
+        offers=_hash32("\n".join(sorted(page.facts.offers))),
+        numbers=numbers_sketch(page.facts.numbers),
+        around=numbers_sketch(page.facts.numbers_around),
     )
 
 
@@ -110,8 +138,17 @@ def _own_links(page: Page) -> int:
     return min(sum(link.url.startswith(origin) for link in page.links), 2**16 - 1)
 
 
+def state_others(a: PageMark, b: PageMark) -> bool:
+    """Tell whether two main texts state other prices or stock, or mostly other numbers; not where one states none."""
+    if a.offers and b.offers and a.offers != b.offers:
+        return True
+    return bool(a.numbers and b.numbers) and numbers_in_common(a.numbers, b.numbers) < SAME_NUMBERS
+
+
 def is_same_page(a: PageMark, b: PageMark) -> bool:
     """Tell whether two marks are of one page, small edits allowed."""
+    if state_others(a, b):
+        return False
     if a.signature and a.signature == b.signature:
         return True
     if a.simhash is None or b.simhash is None:
@@ -210,6 +247,16 @@ class HostEvidence:
             if rest is not None:
                 pages[rest] = mark
 
+    def add_items(self, path: str, items: int) -> None:
+        """Take note of the *items*, hashed, that a callback made of the page at the normalised *path*."""
+        mark = self.pages.get(path)
+        if mark is not None:
+            self.pages[path] = replace(mark, items=items)
+            for prefix, (pages, _) in self._views.items():
+                rest = relative(path, prefix)
+                if rest is not None:
+                    pages[rest] = self.pages[path]
+
     def forget_pages(self) -> None:
         """Forget what was told of pages; their paths stay known."""
         self.pages.clear()
@@ -257,4 +304,5 @@ __all__ = [
     "normal_path",
     "path_of",
     "sample_hash",
+    "state_others",
 ]

@@ -18,11 +18,13 @@ from typing import ClassVar
 import numpy as np
 
 from scrapy_replica.address import name_of
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark
-from scrapy_replica.sites.sketch import jaccards
+from scrapy_replica.sites.evidence import MIN_WORDS, SAME_NUMBERS, HostEvidence, PageMark
+from scrapy_replica.sites.sketch import jaccards, numbers_in_common
 
 MAX_ALIGNED = 100
 """Aligned pages looked at; more do not change a share."""
+MIN_TOLD = 2
+"""Aligned pages that give items or state something, without which they speak neither for nor against a pair."""
 SAME_TEXT_BITS = 6
 """Distance of simhashes up to which two pages of one host hold one text."""
 _PRIOR = 0.3
@@ -99,6 +101,22 @@ class Comparison:
         if not known:
             return []
         return sorted(jaccards([a for a, _ in known], [b for _, b in known]).tolist())
+
+    @property
+    def n_of_equal_items(self) -> int:
+        """Aligned pages of which a callback made the same items."""
+        return sum(a.items == b.items != 0 for a, b in self.aligned)
+
+    @cached_property
+    def states_other(self) -> bool:
+        """Whether most of the aligned pages give other items, or where none are given state other prices and numbers:
+        shops of two countries, tenants.
+
+        Of 187 pairs of replicas, real and made of real manuals, none does by what it states: at worst 40 and 16 % of
+        their pages differ. Of 486 translations, versions and templates 316 do.
+        """
+        told = [same for a, b in self.aligned if (same := _agree(a, b)) is not None]
+        return len(told) >= MIN_TOLD and 2 * sum(told) < len(told)
 
 
 class Feature(ABC):
@@ -218,6 +236,22 @@ FEATURES: dict[str, Feature] = {
 def features_of(pair: Comparison, names: Sequence[str]) -> list[float]:
     """Return the values of the features *names* of *pair*."""
     return [FEATURES[name].value(pair) for name in names]
+
+
+def _agree(a: PageMark, b: PageMark) -> bool | None:
+    """Tell whether two pages give the same items; where either gives none, whether they state the same.
+
+    ``None`` where nothing tells. That only one of them states something tells, too, and so do the numbers around main
+    texts that have none: real copies with another frame disagree in 16 % of their pages at most.
+    """
+    if a.items and b.items:
+        return a.items == b.items
+    if a.offers != b.offers:
+        return False
+    mine, theirs = a.numbers or a.around, b.numbers or b.around
+    if mine == theirs:
+        return True if mine or a.offers else None
+    return numbers_in_common(mine, theirs) >= SAME_NUMBERS
 
 
 def _sides(pair: Comparison) -> Iterable[tuple[HostEvidence, str]]:

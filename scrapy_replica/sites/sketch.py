@@ -1,12 +1,14 @@
 """A 64-byte sketch of a text whose agreement estimates the Jaccard coefficient of two texts' shingles.
 
 One-permutation hashing (Li, Owen & Zhang 2012) with 64 bins, of which the minimum's lowest byte is kept (b-bit
-minwise hashing, Li & Koenig 2010, b = 8). An empty bin borrows from the next one (Shrivastava & Li 2014).
+minwise hashing, Li & Koenig 2010, b = 8). An empty bin borrows from the next one (Shrivastava & Li 2014). The numbers
+of a text, which are few, are sketched by their least hashes (Broder 1997).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ from numpy.typing import NDArray
 from scrapy_replica.numeric import FloatArray
 
 BINS = 64
+MOST_NUMBERS = 16
+"""Numbers of a page that are kept, those of least hash: all of most pages, and a sample that two pages draw alike."""
 _MAX_BYTES = 40_000
 _GRAM = 24  # bytes: about four English words, eight CJK characters
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
@@ -69,3 +73,21 @@ def jaccards(first: Sequence[bytes], second: Sequence[bytes]) -> FloatArray:
     b = np.frombuffer(b"".join(second), dtype=np.uint8).reshape(-1, BINS)
     equal: FloatArray = (a == b).sum(axis=1) / BINS
     return np.maximum((equal - 1 / 256) / (1 - 1 / 256), 0.0).astype(np.float64)
+
+
+def numbers_sketch(numbers: Iterable[str]) -> bytes:
+    """Return the hashes of the *numbers* that a page states, two bytes each, at most the 16 least, ascending."""
+    hashes = {crc32(number.encode()) & 0xFFFF for number in numbers}
+    return np.array(sorted(hashes)[:MOST_NUMBERS], dtype="<u2").tobytes()
+
+
+def numbers_in_common(first: bytes, second: bytes) -> float:
+    """Return the estimated Jaccard coefficient of two sets of numbers, not both empty, by their sketches (Broder 1997).
+
+    Exact for sets of fewer than 16 numbers.
+    """
+    a, b = (set(np.frombuffer(one, dtype="<u2").tolist()) for one in (first, second))
+    both = sorted(a | b)
+    if max(len(a), len(b)) == MOST_NUMBERS:
+        both = both[:MOST_NUMBERS]
+    return sum(number in a and number in b for number in both) / len(both)

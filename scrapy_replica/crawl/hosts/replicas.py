@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+import mmh3
 
 from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.config import Config
@@ -88,7 +90,9 @@ class Replicas:
     def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], index: NearDuplicates) -> None:
         self._config, self._db, self._now = config, db, now
         judge = judge_at(config.model)
-        self._detector = Detector(judge, StoredEvidence(db, index), max_probes_of_host=config.probes)
+        self._detector = Detector(
+            judge, StoredEvidence(db, index), max_probes_of_host=config.probes, need_items=self._need_items
+        )
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
         self._lesson: Iterator[None] | None = None
@@ -287,6 +291,26 @@ class Replicas:
         self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
         return self.heard(page, mark, neighbours, self._now())
 
+    def gave(self, page: Page, url_id: int, items: Iterable[int]) -> None:
+        """Take note of the *items*, as hashes, that a callback made of a *page*."""
+        trace = self._db.pages.trace(url_id)
+        if trace is None or trace.mark is None:
+            return
+        mark = replace(PageMark.unpack(trace.mark), items=_hash_of(items))
+        self._db.pages.set_mark(url_id, mark.pack())
+        self.heard_items(page.url, page.host, mark)
+
+    def heard_items(self, url: str, host: str, mark: PageMark) -> None:
+        """Take note of the items that the *mark* of a page tells, which was observed before."""
+        evidence = self._detector.candidates.evidence.peek(host)
+        if evidence is not None:
+            evidence.add_items(normal_path(path_of(url)), mark.items)
+
+    def _need_items(self, first: str, second: str) -> bool:
+        """Tell whether text alone does not make two hosts one: the spider begins on both, and it makes items."""
+        seeds = self._db.seeds
+        return seeds.are_on(first) and seeds.are_on(second) and self._db.items.are_given()
+
     def heard(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> tuple[Findings, list[ProbeUrl]]:
         """Take note of a page fetched *at* some time; return what it brought to light and the pages to ask for.
 
@@ -402,3 +426,9 @@ class Replicas:
         self._detector.by_hand.discard(copy)
         self._db.verdicts.end(copy, why)
         return verdict
+
+
+def _hash_of(items: Iterable[int]) -> int:
+    """Return 64 bits for a set of hashes."""
+    packed = b"".join(item.to_bytes(8, "little", signed=True) for item in sorted(items))
+    return mmh3.hash64(packed, signed=False)[0] or 1

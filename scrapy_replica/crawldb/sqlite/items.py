@@ -50,6 +50,9 @@ class ItemTable:
         self._write("INSERT OR REPLACE INTO item_filter VALUES (?, ?)", (block, bytes(bits)))
         return True
 
+    def are_given(self) -> bool:
+        return self._n_exact > 0 or self._read("SELECT 1 FROM items LIMIT 1").fetchone() is not None
+
     def keep(self, url_id: int, items: Collection[int]) -> None:
         sketch = np.array(heapq.nsmallest(SKETCH, items), dtype="<i8").tobytes()
         self._write("INSERT OR REPLACE INTO items VALUES (?, ?)", (url_id, sketch))

@@ -33,9 +33,9 @@ class PageTable:
         else:
             self._write(f"INSERT OR REPLACE {VALUES}", row)
 
-    def set_mark(self, url_id: int, mark: bytes, neighbours: str) -> None:
-        """Keep the traces by which the page is compared with those of other hosts."""
-        self._write("UPDATE pages SET mark = ?, neighbours = ? WHERE url = ?", (mark, neighbours, url_id))
+    def set_mark(self, url_id: int, mark: bytes, neighbours: str | None = None) -> None:
+        sql = "UPDATE pages SET mark = ?, neighbours = COALESCE(?, neighbours) WHERE url = ?"
+        self._write(sql, (mark, neighbours, url_id))
 
     def judge(self, url_id: int, relevance: float) -> None:
         """Give a page another relevance."""

@@ -227,7 +227,7 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
     term TEXT NOT NULL,
     PRIMARY KEY (host, term)
 ) WITHOUT ROWID;
-CREATE TABLE seed_hosts (             -- what the scope is made of: hosts of the seeds and of what they redirect to
+CREATE TABLE seed_hosts (             -- on which the crawl begins: hosts of the seeds and of what they redirect to
     host TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 CREATE TABLE dates (                  -- when a page last changed, as a sitemap has it

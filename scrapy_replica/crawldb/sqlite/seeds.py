@@ -19,6 +19,9 @@ class SeedTable:
     def hosts(self) -> list[str]:
         return [host for (host,) in self._read("SELECT host FROM seed_hosts")]
 
+    def are_on(self, host: str) -> bool:
+        return self._read("SELECT 1 FROM seed_hosts WHERE host = ?", (host,)).fetchone() is not None
+
     def set_dates(self, dates: Mapping[int, float]) -> None:
         self._write_many("INSERT OR REPLACE INTO dates VALUES (?, ?)", list(dates.items()))
 
