@@ -1,0 +1,215 @@
+"""What callbacks yield: items of all kinds on pages that differ by nothing else, pipelines, and nothing at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import partial
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+import attrs
+import scrapy
+from hostile.building import text
+from hostile.scenario import Crawled, Scenario
+from scrapy.exceptions import DropItem
+
+from shapes.building import SHELL, drawn, nearby, script, store
+from shapes.shape import (
+    Answer,
+    Reader,
+    ScriptReader,
+    Shape,
+    ids_of,
+    items_of,
+    pages_of,
+    scenario,
+)
+
+
+class StoreItem(scrapy.Item):
+    id = scrapy.Field()
+    name = scrapy.Field()
+
+
+@dataclass
+class StoreRecord:
+    id: int
+    name: str
+
+
+@attrs.define
+class StoreAttrs:
+    id: int
+    name: str
+
+
+class Unhashable:
+    """Compares by what it holds and so has no hash; prints as its address, as objects do."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unhashable) and self.value == other.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def nested(data: dict[str, Any]) -> Any:
+    return {"store": {"name": data["name"], "lines": [data["street"], [data["phone"], {"id": data["id"]}]]}}
+
+
+def huge(data: dict[str, Any]) -> Any:
+    """A megabyte, at whose end alone stands what differs."""
+    return {"id": data["id"], "body": "x" * 1_000_000 + data["name"]}
+
+
+def dated(data: dict[str, Any]) -> Any:
+    return {"opened": datetime.fromtimestamp(86_400 * data["id"], timezone.utc)}
+
+
+def cyclic(data: dict[str, Any]) -> Any:
+    item = dict(data)
+    item["self"] = item
+    return item
+
+
+KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "dict": dict,
+    "dataclass": lambda data: StoreRecord(data["id"], data["name"]),
+    "attrs": lambda data: StoreAttrs(data["id"], data["name"]),
+    "scrapy.Item": lambda data: StoreItem(id=data["id"], name=data["name"]),
+    "nested": nested,
+    "bytes": lambda data: {"raw": data["name"].encode()},
+    "datetime": dated,
+    "set": lambda data: {"words": {data["name"], data["street"]}},
+}
+"""Items whose fields can be printed."""
+
+ODD_KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "1 MB": huge,
+    "unhashable": lambda data: {"id": data["id"], "object": Unhashable(data["name"])},
+    "cycle": cyclic,
+}
+
+
+def hidden_site(n: int) -> Answer:
+    """*n* stores with data that no text holds: they stand in a comment."""
+    return nearby(n, lambda number: f"{SHELL}<!-- {json.dumps(store(number))} -->")
+
+
+def hidden(response: Any) -> dict[str, Any]:
+    return json.loads(response.xpath("//comment()").re_first(r"\{.*\}"))
+
+
+class HiddenReader(Reader):
+    def read(self, response: Any) -> Iterable[Any]:
+        yield hidden(response)
+
+
+def items(
+    n: int, kind: str, make: Callable[[dict[str, Any]], Any], contents: Callable[[Crawled], set[str]]
+) -> Scenario:
+    class KindReader(Reader):
+        def read(self, response: Any) -> Iterable[Any]:
+            yield make(hidden(response))
+
+    tried = "Nothing but the items tells the pages apart."
+    return scenario(f"items, {kind}", tried, hidden_site(n), spider=KindReader, contents=contents)
+
+
+class Dropping:
+    def process_item(self, item: Any) -> Any:
+        if item["id"] % 3:
+            raise DropItem("not wanted")
+        return item
+
+
+class Changing:
+    """Leaves nothing of the item but its number, and adds what is new each time."""
+
+    numbers = count()
+
+    def process_item(self, item: Any) -> Any:
+        for name in ("name", "street", "phone"):
+            del item[name]
+        item["uuid"] = next(self.numbers)
+        return item
+
+
+def pipelines(n: int, pipeline: type) -> Scenario:
+    return scenario(
+        f"pipeline, {pipeline.__name__.lower()}",
+        "What a callback yields is not what comes out in the end.",
+        hidden_site(n),
+        spider=HiddenReader,
+        settings={"ITEM_PIPELINES": {pipeline: 100}},
+    )
+
+
+class Stamping(Reader):
+    def read(self, response: Any) -> Iterable[Any]:
+        yield {**hidden(response), "fetched": datetime.now(timezone.utc), "uuid": uuid4()}
+
+
+def stamped(n: int) -> Scenario:
+    tried = "Items have a time and a number of their own."
+    return scenario("items, stamped", tried, hidden_site(n), spider=Stamping)
+
+
+def random_field(n: int) -> Scenario:
+    """*n* stores whose pages have another number each time that they are fetched."""
+    served = count()
+
+    def body(number: int) -> str:
+        return SHELL + script({**store(number), "random": drawn("served", next(served)).getrandbits(64)})
+
+    tried = "Each fetch brings a number that no other brings."
+    return scenario("random field", tried, nearby(n, body), spider=ScriptReader)
+
+
+class Keeper(Reader):
+    """Keeps the pages itself and yields nothing."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.kept: list[bytes] = []
+
+    def read(self, response: Any) -> Iterable[Any]:
+        self.kept.append(response.body)
+        return []
+
+
+def bodies(n: int) -> Scenario:
+    site = nearby(n, lambda number: SHELL + script(store(number)))
+    return scenario("bodies", "The spider yields nothing: it keeps bodies.", site, spider=Keeper, contents=pages_of)
+
+
+class Equal(Reader):
+    def read(self, response: Any) -> Iterable[Any]:
+        yield {"status": response.status}
+
+
+def equal(n: int) -> Scenario:
+    site = nearby(n, lambda number: f"<main><p>{text(number)}</p></main>")
+    tried = "Each page gives the same item, and has a text of its own."
+    return scenario("items, all equal", tried, site, spider=Equal, contents=pages_of)
+
+
+SHAPES = [
+    *(
+        Shape(make=partial(items, kind=kind, make=make, contents=items_of), small=60, full=300)
+        for kind, make in KINDS.items()
+    ),
+    *(
+        Shape(make=partial(items, kind=kind, make=make, contents=ids_of), small=60, full=200)
+        for kind, make in ODD_KINDS.items()
+    ),
+    Shape(make=partial(pipelines, pipeline=Dropping), small=60, full=300),
+    Shape(make=partial(pipelines, pipeline=Changing), small=60, full=300),
+    *(Shape(make=make, small=60, full=300) for make in (stamped, random_field, bodies, equal)),
+]
