@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import product as every
 from typing import Any
@@ -13,7 +14,7 @@ from hostile.scenario import Scenario
 from scrapy import Request, Spider
 
 from shapes.building import NOTHING, SHELL, drawn, links, name_of, page, product, script, store
-from shapes.shape import SHOP, Place, Reader, Shape, Shop, place_of, scenario, script_of
+from shapes.shape import BOTH, SHOP, Place, Reader, Shape, Shop, place_of, scenario, script_of
 
 PLAIN_CARD = "<div class='card'><span>{name}</span> <span>{price} USD</span></div>"
 BUTTON_CARD = (
@@ -143,6 +144,44 @@ def ids(n: int, name: str, url: str) -> Scenario:
     return scenario(name, tried, answer, seeds=[f"{SHOP}{url.format(k)}" for k in range(n)], spider=Known)
 
 
+class Onward(Known):
+    """Asks for the next id when one was answered, up to *last*."""
+
+    last: int
+
+    def parse(self, response: Any) -> Any:
+        yield from super().parse(response)
+        number = place_of(response.request).number
+        if number < self.last:
+            yield response.follow(f"/product/{number + 1}")
+
+
+def onward(n: int) -> Scenario:
+    counted = ids(n, "ids, one after the other", "/product/{}")
+    spider = type("OnwardTo", (Onward,), {"last": n - 1})
+    tried = "The spider asks for an id when the one before was answered."
+    return replace(counted, tried=tried, seeds=counted.seeds[:1], spider=spider)
+
+
+def walk(n: int) -> Scenario:
+    """Filters that are chosen one after the other: a brand of *n*, one of six sizes, one of five colours."""
+    choices = {"brand": range(n), "size": range(6), "colour": range(5)}
+
+    def answer(place: Place) -> str | None:
+        if place.path != "/":
+            return None
+        chosen = "&".join(f"{name}={value}" for name, value in place.args.items())
+        following = next((name for name in choices if name not in place.args), None)
+        urls = [f"/?{chosen}&{following}={value}" for value in choices.get(following, ())]
+        key = tuple(place.args.values())
+        is_empty = following is not None or drawn(key).random() < 0.6
+        found = "" if is_empty else f"<ul><li class='found'>{name_of(key)}</li></ul>"
+        return page(f"<main>{found or NOTHING}</main>{links(urls, 'Filter')}")
+
+    tried = "Filters are chosen one after the other; what is found stands at the end."
+    return scenario("filters, step by step", tried, answer, spider=Facets)
+
+
 class Grid(Reader):
     def read(self, response: Any) -> Iterable[Any]:
         return [{"store": one} for one in response.css(".store::text").getall()]
@@ -167,14 +206,12 @@ def finder(n: int) -> Scenario:
 
 SHAPES = [
     Shape(make=partial(cards, name="cards", card=PLAIN_CARD, spider=Cards), small=60, full=300),
-    Shape(
-        make=partial(cards, name="cards that the spider counts", card=BUTTON_CARD, spider=CountedCards),
-        small=60,
-        full=300,
-    ),
+    Shape(make=partial(cards, name="cards, counted", card=BUTTON_CARD, spider=CountedCards), small=60, full=300),
     Shape(make=facets, small=3, full=12),
-    *(Shape(make=partial(scrolling, kind=kind), small=90, full=240) for kind in ("page", "offset", "cursor")),
-    Shape(make=partial(ids, name="ids by argument", url="/product?id={}"), small=120, full=400),
-    Shape(make=partial(ids, name="ids by path", url="/product/{}"), small=120, full=400),
-    Shape(make=finder, small=120, full=400),
+    Shape(make=walk, small=4, full=12, fast_modes=BOTH),
+    *(Shape(make=partial(scrolling, kind=kind), small=60, full=240) for kind in ("page", "offset", "cursor")),
+    Shape(make=partial(ids, name="ids by argument", url="/product?id={}"), small=110, full=400),
+    Shape(make=partial(ids, name="ids by path", url="/product/{}"), small=110, full=400),
+    Shape(make=onward, small=110, full=400, fast_modes=BOTH),
+    Shape(make=finder, small=110, full=400),
 ]

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
+from io import BytesIO
 from itertools import count
-from typing import Any
+from threading import Lock
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import attrs
@@ -16,10 +18,14 @@ import scrapy
 from hostile.building import text
 from hostile.scenario import Crawled, Scenario
 from scrapy.exceptions import DropItem
+from scrapy.pipelines.files import FilesPipeline
 
 from shapes.building import SHELL, drawn, nearby, script, store
 from shapes.shape import (
+    BOTH,
+    SHOP,
     Answer,
+    Place,
     Reader,
     ScriptReader,
     Shape,
@@ -47,6 +53,12 @@ class StoreAttrs:
     name: str
 
 
+def modelled(data: dict[str, Any]) -> Any:
+    from pydantic import create_model
+
+    return create_model("StoreModel", id=(int, ...), name=(str, ...))(id=data["id"], name=data["name"])
+
+
 class Unhashable:
     """Compares by what it holds and so has no hash; prints as its address, as objects do."""
 
@@ -55,6 +67,24 @@ class Unhashable:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unhashable) and self.value == other.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Broken:
+    """Nothing can be asked of it."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no equal")
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("no truth")
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"no {name}")
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -78,11 +108,20 @@ def cyclic(data: dict[str, Any]) -> Any:
     return item
 
 
+def deep(data: dict[str, Any]) -> Any:
+    """Deeper than Python's stack."""
+    value: list[Any] = []
+    for _ in range(5_000):
+        value = [value]
+    return {"id": data["id"], "value": value}
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "dict": dict,
     "dataclass": lambda data: StoreRecord(data["id"], data["name"]),
     "attrs": lambda data: StoreAttrs(data["id"], data["name"]),
     "scrapy.Item": lambda data: StoreItem(id=data["id"], name=data["name"]),
+    "pydantic": modelled,
     "nested": nested,
     "bytes": lambda data: {"raw": data["name"].encode()},
     "datetime": dated,
@@ -90,10 +129,31 @@ KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 """Items whose fields can be printed."""
 
+ODD: tuple[Callable[[int], Any], ...] = (
+    Unhashable,
+    lambda number: Broken(),
+    lambda number: {number: 1, "a": 2, None: 3, (4,): {5, "six", None}},
+    lambda number: float("nan"),
+    lambda number: 10**5_000 + number,
+    lambda number: f"\udcff\ud800{number}",
+    lambda number: (k for k in range(number)),
+    lambda number: BytesIO(bytes(number)),
+    lambda number: Lock(),
+    lambda number: lambda: number,
+)
+"""Values that have no hash, no order, no end, no print or no copy."""
+
+
+def odd(data: dict[str, Any]) -> Any:
+    number = data["id"]
+    return {"id": number, "value": ODD[number % len(ODD)](number)}
+
+
 ODD_KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "1 MB": huge,
-    "unhashable": lambda data: {"id": data["id"], "object": Unhashable(data["name"])},
     "cycle": cyclic,
+    "deep": deep,
+    "odd values": odd,
 }
 
 
@@ -139,6 +199,45 @@ class Changing:
             del item[name]
         item["uuid"] = next(self.numbers)
         return item
+
+
+class MemoryFiles:
+    def __init__(self, uri: str) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def stat_file(self, path: str, info: Any) -> dict[str, Any]:
+        return {}
+
+    def persist_file(self, path: str, buf: BytesIO, info: Any, meta: Any = None, headers: Any = None) -> None:
+        self.files[path] = buf.getvalue()
+
+
+class Files(FilesPipeline):
+    STORE_SCHEMES: ClassVar[dict[str, Any]] = {**FilesPipeline.STORE_SCHEMES, "memory": MemoryFiles}
+
+
+class FilesReader(Reader):
+    def read(self, response: Any) -> Iterable[Any]:
+        data = hidden(response)
+        yield {**data, "file_urls": [f"{SHOP}/file/{data['id']}", f"{SHOP}/file/all"]}
+
+
+def files(n: int) -> Scenario:
+    """*n* stores with a file each, and one that all of them have."""
+    stores = hidden_site(n)
+
+    def answer(place: Place) -> Any:
+        if place.path.startswith("/file/"):
+            return 200, {"Content-Type": "application/pdf"}, f"%PDF {place.path}"
+        return stores(place)
+
+    return scenario(
+        "items with files",
+        "A pipeline fetches what items name.",
+        answer,
+        spider=FilesReader,
+        settings={"ITEM_PIPELINES": {Files: 100}, "FILES_STORE": "memory://"},
+    )
 
 
 def pipelines(n: int, pipeline: type) -> Scenario:
@@ -211,5 +310,6 @@ SHAPES = [
     ),
     Shape(make=partial(pipelines, pipeline=Dropping), small=60, full=300),
     Shape(make=partial(pipelines, pipeline=Changing), small=60, full=300),
-    *(Shape(make=make, small=60, full=300) for make in (stamped, random_field, bodies, equal)),
+    *(Shape(make=make, small=60, full=300) for make in (files, stamped, random_field, equal)),
+    Shape(make=bodies, small=60, full=300, fast_modes=BOTH),
 ]

@@ -14,6 +14,7 @@ from scrapy import Request, Spider
 
 SHOP = "https://shop.example"
 MODES = ("observe", "demote", "drop")
+BOTH = ("demote", "drop")
 MADE_UP = {"url", "fetched", "uuid", "random"}
 """Fields that say where, when and by whom an item was made, and differ whenever it is made again."""
 
@@ -120,8 +121,8 @@ class Shape:
     small: int
     """The least at which what it is there for shows."""
     full: int
-    fast_modes: tuple[str, ...] = ("demote", "drop")
-    """Modes of the fast tier."""
+    fast_modes: tuple[str, ...] = ("demote",)
+    """Modes of the fast tier; the default mode alone, where others of its theme are crawled in both."""
     most: Mapping[str, float] = field(default_factory=dict)
     """Mode -> requests for each of plain Scrapy's, where something is to be saved."""
 

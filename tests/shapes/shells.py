@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 from hostile.scenario import Scenario
-from scrapy import Spider
+from scrapy import Request, Spider
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
 from shapes.building import SHELL, links, name_of, nearby, page, script, store
-from shapes.shape import SHOP, Answer, Place, Reader, Shape, Shop, scenario, script_of
+from shapes.shape import BOTH, SHOP, Answer, Place, Reader, Shape, Shop, place_of, scenario, script_of
 
 
 @dataclass
@@ -136,23 +136,47 @@ def lists(n: int, name: str, tried: str, url: str, ahead: int = 1, spider: type[
     return scenario(name, tried, answer, seeds=[SHOP + url.format(0)], spider=spider)
 
 
+class FromApi(Shop):
+    """Follows the lists, and has what they show from an API: no list itself gives an item."""
+
+    def parse(self, response: Any) -> Any:
+        number = place_of(response.request).args["page"]
+        yield Request(f"{SHOP}/api/list?page={number}", self.listed)
+        yield from response.follow_all(css="a.next")
+
+    def listed(self, response: Any) -> Any:
+        yield response.json()
+
+
+def lists_of_api(n: int) -> Scenario:
+    def answer(place: Place) -> Any:
+        number = int(place.args.get("page", 0))
+        if place.path == "/api/list":
+            return 200, {"Content-Type": "application/json"}, json.dumps({"names": [name_of("listed", number)]})
+        following = [f"/list?page={number + 1}"] if number + 1 < n else []
+        return page(SHELL + links(following, kind="next")) if place.path == "/list" else None
+
+    tried = "Each list links to the next and is else the same; an API has what it shows."
+    return scenario("lists of an API", tried, answer, seeds=[f"{SHOP}/list?page=0"], spider=FromApi)
+
+
 ARGUMENT, PATH = "/list?page={}", "/list/{}"
 
 SHAPES = [
-    *(Shape(make=partial(stores, spot), small=60, full=300) for spot in SPOTS),
+    *(
+        Shape(make=partial(stores, spot), small=60, full=300, fast_modes=BOTH if spot in SPOTS[::3] else ("demote",))
+        for spot in SPOTS
+    ),
     Shape(make=stores_by_argument, small=60, full=300),
     Shape(make=stores_by_rules, small=60, full=300),
     *(
-        Shape(make=partial(lists, name=name, tried=tried, **more), small=60, full=300)
+        Shape(make=partial(lists, name=name, tried=tried, **more), small=60, full=300, fast_modes=BOTH)
         for name, tried, more in (
             ("lists by argument", "Each list of a shell links to the next.", {"url": ARGUMENT}),
             ("lists by path", "The same, by path.", {"url": PATH}),
             ("lists with a pager", "Each list links to the next three.", {"url": ARGUMENT, "ahead": 3}),
-            (
-                "lists that the spider counts",
-                "No list links to another.",
-                {"url": ARGUMENT, "ahead": 0, "spider": Counting},
-            ),
+            ("lists, counted", "No list links to another.", {"url": ARGUMENT, "ahead": 0, "spider": Counting}),
         )
     ),
+    Shape(make=lists_of_api, small=60, full=300, fast_modes=BOTH),
 ]

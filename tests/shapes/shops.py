@@ -12,7 +12,7 @@ from hostile.building import text
 from hostile.scenario import Scenario
 
 from shapes.building import drawn, links, name_of, page, product, script
-from shapes.shape import SHOP, Answer, Place, Reader, ScriptReader, Shape, scenario
+from shapes.shape import BOTH, SHOP, Answer, Place, Reader, ScriptReader, Shape, scenario
 
 CURRENCIES = {"de": "EUR", "ch": "CHF", "uk": "GBP", "se": "SEK", "pl": "PLN", "cz": "CZK", "us": "USD", "ca": "CAD"}
 CURRENCIES |= {"jp": "JPY", "no": "NOK"}
@@ -159,6 +159,28 @@ def variants(n: int) -> Scenario:
     return scenario("colours", "One description; price and stock of each colour differ.", answer, spider=Products)
 
 
+def branches(n: int) -> Scenario:
+    """*n* products in three branches each, which page and rule alike would call one."""
+    names = ("north", "south", "west")
+
+    def answer(place: Place) -> str | None:
+        if place.path == "/":
+            return front(n)
+        if not place.path.startswith("/product/"):
+            return None
+        branch = place.args.get("branch", "all")
+        urls = (f"/product/{place.number}?branch={name}" for name in names)
+        return product_page(place.number, [], links(urls, "Branch") + script(product(place.number, branch)))
+
+    class BranchReader(ScriptReader):
+        def read(self, response: Any) -> Iterable[Any]:
+            if response.css("script"):
+                yield from super().read(response)
+
+    tried = "The text of a product is the same for each branch, the script is not."
+    return scenario("branches by argument", tried, answer, spider=BranchReader)
+
+
 def sessions(n: int) -> Scenario:
     """*n* products found from four pages, each of which begins a session that all links have from then on."""
 
@@ -193,22 +215,25 @@ def mirrors(n: int, name: str, tried: str, spider: type[Reader] = Products, seed
     return scenario(name, tried, mirror_site(n, hosts), seeds=urls, spider=spider, copies=hosts)
 
 
-SAVES = {"demote": 0.7, "drop": 0.7}
+def saved(share: float) -> dict[str, float]:
+    return {"demote": share, "drop": share}
+
 
 SHAPES = [
     *(
-        Shape(make=partial(countries, hosts=hosts, are_all_seeds=are_all_seeds), small=small, full=full)
+        Shape(make=partial(countries, hosts=hosts, are_all_seeds=is_seed), small=small, full=full, fast_modes=BOTH)
         for hosts, small, full in ((3, 50, 150), (10, 15, 30))
-        for are_all_seeds in (True, False)
+        for is_seed in (True, False)
     ),
-    Shape(make=tenants, small=20, full=60),
-    Shape(make=chain, small=12, full=40),
+    Shape(make=tenants, small=20, full=60, fast_modes=BOTH),
+    Shape(make=chain, small=12, full=40, fast_modes=BOTH),
     Shape(make=partial(languages, are_hosts=False), small=30, full=100),
-    Shape(make=partial(languages, are_hosts=True), small=30, full=100),
+    Shape(make=partial(languages, are_hosts=True), small=30, full=100, fast_modes=BOTH),
     Shape(make=variants, small=20, full=60),
-    Shape(make=sessions, small=40, full=150, most=SAVES),
+    Shape(make=branches, small=30, full=80, fast_modes=BOTH),
+    Shape(make=sessions, small=40, full=150, most=saved(0.45)),
     *(
-        Shape(make=partial(mirrors, name=name, tried=tried, **more), small=50, full=150, most=SAVES)
+        Shape(make=partial(mirrors, name=name, tried=tried, **more), small=50, full=150, most=saved(0.6))
         for name, tried, more in (
             ("mirrors", "One shop under three hosts, all of them start URLs; it is saved.", {"seeds": 3}),
             ("mirrors, linked", "The same, found by links.", {}),

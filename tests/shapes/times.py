@@ -12,7 +12,7 @@ from hostile.building import text
 from hostile.scenario import Scenario
 
 from shapes.building import NOTHING, links, name_of, page
-from shapes.shape import SHOP, Place, Reader, Shape, scenario
+from shapes.shape import BOTH, SHOP, Place, Reader, Shape, scenario
 
 FILLED_BEFORE = 4
 """Months with events before the gap."""
@@ -78,10 +78,10 @@ def archive(n: int, *, is_linked: bool) -> Scenario:
 
 SHAPES = [
     *(
-        Shape(make=partial(calendar, gap=gap, kind=kind, url=url), small=8, full=40)
+        Shape(make=partial(calendar, gap=gap, kind=kind, url=url), small=8, full=40, fast_modes=BOTH)
         for kind, url in (("argument", ARGUMENT), ("path", PATH))
         for gap in (12, 18, 24, 40)
     ),
     Shape(make=partial(archive, is_linked=False), small=110, full=400),
-    Shape(make=partial(archive, is_linked=True), small=110, full=400),
+    Shape(make=partial(archive, is_linked=True), small=110, full=400, fast_modes=BOTH),
 ]
