@@ -111,7 +111,7 @@ def cyclic(data: dict[str, Any]) -> Any:
 def deep(data: dict[str, Any]) -> Any:
     """Deeper than Python's stack."""
     value: list[Any] = []
-    for _ in range(5_000):
+    for _ in range(2_000):
         value = [value]
     return {"id": data["id"], "value": value}
 
@@ -222,6 +222,11 @@ class FilesReader(Reader):
         yield {**data, "file_urls": [f"{SHOP}/file/{data['id']}", f"{SHOP}/file/all"]}
 
 
+def files_of(crawled: Crawled) -> set[str]:
+    """Return the items with how many of their files came; of how a file came, Scrapy says now this, now that."""
+    return {f"{item['id']}: {len(item['files'])}" for item in crawled.items}
+
+
 def files(n: int) -> Scenario:
     """*n* stores with a file each, and one that all of them have."""
     stores = hidden_site(n)
@@ -236,6 +241,7 @@ def files(n: int) -> Scenario:
         "A pipeline fetches what items name.",
         answer,
         spider=FilesReader,
+        contents=files_of,
         settings={"ITEM_PIPELINES": {Files: 100}, "FILES_STORE": "memory://"},
     )
 

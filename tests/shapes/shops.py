@@ -222,15 +222,15 @@ def saved(share: float) -> dict[str, float]:
 SHAPES = [
     *(
         Shape(make=partial(countries, hosts=hosts, are_all_seeds=is_seed), small=small, full=full, fast_modes=BOTH)
-        for hosts, small, full in ((3, 50, 150), (10, 15, 30))
+        for hosts, small, full in ((3, 35, 150), (10, 15, 30))
         for is_seed in (True, False)
     ),
     Shape(make=tenants, small=20, full=60, fast_modes=BOTH),
-    Shape(make=chain, small=12, full=40, fast_modes=BOTH),
+    Shape(make=chain, small=8, full=40, fast_modes=BOTH),
     Shape(make=partial(languages, are_hosts=False), small=30, full=100),
     Shape(make=partial(languages, are_hosts=True), small=30, full=100, fast_modes=BOTH),
-    Shape(make=variants, small=20, full=60),
-    Shape(make=branches, small=30, full=80, fast_modes=BOTH),
+    Shape(make=variants, small=15, full=60),
+    Shape(make=branches, small=25, full=80, fast_modes=BOTH),
     Shape(make=sessions, small=40, full=150, most=saved(0.45)),
     *(
         Shape(make=partial(mirrors, name=name, tried=tried, **more), small=50, full=150, most=saved(0.6))
