@@ -45,10 +45,13 @@ async def run(shapes: list[Shape], settings: dict[str, str], *, is_small: bool, 
     print(line(COLUMNS), flush=True)
     failed = 0
     for shape in shapes:
-        scenario = shape.make(shape.small if is_small else shape.full)
+        size = shape.small if is_small else shape.full
+        scenario = shape.make(size)
         outcomes = await outcomes_of(replace(scenario, settings={**scenario.settings, **settings}))
         print(line(row(outcomes)), flush=True)
-        problems = [f"{outcome.mode}: {problem}" for outcome in outcomes for problem in problems_of(shape, outcome)]
+        problems = [
+            f"{outcome.mode}: {problem}" for outcome in outcomes for problem in problems_of(shape, size, outcome)
+        ]
         failed += bool(problems)
         if is_verbose:
             problems += [f"{outcome.mode}: {dict(reasons(outcome.ours))}" for outcome in outcomes]

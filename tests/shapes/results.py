@@ -25,6 +25,7 @@ from shapes.shape import (
     BOTH,
     SHOP,
     Answer,
+    Contents,
     Place,
     Reader,
     ScriptReader,
@@ -171,9 +172,7 @@ class HiddenReader(Reader):
         yield hidden(response)
 
 
-def items(
-    n: int, kind: str, make: Callable[[dict[str, Any]], Any], contents: Callable[[Crawled], set[str]]
-) -> Scenario:
+def items(n: int, kind: str, make: Callable[[dict[str, Any]], Any], contents: Contents) -> Scenario:
     class KindReader(Reader):
         def read(self, response: Any) -> Iterable[Any]:
             yield make(hidden(response))

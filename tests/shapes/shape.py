@@ -70,6 +70,10 @@ Answer = Callable[[Place], Any]
 """What a site gives for each place; None is a 404."""
 
 
+Contents = Callable[[Crawled], set[str]]
+"""What tells which contents a crawl found."""
+
+
 def place_of(request: Request) -> Place:
     url = urlsplit(request.url)
     return Place(url.netloc, url.path, dict(parse_qsl(url.query)))
@@ -98,7 +102,7 @@ def scenario(
     *,
     seeds: Iterable[str] = (f"{SHOP}/",),
     spider: type[Spider] = ScriptReader,
-    contents: Callable[[Crawled], set[str]] = items_of,
+    contents: Contents = items_of,
     **more: Any,
 ) -> Scenario:
     return Scenario(
@@ -123,8 +127,8 @@ class Shape:
     full: int
     fast_modes: tuple[str, ...] = ("demote",)
     """Modes of the fast tier; the default mode alone, where others of its theme are crawled in both."""
-    most: Mapping[str, float] = field(default_factory=dict)
-    """Mode -> requests for each of plain Scrapy's, where something is to be saved."""
+    most: Mapping[int, float] = field(default_factory=dict)
+    """Size -> requests for each of plain Scrapy's, where something is to be saved."""
 
     @property
     def fast(self) -> Scenario:
@@ -135,10 +139,9 @@ class Shape:
         return self.fast.name
 
 
-def problems_of(shape: Shape, outcome: Outcome) -> list[str]:
+def problems_of(shape: Shape, size: int, outcome: Outcome) -> list[str]:
     """Return what did not hold, in words."""
-    ours, plain = len(outcome.ours.asked), len(outcome.plain.asked)
-    most = shape.most.get(outcome.mode)
-    if most is None or ours <= most * plain:
+    ours, plain, most = len(outcome.ours.asked), len(outcome.plain.asked), shape.most.get(size)
+    if most is None or outcome.mode == "observe" or ours <= most * plain:
         return outcome.problems
     return [*outcome.problems, f"{ours} requests, {plain} without the add-on: more than {most:.0%}"]

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from functools import partial
 from itertools import count
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from hostile.building import text
-from hostile.scenario import Scenario
+from hostile.scenario import Crawled, Scenario
 
 from shapes.building import drawn, links, name_of, page, product, script
-from shapes.shape import BOTH, SHOP, Answer, Place, Reader, ScriptReader, Shape, scenario
+from shapes.shape import BOTH, SHOP, Answer, Contents, Place, Reader, ScriptReader, Shape, items_of, scenario
 
 CURRENCIES = {"de": "EUR", "ch": "CHF", "uk": "GBP", "se": "SEK", "pl": "PLN", "cz": "CZK", "us": "USD", "ca": "CAD"}
 CURRENCIES |= {"jp": "JPY", "no": "NOK"}
@@ -197,26 +198,49 @@ def sessions(n: int) -> Scenario:
     return scenario("sessions", tried, answer, seeds=seeds, spider=Products)
 
 
-def mirror_site(n: int, hosts: list[str]) -> Answer:
+class Watching(Products):
+    """Takes the number along that changes with each fetch."""
+
+    def read(self, response: Any) -> Iterable[Any]:
+        for item in super().read(response):
+            yield {**item, "random": response.css(".watching::text").get()}
+
+
+class Keeper(Reader):
+    """Yields nothing."""
+
+    def read(self, response: Any) -> Iterable[Any]:
+        return []
+
+
+def paths_of(crawled: Crawled) -> set[str]:
+    """Return the pages that were asked for, of whatever host."""
+    return {urlsplit(asked.url).path for asked in crawled.asked}
+
+
+def mirror_site(n: int, hosts: list[str], *, is_watched: bool) -> Answer:
+    served = count()
+
     def answer(place: Place) -> str | None:
         if place.path == "/":
             return front(n, hosts)
         if not place.path.startswith("/product/"):
             return None
         sold = product(place.number)
-        return product_page(place.number, [f"{sold['price']} USD", f"{sold['stock']} left"])
+        watching = f"<p class='watching'>{drawn('watching', next(served)).randint(1, 99)} people look at this</p>"
+        says = [f"{sold['price']} USD", f"{sold['stock']} left"]
+        return product_page(place.number, says, watching if is_watched else "")
 
     return answer
 
 
-def mirrors(n: int, name: str, tried: str, spider: type[Reader] = Products, seeds: int = 1) -> Scenario:
+def mirrors(
+    n: int, name: str, tried: str, spider: type[Reader] = Products, seeds: int = 1, contents: Contents = items_of
+) -> Scenario:
     hosts = ["shop.example", "mirror.example", "shop.copy.example"]
     urls = [f"https://{host}/" for host in hosts[:seeds]]
-    return scenario(name, tried, mirror_site(n, hosts), seeds=urls, spider=spider, copies=hosts)
-
-
-def saved(share: float) -> dict[str, float]:
-    return {"demote": share, "drop": share}
+    site = mirror_site(n, hosts, is_watched=spider is Watching)
+    return scenario(name, tried, site, seeds=urls, spider=spider, copies=hosts, contents=contents)
 
 
 SHAPES = [
@@ -231,13 +255,20 @@ SHAPES = [
     Shape(make=partial(languages, are_hosts=True), small=30, full=100, fast_modes=BOTH),
     Shape(make=variants, small=15, full=60),
     Shape(make=branches, small=25, full=80, fast_modes=BOTH),
-    Shape(make=sessions, small=40, full=150, most=saved(0.45)),
+    Shape(make=sessions, small=40, full=150, most={40: 0.45, 150: 0.32}),
     *(
-        Shape(make=partial(mirrors, name=name, tried=tried, **more), small=50, full=150, most=saved(0.6))
+        Shape(make=partial(mirrors, name=name, tried=tried, **more), small=50, full=150, most={50: 0.6, 150: 0.44})
         for name, tried, more in (
             ("mirrors", "One shop under three hosts, all of them start URLs; it is saved.", {"seeds": 3}),
             ("mirrors, linked", "The same, found by links.", {}),
             ("mirrors, stamped", "Items have a time and a number of their own.", {"spider": Stamped}),
+            ("mirrors, no items", "The spider yields nothing.", {"spider": Keeper, "contents": paths_of}),
         )
+    ),
+    # Nobody can tell such a number from a stock.
+    Shape(
+        make=partial(mirrors, name="mirrors, watched", tried="Each fetch says how many look on.", spider=Watching),
+        small=20,
+        full=150,
     ),
 ]

@@ -21,4 +21,4 @@ def _quiet(caplog):
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 async def test_nothing_is_lost(shape):
     outcomes = await outcomes_of(shape.fast)
-    assert not [problem for outcome in outcomes for problem in problems_of(shape, outcome)]
+    assert not [problem for outcome in outcomes for problem in problems_of(shape, shape.small, outcome)]
