@@ -9,12 +9,13 @@ WARC ?=
 TOPIC ?=
 ONLY ?=
 
-.PHONY: help demo trust test lint wheel bench docs clean
+.PHONY: help demo trust shapes test lint wheel bench docs clean
 
 help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
 	@echo "make demo WARC=FILE   rehearse on FILE; TOPIC=FOLDER gives examples of the topic, PAGES=N ends it"
 	@echo "make trust            crawl webs that somebody made to mislead, with the add-on and without; ONLY=... names some"
+	@echo "make shapes           crawl ordinary sites whose pages look alike, and count the items lost; ONLY=... names some"
 	@echo "make test             run the tests"
 	@echo "make lint             style, types and import contracts"
 	@echo "make wheel            install the bare wheel beside each supported Scrapy and use it"
@@ -43,6 +44,9 @@ demo: $(STAMPS)/demo
 
 trust: $(STAMPS)/test
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m hostile $(ONLY)
+
+shapes: $(STAMPS)/test
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m shapes $(ONLY)
 
 test: $(STAMPS)/test
 	$(BIN)/python -m pytest tests --ignore=tests/benchmarks -n auto --dist loadfile

@@ -24,9 +24,9 @@ def row(outcome: Outcome) -> tuple[object, ...]:
     plain, ours = outcome.plain, outcome.ours
     name = outcome.scenario.name if outcome.mode == "demote" else f"{outcome.scenario.name} ({outcome.mode})"
     held = "no" if outcome.problems else "yes"
-    found = len({*plain.contents} & {*ours.contents})
+    wanted, lost = len(outcome.wanted), len(outcome.lost)
     saved = plain.copies - ours.copies
-    counts = (found, len(plain.contents), len(outcome.lost), len(outcome.wrongly_blocked), len(outcome.leaks), saved)
+    counts = (wanted - lost, wanted, lost, len(outcome.wrongly_blocked), len(outcome.leaks), saved)
     return name, *counts, held
 
 

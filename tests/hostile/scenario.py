@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,11 @@ def item(response: Any) -> dict[str, Any]:
     return {"key": response.headers.get(KEY, b"").decode()}
 
 
+def keys(crawled: Crawled) -> set[str]:
+    """Return the contents whose keys the items have."""
+    return {item["key"] for item in crawled.items} - {""}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """One web and what is asked of a crawl of it."""
@@ -100,6 +106,8 @@ class Scenario:
     """Settings of one run after the other on the same job."""
     errors: int = 0
     """Errors in the log that plain Scrapy has not."""
+    contents: Callable[[Crawled], set[str]] = keys
+    """Which contents a crawl found."""
     check: Callable[[Crawled, Crawled], Iterable[str]] = lambda plain, ours: ()
     """What else is wrong, in words."""
 
@@ -129,17 +137,13 @@ class Crawled:
     """What came of one crawl, or of several on one job."""
 
     asked: list[Asked] = field(default_factory=list)
-    items: list[dict[str, Any]] = field(default_factory=list)
+    items: list[Any] = field(default_factory=list)
     blocked: set[str] = field(default_factory=set)
     """Hosts under a verdict at the end."""
     stats: dict[str, Any] = field(default_factory=dict)
     ledger: str = ""
     log: str = ""
     """What the add-on logged."""
-
-    @property
-    def contents(self) -> Counter[str]:
-        return Counter(item["key"] for item in self.items if item["key"])
 
     @property
     def copies(self) -> int:
@@ -167,9 +171,14 @@ class Outcome:
     ours: Crawled
     is_unfinished: bool = False
 
-    @property
+    @cached_property
+    def wanted(self) -> set[str]:
+        """Contents that plain Scrapy finds."""
+        return self.scenario.contents(self.plain)
+
+    @cached_property
     def lost(self) -> set[str]:
-        return {*self.plain.contents} - {*self.ours.contents}
+        return self.wanted - self.scenario.contents(self.ours)
 
     @property
     def wrongly_blocked(self) -> set[str]:
@@ -191,12 +200,12 @@ class Outcome:
     def problems(self) -> list[str]:
         """What did not hold, in words."""
         scenario, found = self.scenario, []
-        if not self.plain.contents:
+        if not self.wanted:
             found.append("plain Scrapy found nothing")
         if self.is_unfinished:
             found.append(f"the crawl hung: {len(self.ours.asked)} requests in {LIMIT} s")
         if len(self.lost) > scenario.lost:
-            found.append(f"lost {len(self.lost)} of {len(self.plain.contents)} contents: {sorted(self.lost)[:5]}")
+            found.append(f"lost {len(self.lost)} of {len(self.wanted)} contents: {sorted(self.lost)[:5]}")
         if self.wrongly_blocked:
             found.append(f"blocked {sorted(self.wrongly_blocked)}")
         found += self.leaks
