@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from scrapy import FormRequest, Request, Spider
 from scrapy.settings import Settings
-from web import HTML, REPLICA, crawl, make_crawler, page, web_settings
+from web import HTML, REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.explain import ExplainCommand

@@ -101,6 +101,8 @@ class PlainJob:
                     if (request := scheduler.dqs.pop()) is not None:
                         requests.append(request)
                 except Exception:
-                    logger.exception("A request that waits in %s cannot be made again; did its callback go away?", queue)
+                    logger.exception(
+                        "A request that waits in %s cannot be made again; did its callback go away?", queue
+                    )
             scheduler.close("")
         return requests
