@@ -9,13 +9,14 @@ WARC ?=
 TOPIC ?=
 ONLY ?=
 
-.PHONY: help demo trust test lint wheel bench docs clean
+.PHONY: help demo trust test test-scrapy lint wheel bench docs clean
 
 help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
 	@echo "make demo WARC=FILE   rehearse on FILE; TOPIC=FOLDER gives examples of the topic, PAGES=N ends it"
 	@echo "make trust            crawl webs that somebody made to mislead, with the add-on and without; ONLY=... names some"
 	@echo "make test             run the tests"
+	@echo "make test-scrapy      run Scrapy's own tests, of each release, with the add-on in every crawler; ONLY=2.19 names one"
 	@echo "make lint             style, types and import contracts"
 	@echo "make wheel            install the bare wheel beside each supported Scrapy and use it"
 	@echo "make bench            run the benchmarks (ratios to peers, some minutes)"
@@ -46,6 +47,9 @@ trust: $(STAMPS)/test
 
 test: $(STAMPS)/test
 	$(BIN)/python -m pytest tests --ignore=tests/benchmarks -n auto --dist loadfile
+
+test-scrapy:
+	$(PYTHON) .ci/scrapy_suite/run.py $(ONLY)
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check
