@@ -54,7 +54,7 @@ class PageMark:
     links: int = 0
     """Links to its own host, at most 65,535."""
     offers: int | None = 0
-    """Hash of the prices that it states and of what it says of stock, 0 where it does not; ``None`` where it is not known
+    """Hash of the prices that it states and of what it says of stock, 0 where it does not; ``None`` where nobody knows
     what it states."""
     numbers: bytes = b""
     """Sketch of the numbers of its main text."""
