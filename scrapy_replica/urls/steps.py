@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
@@ -59,7 +59,7 @@ class Walk:
 
     def _with(self, values: Mapping[int, int]) -> str:
         pieces, end = [], 0
-        for index, found in enumerate(_NUMBER.finditer(self.url)):
+        for index, found in enumerate(_numbers(self.url)):
             if index in values:
                 width = len(found[0]) if self.is_padded else 0
                 pieces += [self.url[end : found.start()], f"{values[index]:0{width}}"]
@@ -72,7 +72,7 @@ def walk_of(url: str, found_on: str) -> Walk | None:
     place = _NUMBER.sub("0", url)
     if place != _NUMBER.sub("0", found_on):
         return None
-    here, before = _NUMBER.findall(url), _NUMBER.findall(found_on)
+    here, before = ([found[0] for found in _numbers(one)] for one in (url, found_on))
     changed = {index for index, (a, b) in enumerate(zip(here, before, strict=True)) if a != b}
     if not changed or any(len(number) > 15 for number in here):
         return None
@@ -85,13 +85,24 @@ def walk_of(url: str, found_on: str) -> Walk | None:
             parts = parts[:2]
         position, last = _position(parts, here), _position(parts, before)
         if position is not None and last is not None and position != last:
-            is_padded |= any(here[part].startswith("0") for part in parts)
+            is_padded |= any(here[part].startswith("0") for part in parts) or _is_written_in_full(url, parts, here)
             return Walk(url, place, position, position - last, parts, is_padded=is_padded)
     if len(changed) > 1:
         return None
     (index,) = changed
     step = int(here[index]) - int(before[index])
     return Walk(url, place, int(here[index]), step, index=index, is_padded=is_padded) if step else None
+
+
+def _numbers(url: str) -> Iterator[re.Match[str]]:
+    """Yield the numbers behind the host of *url*."""
+    return _NUMBER.finditer(url, url.find("/", url.find("://") + 3))
+
+
+def _is_written_in_full(url: str, parts: Parts, numbers: list[str]) -> bool:
+    """Guess whether 9 would be written 09 where nothing tells: in 2024-10 and 2024/10/12, not in 2024/10 or m=10."""
+    has_names = _NAME.search(url[: list(_numbers(url))[parts[0]].start()]) is not None
+    return not has_names and (len(parts) > 2 or f"{numbers[parts[0]]}-" in url)
 
 
 def _position(parts: Parts, numbers: list[str]) -> int | None:
@@ -105,7 +116,7 @@ def _position(parts: Parts, numbers: list[str]) -> int | None:
 
 def _date_parts(url: str, numbers: list[str]) -> Parts:
     """Return where year, month and day stand among the *numbers* of *url*, by their names or beside each other."""
-    spans = [found.span() for found in _NUMBER.finditer(url)]
+    spans = [found.span() for found in _numbers(url)]
     names: dict[str, int] = {}
     for index, (start, _) in enumerate(spans):
         named = _NAME.search(url, max(0, start - 20), start)

@@ -1,0 +1,133 @@
+"""Items as evidence: what of an item counts, and which items a crawl has seen."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import uuid
+from datetime import datetime, timezone
+
+import attrs
+import pytest
+import scrapy
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy.http import HtmlResponse
+
+from scrapy_replica.components.items import PageItem, item_hashes
+from scrapy_replica.crawldb.items import SKETCH, goes_beyond
+from scrapy_replica.crawldb.sqlite import items as tables
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+
+URL = "https://shop.example/p/17?sid=3"
+BODY = b"<html><body><p>Lamp 1.299,00 EUR, token 0f3a9b7c5d1e2f4a6b8c</p></body></html>"
+
+
+def hashes(*items, url=URL):
+    return item_hashes(list(items), HtmlResponse(url, body=BODY))
+
+
+class TestWhatCounts:
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ({"name": "Lamp", "url": URL}, {"name": "Lamp", "url": "https://www.shop.example/p/17?sid=4"}),
+            ({"name": "Lamp", "at": datetime.now()}, {"name": "Lamp"}),
+            ({"name": "Lamp", "at": datetime.now(timezone.utc).isoformat()}, {"name": "Lamp"}),
+            ({"name": "Lamp", "at": time.time()}, {"name": "Lamp"}),
+            ({"name": "Lamp", "id": str(uuid.uuid4())}, {"name": "Lamp"}),
+            ({"name": "Lamp", "html": "<!DOCTYPE html><html><p>one"}, {"name": "Lamp", "html": "<html><p>two"}),
+            ({"name": "Lamp", "image": "https://a.example/i/17.jpg"}, {"name": "Lamp", "image": "/copy/i/17.jpg?w=1"}),
+            ({"name": " Lamp\n", "tags": {"a", "b"}}, {"tags": {"b", "a"}, "name": "Lamp"}),
+            ({"name": "Lamp", "price": None, "body": b"1"}, {"name": "Lamp", "body": b"2"}),
+        ],
+    )
+    def test_one_item(self, one, other):
+        assert hashes(one) == hashes(other) != set()
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ({"name": "Lamp", "price": 1}, {"name": "Lamp", "price": 2}),
+            ({"name": "Lamp", "in_stock": True}, {"name": "Lamp", "in_stock": False}),
+            ({"id": 17}, {"id": 18}),
+            ({"name": "Lamp", "at": datetime(2020, 5, 1)}, {"name": "Lamp", "at": datetime(2020, 6, 1)}),
+            # A machine made it, and the page shows it.
+            ({"name": "Lamp", "sku": "0f3a9b7c5d1e2f4a6b8c"}, {"name": "Lamp"}),
+            ({"name": "Lamp", "image": "/i/17.jpg"}, {"name": "Lamp", "image": "/i/18.jpg"}),
+            ({"sizes": [1, 2]}, {"sizes": [2, 1]}),
+            ({"offer": {"price": 1}}, {"offer": {"price": 2}}),
+        ],
+    )
+    def test_two_items(self, one, other):
+        assert hashes(one).isdisjoint(hashes(other))
+
+    def test_all_kinds_of_items_are_read(self):
+        @dataclasses.dataclass
+        class Data:
+            name: str
+
+        @attrs.define
+        class Attrs:
+            name: str
+
+        class Item(scrapy.Item):
+            name = scrapy.Field()
+
+        kinds = [{"name": "Lamp"}, Data("Lamp"), Attrs("Lamp"), Item(name="Lamp")]
+        assert len(set().union(*map(hashes, kinds))) == 1
+
+    def test_what_is_url_and_time_alone_says_nothing(self):
+        assert hashes({"url": URL, "at": time.time()}) == set()
+        assert hashes(PageItem(url=URL, title="Lamp")) == set()
+
+    def test_nothing_that_an_item_holds_makes_it_fail(self):
+        class Hostile:
+            def __str__(self):
+                raise RuntimeError("no")
+
+        circle = {"name": "Lamp"}
+        circle["self"] = circle
+        wide = {"values": list(range(100_000)), "text": "x" * 5_000_000, "half": "\ud800"}
+        assert len(hashes(circle, wide, {"what": Hostile()}, {"what": object()}, {1: {(2, 3): [float("nan")]}})) == 5
+        assert hashes({"what": object()}) == hashes({"what": object()})
+
+
+class TestTables:
+    @pytest.fixture
+    def items(self):
+        database = SqliteCrawlDB(None)
+        yield database.items
+        database.close()
+
+    def test_an_item_is_new_once(self, items):
+        assert items.enter({1, 2})
+        assert not items.enter({1, 2})
+        assert items.enter({2, 3})
+
+    def test_what_comes_after_those_known_exactly_is_known_to_a_filter(self, items, monkeypatch):
+        monkeypatch.setattr(tables, "EXACT", 100)
+        some = [hash((n, "item")) for n in range(5_000)]
+        new = sum(items.enter({item}) for item in some)
+        assert new >= 4_990  # one in some thousand new ones may be taken for known
+        assert not any(items.enter({item}) for item in some)
+
+    def test_items_of_a_page(self, items):
+        assert items.of_page(7) is None
+        items.keep(7, {-5, 3})
+        assert items.of_page(7) == {-5, 3}
+
+
+@given(
+    st.sets(st.integers(-(1 << 63), (1 << 63) - 1), max_size=3 * SKETCH),
+    st.sets(st.integers(-(1 << 63), (1 << 63) - 1), max_size=3 * SKETCH),
+)
+def test_sketches_tell_what_one_page_gives_beyond_another(mine, theirs):
+    def sketch(items):
+        return frozenset(sorted(items)[:SKETCH])
+
+    told = goes_beyond(sketch(mine), sketch(theirs))
+    assert not (told and mine <= theirs)
+    if len(mine) <= SKETCH and len(theirs) < SKETCH:
+        assert told == (not mine <= theirs)
+    assert not goes_beyond(sketch(mine), sketch(mine | theirs)) or not mine <= theirs | mine
