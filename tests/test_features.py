@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from replica_sites import GERMAN, page, site, text_of
@@ -28,6 +29,29 @@ def value(name, *arguments, **keywords):
 
 
 A = site("a.example", "w")
+
+
+class TestStatesOther:
+    def priced(self, host, factor):
+        pages = (f"{each.text} for {number * factor + 5} EUR" for number, each in enumerate(site(host, "w")))
+        return [page(host, f"/{number}", text) for number, text in enumerate(pages)]
+
+    def test_other_prices_of_most_pages_and_prices_of_one_host_only(self):
+        mine = self.priced("a.example", 1)
+        assert compared(mine, self.priced("b.example", 3)).states_other
+        assert compared(mine, self.priced("b.example", 1)[:4] + self.priced("b.example", 3)[4:]).states_other
+        assert not compared(mine, self.priced("b.example", 1)[:7] + self.priced("b.example", 3)[7:]).states_other
+        without = [page("b.example", f"/{number}", each.text) for number, each in enumerate(site("b.example", "w"))]
+        assert compared(mine, without).states_other
+        assert not compared(without, without).states_other
+
+    def test_one_page_tells_nothing(self):
+        assert not compared(self.priced("a.example", 1)[:2], self.priced("b.example", 3)[1:2]).states_other
+
+    def test_pages_of_which_nothing_is_known_tell_nothing(self):
+        pair = compared(self.priced("a.example", 1), self.priced("b.example", 3))
+        pair.second.pages.update({path: replace(mark, offers=None) for path, mark in pair.second.pages.items()})
+        assert not pair.states_other
 
 
 class TestAligned:

@@ -64,6 +64,7 @@ def mark_of_row(row: Row) -> PageMark:
         MIN_WORDS if row.words is None else row.words,
         None,
         sketch_of_simhash(simhash) if simhash is not None else None,
+        offers=None,
     )
 
 

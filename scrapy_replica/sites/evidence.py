@@ -53,8 +53,9 @@ class PageMark:
     sketch: bytes | None
     links: int = 0
     """Links to its own host, at most 65,535."""
-    offers: int = 0
-    """Hash of the prices that it states and of what it says of stock, 0 where it does not."""
+    offers: int | None = 0
+    """Hash of the prices that it states and of what it says of stock, 0 where it does not; ``None`` where nobody knows
+    what it states."""
     numbers: bytes = b""
     """Sketch of the numbers of its main text."""
     around: bytes = b""
@@ -72,7 +73,7 @@ class PageMark:
             min(self.words, 2**31 - 1) << 1 | (self.simhash is not None),
             (self.language or "").encode("ascii"),
             self.links,
-            self.offers,
+            self.offers or 0,
             self.items,
             len(self.numbers),
             len(self.around),

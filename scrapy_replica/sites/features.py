@@ -246,6 +246,8 @@ def _agree(a: PageMark, b: PageMark) -> bool | None:
     """
     if a.items and b.items:
         return a.items == b.items
+    if a.offers is None or b.offers is None:
+        return None
     if a.offers != b.offers:
         return False
     mine, theirs = a.numbers or a.around, b.numbers or b.around
