@@ -377,7 +377,8 @@ class Crawl:
     def gave(self, observation: Observation, items: Collection[int]) -> None:
         """Take note of *items*, as hashes, that the callback made of the page.
 
-        A page that gives an item that no page gave before is news, whatever its text says.
+        A page that gives an item that no page gave before is news, whatever its text says, and so is the page that it
+        was found on.
         """
         if observation.is_known:
             return
@@ -387,9 +388,20 @@ class Crawl:
             if is_new and not observation.gives_news:
                 observation.gives_news = True
                 self.counts["item/pages_with_new"] += 1
-                self.store.pages.set_news(observation.url_id)
-                self._guard.reward(observation.page, self.store.urls.row(observation.url_id).parent)
-                self._reopen(observation.page.host)
+                self._reward(observation.url_id)
+                parent = self.store.urls.row(observation.url_id).parent
+                if parent is not None:
+                    self._reward(parent)
+
+    def _reward(self, url_id: int) -> None:
+        """Take note that the page of the URL of that id brought news after all, unless it is known to."""
+        known = self.store.pages.news(url_id)
+        if known is None or known[1]:
+            return
+        row = self.store.urls.row(url_id)
+        self.store.pages.set_news(url_id)
+        self._guard.reward(row.url, row.host, row.parent)
+        self._reopen(row.host)
 
     def _reopen(self, host: str) -> None:
         if self._guard.take_reopened(host):
@@ -404,6 +416,8 @@ class Crawl:
         if observation.url_id in self.outlinks.unshown:
             self.outlinks.scores(observation, ())
         with self.store.page():
+            if asks_more:
+                self._guard.leads_on(observation.page.url, observation.page.host)
             if observation.items:
                 self.store.items.keep(observation.url_id, observation.items)
                 self.replicas.gave(observation.page, observation.url_id, observation.items)

@@ -43,11 +43,11 @@ class _HostGuard:
         if self.traps is not None:
             self.is_reopened |= self.traps.observe(url, is_novel, finder)
 
-    def reward(self, page: Page, finder: Finder) -> None:
-        self.budgets.reward(page.url)
-        self.is_reopened |= self.mazes.forget(page.url)
+    def reward(self, url: str, finder: Finder) -> None:
+        self.budgets.reward(url)
+        self.is_reopened |= self.mazes.forget(url)
         if self.traps is not None:
-            self.is_reopened |= self.traps.observe(page.url, True, finder)
+            self.is_reopened |= self.traps.observe(url, True, finder)
 
     def reopen(self, url: str) -> None:
         self.mazes.forget(url)
@@ -137,10 +137,15 @@ class Guard:
         elif host in self._slack:
             self._slack[host] -= 1
 
-    def reward(self, page: Page, found_on: int | None) -> None:
-        """Take note that *page*, which was counted, brought news after all."""
-        if page.host in self._hosts:
-            self._hosts.of(page.host).reward(page, self._finder_of(found_on, page.host))
+    def reward(self, url: str, host: str, found_on: int | None) -> None:
+        """Take note that the page at *url* on *host*, which was counted, brought news after all."""
+        if host in self._hosts:
+            self._hosts.of(host).reward(url, self._finder_of(found_on, host))
+
+    def leads_on(self, url: str, host: str) -> None:
+        """Take note that a callback asked for more because of the page at *url* than stands on it: it is in no maze."""
+        if host in self._hosts:
+            self._hosts.of(host).mazes.forget(url)
 
     def is_news(
         self, page: Page, url_id: int, found_on: int | None, novelty: Novelty, is_news: bool | None
