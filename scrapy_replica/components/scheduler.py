@@ -120,7 +120,8 @@ class ReplicaScheduler(BaseScheduler):
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
             )
             self._crawl.revisits.lost({parent for _, parent in lost if parent is not None})
-        self._plain.take_queue(self._enter_taken)
+        if self._extension.others is None:  # else it was refused
+            self._plain.take_queue(self._enter_taken)
         if self._filters.own is not None and isinstance(spider, TopicSpider):
             logger.warning(
                 "DUPEFILTER_CLASS is asked about requests only; a TopicSpider's links are known by their URLs"
