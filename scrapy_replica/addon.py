@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.scheduler import ReplicaScheduler
 from scrapy_replica.components.spidermiddleware import ReplicaSpiderMiddleware
 from scrapy_replica.components.store import check_address
+from scrapy_replica.components.takeover import ACTIVE
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.decision import Mode
 
@@ -170,6 +172,11 @@ def _check_sharing(settings: BaseSettings, config: Config) -> None:
         )
     if has_own_filter(settings):
         raise ConfigError("REPLICA_CRAWLDB: processes know together what was asked for; leave DUPEFILTER_CLASS out")
+    if settings["JOBDIR"] and Path(settings["JOBDIR"], ACTIVE).exists():
+        raise ConfigError(
+            f"JOBDIR: requests of Scrapy's own scheduler wait in {settings['JOBDIR']}, which one process alone goes on "
+            "with; leave REPLICA_CRAWLDB out, or give another JOBDIR"
+        )
     check_address(config.crawldb, settings.getfloat("DOWNLOAD_DELAY"))
     if _has_other_scheduler(settings):
         raise ConfigError("REPLICA_CRAWLDB: it takes the add-on's scheduler; leave SCHEDULER out of your settings")

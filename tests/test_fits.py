@@ -492,6 +492,12 @@ class TestJobsOfPlainScrapy:
         ours = await crawl(Deep, deep_web, settings | REPLICA)
         assert told(first.items + ours.items) == told(whole.items)
 
+    async def test_is_refused_where_processes_share_the_crawl(self, tmp_path):
+        settings = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
+        await crawl(Deep, deep_web, settings | {"CLOSESPIDER_PAGECOUNT": 3})
+        with pytest.raises(RefusedError, match="one process alone goes on with"):
+            await crawl(Deep, deep_web, settings | REPLICA | {"REPLICA_CRAWLDB": "redis://localhost:1/0?prefix=x"})
+
     async def test_what_cannot_be_made_again_is_told(self, tmp_path, caplog):
         settings = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
         await crawl(Deep, deep_web, settings | {"CLOSESPIDER_PAGECOUNT": 3})

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from scrapy_replica.components.fingerprinter import UrlFingerprints
+    from scrapy_replica.components.takeover import PlainJob
     from scrapy_replica.crawldb.contract import UrlStore
 
 
@@ -40,9 +41,30 @@ def has_own_filter(settings: BaseSettings) -> bool:
     return load_object(settings["DUPEFILTER_CLASS"]) is not RFPDupeFilter
 
 
-def own_filter(crawler: Crawler) -> BaseDupeFilter | None:
-    """Return the filter that the user chose; ``None`` where that is Scrapy's, whose work the crawl database does."""
-    if not has_own_filter(crawler.settings):
-        return None
-    made: BaseDupeFilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
-    return made
+class Filters:
+    """What knows requests beside the crawl database: the user's filter, or what a plain job and other code marked."""
+
+    def __init__(self, crawler: Crawler, urls: UrlStore, fingerprints: UrlFingerprints, plain: PlainJob) -> None:
+        self._crawler, self._plain = crawler, plain
+        self._marked = StoreFilter(urls, fingerprints)
+        self.own: BaseDupeFilter | None = None
+        """The filter that the user chose; ``None`` where that is Scrapy's, whose work the crawl database does."""
+        if has_own_filter(crawler.settings):
+            self.own = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
+
+    @property
+    def shown(self) -> BaseDupeFilter:
+        """What other code may ask whether a request was asked for."""
+        return self.own or self._marked
+
+    def know(self, request: Request) -> bool:
+        """Tell whether *request* is to be left out."""
+        if request.dont_filter:
+            return False
+        if self.own is None:
+            return self._marked.has_marked(request) or self._plain.has_seen(request)
+        is_known = self.own.request_seen(request)
+        if is_known:
+            assert self._crawler.spider is not None
+            self.own.log(request, self._crawler.spider)
+        return is_known

@@ -13,7 +13,7 @@ from scrapy.utils.asyncio import call_later, sleep
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from scrapy_replica.address import host_of, hostname_of
-from scrapy_replica.components.dupefilter import StoreFilter, own_filter
+from scrapy_replica.components.dupefilter import Filters
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
@@ -61,9 +61,6 @@ class ReplicaScheduler(BaseScheduler):
         self._crawl, self._payloads = extension.crawl, extension.payloads
         self._urls = extension.crawl.store.urls
         extension.serve_frontier()
-        self._own_filter, self._marked = own_filter(crawler), StoreFilter(self._urls, extension.fingerprints)
-        self.df = self._own_filter or self._marked
-        """What other code may ask whether a request was asked for."""
         self._leases: list[Request] = []
         self._begun: set[int] = set()
         """Keys of the start requests that no earlier run knew."""
@@ -71,6 +68,9 @@ class ReplicaScheduler(BaseScheduler):
         """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
         self._timer: CallLaterResult | None = None
         self._plain = PlainJob(crawler, extension.crawl.store)
+        self._filters = Filters(crawler, self._urls, extension.fingerprints, self._plain)
+        self.df = self._filters.shown
+        """What other code may ask whether a request was asked for."""
         self.mqs: Sized = () if self._is_stored else self
         """What waits in memory."""
         self.dqs: Sized | None = self if self._is_stored else None
@@ -120,8 +120,9 @@ class ReplicaScheduler(BaseScheduler):
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
             )
             self._crawl.revisits.lost({parent for _, parent in lost if parent is not None})
-        self._plain.take_queue(self._enter_taken)
-        if self._own_filter is not None and isinstance(spider, TopicSpider):
+        if self._extension.others is None:  # else it was refused
+            self._plain.take_queue(self._enter_taken)
+        if self._filters.own is not None and isinstance(spider, TopicSpider):
             logger.warning(
                 "DUPEFILTER_CLASS is asked about requests only; a TopicSpider's links are known by their URLs"
             )
@@ -181,7 +182,10 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.error is not None:
             return False
         try:
-            return self._retry(request) or (not self._is_filtered(request) and self._enter(request))
+            if self._filters.know(request):
+                self._crawl.counts["dupefilter/filtered"] += 1
+                return False
+            return self._retry(request) or self._enter(request)
         except UnsharedError as error:
             logger.error("%s", error)
             return False
@@ -255,22 +259,10 @@ class ReplicaScheduler(BaseScheduler):
             self._crawl.outlinks.note(found_on, [(new, decision)])
         return is_entered
 
-    def _is_filtered(self, request: Request) -> bool:
-        """Tell whether another filter than the crawl database knows *request*."""
-        if request.dont_filter:
-            return False
-        if self._own_filter is None:
-            is_filtered = self._marked.has_marked(request) or self._plain.has_seen(request)
-        elif is_filtered := self._own_filter.request_seen(request):
-            assert self._crawler.spider is not None
-            self._own_filter.log(request, self._crawler.spider)
-        self._crawl.counts["dupefilter/filtered"] += is_filtered
-        return is_filtered
-
     def _is_let_through(self, key: int | None, decision: Decision) -> bool:
         """Tell whether the user's filter asks once more for what is known, and nothing stands in its place."""
         is_fetched = decision.action in {Action.FETCH, Action.DEMOTE}
-        return self._own_filter is not None and is_fetched and key is not None and bool(self._urls.find([key]))
+        return self._filters.own is not None and is_fetched and key is not None and bool(self._urls.find([key]))
 
     def _key(self, request: Request, flight: Flight) -> int | None:
         """Return what *request* is known by; ``None`` where it is to be fetched even if it is known.

@@ -17,7 +17,6 @@ from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.returns import silence
 from scrapy_replica.components.scope import belongs, outsiders
 from scrapy_replica.components.spider import TopicSpider
-from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
 from scrapy_replica.decision import FETCH, Action, Mode, as_guess
@@ -57,7 +56,6 @@ class ReplicaSpiderMiddleware:
         self._crawler = crawler
         self._max_depth = crawler.settings.getint("DEPTH_LIMIT")
         self._max_length = crawler.settings.getint("URLLENGTH_LIMIT")
-        self._batch = 1 if Config.from_settings(crawler.settings).mode is Mode.OBSERVE else BATCH
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -138,7 +136,8 @@ class ReplicaSpiderMiddleware:
                     yield output
             flight.is_through = True
             return
-        found_on, outputs = _FoundOn(observation, response), _Outputs(result, self._batch)
+        changes_nothing = self._extension.config.mode is Mode.OBSERVE and not self._extension.has_frontier
+        found_on, outputs = _FoundOn(observation, response), _Outputs(result, 1 if changes_nothing else BATCH)
         try:
             while not outputs.is_at_end:
                 for output in self._judged(found_on, response.request, outputs.ready()):

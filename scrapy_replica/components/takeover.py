@@ -33,6 +33,10 @@ TAKEN = "requests.queue.taken"
 """What the queue is called once it was taken over, and the key of our own note that it was."""
 
 
+ACTIVE = f"{QUEUE}/active.json"
+"""Tells of which priorities requests wait; Scrapy writes it when a crawl ends well."""
+
+
 class PlainJob:
     """The job in *folder*, as far as Scrapy's own scheduler kept it there."""
 
@@ -66,7 +70,7 @@ class PlainJob:
 
         It is read from a copy, and put aside when what was entered is committed, so that a kill loses nothing.
         """
-        if self._folder is None or not (self._folder / QUEUE / "active.json").exists():
+        if self._folder is None or not (self._folder / ACTIVE).exists():
             return
         if not self._store.meta(TAKEN):
             requests = self._waiting(self._folder / QUEUE)

@@ -32,11 +32,9 @@ class Products(Reader):
 class Stamped(Products):
     """Says when each item was made, and gives it a number."""
 
-    numbers = count()
-
     def read(self, response: Any) -> Iterable[Any]:
         for item in super().read(response):
-            yield {**item, "fetched": f"2026-01-01T00:00:{next(self.numbers)}", "uuid": str(uuid4())}
+            yield {**item, "fetched": datetime.now(timezone.utc).isoformat(), "uuid": str(uuid4())}
 
 
 def product_page(number: int, says: Iterable[str], more: str = "") -> str:
