@@ -9,7 +9,7 @@ WARC ?=
 TOPIC ?=
 ONLY ?=
 
-.PHONY: help demo trust shapes test lint wheel bench docs clean
+.PHONY: help demo trust shapes test test-scrapy lint wheel bench docs clean
 
 help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
@@ -17,6 +17,7 @@ help:
 	@echo "make trust            crawl webs that somebody made to mislead, with the add-on and without; ONLY=... names some"
 	@echo "make shapes           crawl ordinary sites whose pages look alike, and count the items lost; ONLY=... names some"
 	@echo "make test             run the tests"
+	@echo "make test-scrapy      run Scrapy's own tests, of each release, with the add-on in every crawler; ONLY=2.19 names one"
 	@echo "make lint             style, types and import contracts"
 	@echo "make wheel            install the bare wheel beside each supported Scrapy and use it"
 	@echo "make bench            run the benchmarks (ratios to peers, some minutes)"
@@ -50,6 +51,9 @@ shapes: $(STAMPS)/test
 
 test: $(STAMPS)/test
 	$(BIN)/python -m pytest tests --ignore=tests/benchmarks -n auto --dist loadfile
+
+test-scrapy:
+	$(PYTHON) .ci/scrapy_suite/run.py $(ONLY)
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check

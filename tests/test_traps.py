@@ -94,10 +94,12 @@ class TestTraps:
         assert kind(traps, "http://h/list?a=2&b=2") is TrapKind.FACETS
         assert kind(traps, "http://h/list?a=2&b=7") is None
 
-    def test_certain_after_twice_as_many(self):
+    def test_certain_after_twice_as_many_but_for_calendars_which_are_looked_into(self):
         assert fed(MONTHS[:9]).trap(MONTHS[0]) is None
-        assert not fed(MONTHS[:10]).trap(MONTHS[0]).is_certain
-        assert fed(MONTHS[:20]).trap(MONTHS[0]).is_certain
+        assert fed(MONTHS[:10]).trap(MONTHS[0]).is_certain
+        lists = [f"http://h/list?a={i % 3}&b={i % 5}" for i in range(20)]
+        assert not fed(lists[:15]).trap(lists[0]).is_certain
+        assert fed(lists).trap(lists[0]).is_certain
 
     def test_old_versions_are_no_news_and_counted_by_host(self):
         pages = [f"http://h/wiki/{page}?{view}" for page in "abc" for view in ("rev=7", "action=diff&version=2")]
@@ -124,10 +126,12 @@ class TestTraps:
         assert fed(urls).trap(urls[-1]) is not None
         assert fed(urls, finder=finder).trap(urls[-1]) is None
 
-    def test_events_may_lie_ahead_but_not_in_other_combinations(self):
-        traps = fed([*MONTHS, *(f"http://h/list?a={i % 3}&b={i % 5}" for i in range(30))])
-        assert traps.trap("http://h/events/2030-01").n_agreed == 0
-        assert traps.trap("http://h/list?a=2&b=2").n_agreed == 30
+    def test_news_in_a_trap_opens_it(self):
+        traps = fed(MONTHS[:12])
+        assert not traps.observe(MONTHS[12], False, Finder.IDLE)
+        assert traps.observe(MONTHS[13], True, Finder.IDLE)
+        assert traps.trap(MONTHS[14]) is None
+        assert not traps.observe(MONTHS[14], True, Finder.IDLE)
 
     @pytest.mark.parametrize("is_news", [True, None])
     def test_a_calendar_with_news_is_none(self, is_news):

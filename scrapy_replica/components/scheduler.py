@@ -71,6 +71,10 @@ class ReplicaScheduler(BaseScheduler):
         """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
         self._timer: CallLaterResult | None = None
         self._plain = PlainJob(crawler, extension.crawl.store)
+        self.mqs: Sized = () if self._is_stored else self
+        """What waits in memory."""
+        self.dqs: Sized | None = self if self._is_stored else None
+        """What waits on the disk; ``None`` without a job that lasts."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -84,16 +88,6 @@ class ReplicaScheduler(BaseScheduler):
     def __len__(self) -> int:
         """Return the number of URLs that wait."""
         return self._urls.waiting
-
-    @property
-    def mqs(self) -> Sized:
-        """What waits in memory."""
-        return () if self._is_stored else self
-
-    @property
-    def dqs(self) -> Sized | None:
-        """What waits on the disk; ``None`` without a job that lasts."""
-        return self if self._is_stored else None
 
     @property
     def _is_stored(self) -> bool:

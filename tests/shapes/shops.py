@@ -257,7 +257,7 @@ SHAPES = [
     Shape(make=branches, small=25, full=80, fast_modes=BOTH),
     Shape(make=sessions, small=40, full=150, most={40: 0.45, 150: 0.32}),
     *(
-        Shape(make=partial(mirrors, name=name, tried=tried, **more), small=50, full=150, most={50: 0.6, 150: 0.44})
+        Shape(make=partial(mirrors, name=name, tried=tried, **more), small=50, full=150, most={50: 0.63, 150: 0.45})
         for name, tried, more in (
             ("mirrors", "One shop under three hosts, all of them start URLs; it is saved.", {"seeds": 3}),
             ("mirrors, linked", "The same, found by links.", {}),

@@ -32,6 +32,8 @@ def calendar(n: int, gap: int, kind: str, url: str) -> Scenario:
             return None
         year, month = map(int, place.args.values() or place.path.split("/")[2:])
         number = 12 * (year - 2020) + month - 1
+        if not 0 <= number < FILLED_BEFORE + gap + n:
+            return None
         is_empty = FILLED_BEFORE <= number < FILLED_BEFORE + gap
         events = "".join(f"<li class='event'>{name_of('event', number, k, words=5)}</li>" for k in range(4))
         following = [] if number + 1 == FILLED_BEFORE + gap + n else [url.format(year + month // 12, month % 12 + 1)]

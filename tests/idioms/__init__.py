@@ -1,0 +1,1 @@
+"""Forty ways in which people write spiders, each crawled plain and with the add-on in each mode."""
