@@ -7,7 +7,6 @@ import pytest
 from replica_sites import GERMAN, page, site, text_of
 
 from scrapy_replica.address import host_of
-from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import is_same_page, mark_of, path_of
 from scrapy_replica.sites.judge import Judge
@@ -167,23 +166,25 @@ class TestItems:
 
     @staticmethod
     def crawl(items_of, n=30, *, need=True, sites=None):
-        """Two hosts with one text a page, of which a callback makes *items_of* host and number; in turn."""
+        """Two hosts with one text a page, fetched in turn, of which a callback makes *items_of* host and number."""
         detector = Detector(JUDGE, need_items=lambda *_: need)
         for pages in zip(*(sites or (site(f"{name}.example", "w", n) for name in "ab")), strict=True):
-            for number_of_page, each in enumerate(pages):
+            for host, each in enumerate(pages):
                 number = int("".join(filter(str.isdigit, each.title)) or 0)
                 if each.host in detector.verdicts:
                     continue
                 detector.observe(each)
                 for link in each.links:
                     detector.known(host_of(link.url), path_of(link.url))
-                detector.candidates.host(each.host).add_items(
-                    normal_path(path_of(each.url)), items_of(number_of_page, number)
-                )
+                if items := items_of(host, number):
+                    detector.gave(each.host, path_of(each.url), items)
         return detector
 
     def test_hosts_that_need_items_are_one_where_three_pages_agree(self):
-        assert self.crawl(lambda _, number: 100 + number).canonical("b.example") == "a.example"
+        detector = self.crawl(lambda _, number: 100 + number)
+        assert detector.canonical("b.example") == "a.example"
+        # Its start page and three others: the verdict comes with the items of the third, not with another page.
+        assert detector.candidates.host("b.example").n_pages <= 4
 
     def test_hosts_that_need_items_are_two_where_few_pages_give_any(self):
         detector = self.crawl(lambda _, number: 100 + number if number < 2 else 0)

@@ -15,7 +15,7 @@ from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import MAX_PAIRS
 from scrapy_replica.records import Doubt, Page, PagePair, UncertainPair, Verdict
-from scrapy_replica.sites.detector import Detector, Findings
+from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.judge import Judge
 
 
@@ -135,7 +135,7 @@ def test_texts_of_the_last_pages_only_are_remembered(store):
     pairs = UncertainPairs(store.uncertain_pairs, Detector(Judge.load()))
     for number in range(MAX_TEXTS + 100):
         page = Page(f"http://a.example/{number}", "a.example", title="t" * 10_000, text="x" * 100_000)
-        pairs.observe(page, Findings())
+        pairs.remember(page)
     assert len(pairs._texts) == MAX_TEXTS
     assert sum(len(kept.text) + len(kept.title) for kept in pairs._texts.values()) < 2_000_000
 

@@ -119,20 +119,24 @@ class Consequences:
         self._probe()
 
     def _of_hosts(self, observation: Observation) -> None:
-        self._of_findings(observation, *self._replicas.observe(observation.page, observation.url_id))
+        self._of_judged(observation, *self._replicas.observe(observation.page, observation.url_id))
 
-    def _of_findings(self, observation: Observation, findings: Findings, probes: Iterable[ProbeUrl]) -> None:
+    def _of_judged(self, observation: Observation, findings: Findings, probes: Iterable[ProbeUrl]) -> None:
+        self.of_findings(findings)
+        for probe in probes:
+            self._probing.of_hosts(Probe(probe, observation.depth + 1, observation.url_id))
+
+    def of_findings(self, findings: Findings) -> None:
+        """Carry out what came to light about hosts."""
         self._counts["host/blocked"] += len(findings.verdicts)
         self._counts["host/conflicts"] += len(findings.conflicts)
         self._heed_scope({verdict.keeper for verdict in findings.verdicts})
-        for probe in probes:
-            self._probing.of_hosts(Probe(probe, observation.depth + 1, observation.url_id))
 
     # What other processes found
 
     def of_heard_host(self, observation: Observation, mark: PageMark, neighbours: Neighbours, at: float) -> None:
         """Carry out what a page that another process fetched *at* some time says of hosts."""
-        self._of_findings(observation, *self._replicas.heard(observation.page, mark, neighbours, at))
+        self._of_judged(observation, *self._replicas.heard(observation.page, mark, neighbours, at))
 
     def of_heard_page(self, observation: Observation) -> None:
         """Carry out what a page of another process brings to light beside that.

@@ -420,7 +420,8 @@ class Crawl:
                 self._guard.leads_on(observation.page.url, observation.page.host)
             if observation.items:
                 self.store.items.keep(observation.url_id, observation.items)
-                self.replicas.gave(observation.page, observation.url_id, observation.items)
+                told = self.replicas.gave(observation.page, observation.url_id, observation.items)
+                self.consequences.of_findings(told)
             self.consequences.of_callback(observation, callback, asks_more=asks_more or observation.gives_news)
 
     def enter_listed(self, listed: Sequence[tuple[str, float | None]]) -> None:

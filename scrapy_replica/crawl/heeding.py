@@ -136,7 +136,8 @@ class Heeding:
             elif is_first := self._heard.add(page.url_id):
                 self._of_first(page)
             elif page.mark is not None:
-                self._replicas.heard_items(page.url, page.host, PageMark.unpack(page.mark))
+                found = self._replicas.heard_items(page.url, page.host, PageMark.unpack(page.mark))
+                self._consequences.of_findings(found)
             self._dust.heard(page)
         return is_first
 

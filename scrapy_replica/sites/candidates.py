@@ -55,6 +55,8 @@ class Pair:
     """Pages fetched on both when the pair was judged last."""
     score: float = math.nan
     """What the judge said last."""
+    waits_for_items: bool = False
+    """Nothing but items is missing for a verdict."""
     n_probes: int = 0
     next_look: tuple[int, int] = (0, 0)
     """Fetched pages of either host from which it is looked at again."""
@@ -203,6 +205,12 @@ class Candidates:
             evidence.add_fetch(at)
             evidence.add_path(normal_path(path), path)
             evidence.add_page(normal_path(path), mark)
+
+    def add_items(self, host: str, normal: str, items: int) -> None:
+        """Take note of the *items*, hashed, of the page at the path *normal* of *host*."""
+        evidence = self._held(host)
+        if evidence is not None:
+            evidence.add_items(normal, items)
 
     def add_to_copy(self, host: str, normal: str, mark: PageMark) -> None:
         """Take note of the page at the path *normal* of a forgotten *host*: it is evidence, and in no list."""

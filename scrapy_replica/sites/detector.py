@@ -13,7 +13,7 @@ import numpy as np
 
 from scrapy_replica.address import host_of, registered_domain
 from scrapy_replica.records import Doubt, Page, UncertainPair, Verdict
-from scrapy_replica.sites.alignment import joined, normal_path
+from scrapy_replica.sites.alignment import joined, normal_path, relative
 from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
@@ -140,6 +140,23 @@ class Detector:
             if page.host in self.verdicts:
                 break
         return findings
+
+    def gave(self, host: str, path: str, items: int) -> Findings:
+        """Take note of the *items*, hashed, of the page at *path* (with its query), and judge what they make ripe."""
+        normal, findings = normal_path(path), Findings()
+        self.candidates.add_items(host, normal, items)
+        for pair in self.candidates.pairs_of(host):
+            if pair.waits_for_items and self._may_judge(pair) and self._gives_twin(pair, host, normal):
+                comparison = self.compare(pair)
+                self._decide(pair, comparison, self.judge.threshold_for(comparison.coverage), findings)
+        return findings
+
+    def _gives_twin(self, pair: Pair, host: str, normal: str) -> bool:
+        """Tell whether the page in the place of that at the path *normal* of *host* gave items as well."""
+        mine, theirs = pair.election.winner() if host == pair.first else pair.election.winner()[::-1]
+        rest = relative(normal, mine)
+        twin = self.candidates.host(pair.other(host)).view(theirs)[0].get(rest) if rest is not None else None
+        return twin is not None and twin.items != 0
 
     def note(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> None:
         """Take note of a fetched *page* without judging anything: it is evidence of hosts that are held."""
@@ -347,6 +364,7 @@ class Detector:
         kept = self._kept(comparison)
         verdict = _verdict(comparison, kept, pair.score)
         doubt = Doubt.SCORE if pair.score < wanted else self._doubt(comparison, kept, findings)
+        pair.waits_for_items = doubt is Doubt.ITEMS
         if doubt is not None:
             if doubt in {Doubt.UNSHARED, Doubt.UNTRIED, Doubt.ITEMS}:
                 pair.judged_at = -1  # what comes next may tell

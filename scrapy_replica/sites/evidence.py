@@ -203,7 +203,7 @@ class HostEvidence:
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        return 2000 + 600 * len(self.pages) + 250 * len(self.paths) * (1 + len(self._views))
+        return 2000 + 700 * len(self.pages) + 250 * len(self.paths) * (1 + len(self._views))
 
     def add_fetch(self, at: float) -> None:
         """Take note that a page was fetched *at* some time, after those before."""

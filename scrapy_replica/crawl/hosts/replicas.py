@@ -291,20 +291,21 @@ class Replicas:
         self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
         return self.heard(page, mark, neighbours, self._now())
 
-    def gave(self, page: Page, url_id: int, items: Iterable[int]) -> None:
-        """Take note of the *items*, as hashes, that a callback made of a *page*."""
+    def gave(self, page: Page, url_id: int, items: Iterable[int]) -> Findings:
+        """Take note of the *items*, as hashes, that a callback made of a *page*; return what they brought to light."""
         trace = self._db.pages.trace(url_id)
         if trace is None or trace.mark is None:
-            return
+            return Findings()
         mark = replace(PageMark.unpack(trace.mark), items=_hash_of(items))
         self._db.pages.set_mark(url_id, mark.pack())
-        self.heard_items(page.url, page.host, mark)
+        return self.heard_items(page.url, page.host, mark)
 
-    def heard_items(self, url: str, host: str, mark: PageMark) -> None:
+    def heard_items(self, url: str, host: str, mark: PageMark) -> Findings:
         """Take note of the items that the *mark* of a page tells, which was observed before."""
-        evidence = self._detector.candidates.evidence.peek(host)
-        if evidence is not None:
-            evidence.add_items(normal_path(path_of(url)), mark.items)
+        if self._db.leads:
+            return self._kept(self._detector.gave(host, path_of(url), mark.items))
+        self._detector.candidates.add_items(host, normal_path(path_of(url)), mark.items)
+        return Findings()
 
     def _need_items(self, first: str, second: str) -> bool:
         """Tell whether text alone does not make two hosts one: the spider begins on both, and it makes items."""
@@ -322,16 +323,20 @@ class Replicas:
         if not self._db.leads:
             self._detector.note(page, mark, neighbours, at)
             return Findings(), []
-        findings = self._detector.observe(page, mark, neighbours, at)
-        for verdict in findings.verdicts:
-            self._keep(verdict, is_manual=False)
-        self._uncertain.observe(page, findings)
+        self._uncertain.remember(page)
+        findings = self._kept(self._detector.observe(page, mark, neighbours, at))
         self._pages += 1
         if self._pages == self._recalibrate_at:
             self._lesson = self._detector.recalibrate(self._config.max_fpr)
             self._recalibrate_at *= 2
         urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
         return findings, [url for url in urls if url is not None]
+
+    def _kept(self, findings: Findings) -> Findings:
+        for verdict in findings.verdicts:
+            self._keep(verdict, is_manual=False)
+        self._uncertain.enter(findings)
+        return findings
 
     def _probe_url(self, probe: Probe) -> ProbeUrl | None:
         origin = self._detector.candidates.host(probe.host).origin

@@ -38,15 +38,15 @@ class UncertainPairs:
         self._texts: dict[tuple[str, str], _Text] = {}
         """(Host, normalised path) -> what the page said."""
 
-    def observe(self, page: Page, findings: Findings) -> None:
-        """Take note of a fetched *page* and of what the detector found because of it."""
-        self._remember(page)
+    def enter(self, findings: Findings) -> None:
+        """Take note of what the detector found."""
         for first, second in findings.certain:
             self._store.decided(first, second)
         for pair in findings.uncertain:
             self._store.enter(replace(pair, pages=self._pages(pair)))
 
-    def _remember(self, page: Page) -> None:
+    def remember(self, page: Page) -> None:
+        """Take note of a fetched *page*."""
         title = page.title[:MAX_TITLE] if page.title is not None else None
         place = page.host, normal_path(path_of(page.url))
         self._texts.pop(place, None)
