@@ -39,7 +39,7 @@ class TestWhatCounts:
             ({"name": "Lamp", "html": "<!DOCTYPE html><html><p>one"}, {"name": "Lamp", "html": "<html><p>two"}),
             ({"name": "Lamp", "image": "https://a.example/i/17.jpg"}, {"name": "Lamp", "image": "/copy/i/17.jpg?w=1"}),
             ({"name": " Lamp\n", "tags": {"a", "b"}}, {"tags": {"b", "a"}, "name": "Lamp"}),
-            ({"name": "Lamp", "price": None, "body": b"1"}, {"name": "Lamp", "body": b"2"}),
+            ({"name": "Lamp", "price": None, "body": BODY}, {"name": "Lamp", "body": b"<html>2"}),
         ],
     )
     def test_one_item(self, one, other):
@@ -56,6 +56,7 @@ class TestWhatCounts:
             ({"name": "Lamp", "sku": "0f3a9b7c5d1e2f4a6b8c"}, {"name": "Lamp"}),
             ({"name": "Lamp", "image": "/i/17.jpg"}, {"name": "Lamp", "image": "/i/18.jpg"}),
             ({"sizes": [1, 2]}, {"sizes": [2, 1]}),
+            ({"raw": b"1"}, {"raw": b"2"}),
             ({"offer": {"price": 1}}, {"offer": {"price": 2}}),
         ],
     )

@@ -34,7 +34,7 @@ def item_hashes(items: list[Any], response: Response) -> set[int]:
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
     Left out is what would make every item another one: the URL of the page, and of other URLs all but the last name;
-    documents and bytes, which are judged as pages; the present time; and what a machine made that the response does not
+    documents, which are judged as pages; the present time; and what a machine made that the response does not
     hold, such as the UUID that the spider gives each item. Nothing that an item holds makes this fail: what is no text,
     number, time or collection counts as the name of its type.
     """
@@ -71,7 +71,9 @@ class _Reader:
             if not _is_now(value):
                 yield f"{name}={value.isoformat()}"
         elif isinstance(value, (bytes, bytearray, memoryview)):
-            return
+            raw = bytes(value)
+            if raw != self._response.body and not _DOCUMENT.search(raw[:2_000].decode("latin-1")):
+                yield f"{name}={mmh3.hash64(raw)[0]}"
         elif isinstance(value, Mapping) or ItemAdapter.is_item(value):
             members = value if isinstance(value, Mapping) else ItemAdapter(value)
             for key in sorted(members, key=str):
