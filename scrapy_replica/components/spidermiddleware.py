@@ -186,7 +186,9 @@ class ReplicaSpiderMiddleware:
         left_out = outsiders(crawl.scope, observation.page, requests, own)
         requests = [request for request in requests if id(request) not in left_out]
         links = [own.get(request.url) or Link(request.url) for request in requests]
-        for request, score in zip(requests, crawl.outlinks.scores(observation, links), strict=True):
+        has_order = self._extension.has_frontier  # another scheduler asks for no scores
+        scores = crawl.outlinks.scores(observation, links) if has_order else [0.0] * len(links)
+        for request, score in zip(requests, scores, strict=True):
             if self._is_seen(request, score):
                 left_out.add(id(request))
                 continue
