@@ -1,0 +1,72 @@
+"""What callbacks yield is the truth of what is new: links, places and samples follow it, whatever the texts say."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy import Spider
+from web import REPLICA, crawl, text
+
+pytestmark = pytest.mark.asyncio
+
+DROP = {**REPLICA, "REPLICA_MODE": "drop", "REPLICA_SEED": 7}
+
+
+def shell(hidden, links):
+    anchors = "".join(f'<a href="{link}">{link}</a> ' for link in links)
+    said = f"<main><h1>Shop</h1><p>{text('shop', 60)}</p></main>"
+    return f"<html><head><title>Shop</title></head><body data-id='{hidden}'>{said}{anchors}</body></html>"
+
+
+class Late(Spider):
+    """Gives its item after its links."""
+
+    name = "late"
+    start_urls = ("http://a.example/", "http://b.example/")
+    is_late = True
+
+    def parse(self, response):
+        item = {"id": response.css("body::attr(data-id)").get()}
+        if not self.is_late:
+            yield item
+        yield from response.follow_all(css="a")
+        if self.is_late:
+            yield item
+
+
+def two_fronts(differ):
+    """Two hosts with one text; the same link of the one is known when the other's is met."""
+    pages = {}
+    for host in "ab":
+        pages[f"http://{host}.example/"] = shell(f"front {host if differ else ''}", [f"/{k}" for k in range(40)])
+        pages |= {f"http://{host}.example/{k}": shell(f"{host if differ else ''} {k}", []) for k in range(40)}
+    return pages
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+async def test_links_of_a_page_that_gives_a_new_item_are_not_dropped_for_its_text(is_late):
+    spider = type("Spider", (Late,), {"is_late": is_late})
+    plain = await crawl(spider, two_fronts(True))
+    ours = await crawl(spider, two_fronts(True), DROP)
+    assert len(plain.items) == 82
+    assert {item["id"] for item in ours.items} == {item["id"] for item in plain.items}
+
+
+async def test_where_the_items_agree_links_of_duplicates_are_saved_as_without_items():
+    plain = await crawl(Late, two_fronts(False))
+    ours = await crawl(Late, two_fronts(False), DROP)
+    assert {item["id"] for item in ours.items} == {item["id"] for item in plain.items}
+    assert len(ours.items) <= 0.8 * len(plain.items)
+
+
+async def test_a_callback_that_raises_leaves_no_page_unsettled():
+    class Raises(Late):
+        def parse(self, response):
+            if not response.url.endswith("example/"):
+                raise ValueError("no")
+            return [response.follow(f"/{k}") for k in range(40)]
+
+    plain = await crawl(Raises, two_fronts(False))
+    ours = await crawl(Raises, two_fronts(False), DROP)
+    assert plain.stats["spider_exceptions/ValueError"] == 80
+    assert ours.stats["replica/sample/settled"] > 0
+    assert ours.stats["finish_reason"] == "finished"
