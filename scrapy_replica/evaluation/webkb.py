@@ -80,6 +80,8 @@ def _anchors(url: str, text: str) -> dict[str, str]:
                 )
             except ValueError:  # no URL
                 continue
+            said = "".join(map(str, link.itertext())).split()
+            found.setdefault(key, " ".join(said)[:MOST_ANCHOR])
     return found
 
 
