@@ -75,13 +75,10 @@ def _anchors(url: str, text: str) -> dict[str, str]:
     for link in tree.iter("a"):
         if href := link.get("href"):
             try:
-                found.setdefault(
-                    _key(urljoin(url, href)), " ".join("".join(map(str, link.itertext())).split())[:MOST_ANCHOR]
-                )
+                key = _key(urljoin(url, href))
             except ValueError:  # no URL
                 continue
-            said = "".join(map(str, link.itertext())).split()
-            found.setdefault(key, " ".join(said)[:MOST_ANCHOR])
+            found.setdefault(key, " ".join("".join(map(str, link.itertext())).split())[:MOST_ANCHOR])
     return found
 
 
