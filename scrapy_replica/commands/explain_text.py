@@ -10,7 +10,7 @@ from scrapy_replica.records import Novelty
 from scrapy_replica.words import ACTIONS, OUTSIDE, REASONS, cause, cleaned, counted, score, time_of, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 PARTS = {
     "chance": "chance that its page is relevant",
