@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scrapy_replica.focus import context, known_graph, layers, link_table, window
 from scrapy_replica.focus.links import LinkWords, directories, url_words
 from scrapy_replica.focus.online import TermModel
-from scrapy_replica.focus.strategies import STRATEGIES, hot_queue, link_aware, make, pagerank, soft_focus
+from scrapy_replica.focus.strategies import STRATEGIES, hot_queue, layered, link_aware, make, pagerank, soft_focus
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
 from scrapy_replica.rehearsal.collection import Collection, build
@@ -247,7 +247,8 @@ def small_windows() -> Iterator[None]:
             (link_table, "MOST_DIRECTORIES", 8),
             (link_table, "MOST_ANCHORS", 5),
             (link_aware, "SWEPT", 16),
-            (context, "MOST_FOLLOWED", 60),
+            (context, "MOST_BETWEEN", 10),
+            (layered, "MOST_MOVED", 7),
             (layers, "MOST_TERMS", 8),
         ):
             patch.setattr(module, name, most)

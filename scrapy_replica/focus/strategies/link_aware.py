@@ -56,8 +56,6 @@ START_WEIGHTS = {
 }
 """A directory that was never tried deserves a look (``is_new``): without it Pref is .936 instead of .946 on one
 topic with 3,000 unlabelled pages, and at most .001 apart on three others."""
-ALPHA = 0.5
-"""Of the HMM that gives the feature: the nearer page is the parent, half by distance and half by relevance."""
 PRECISION = 1_000.0
 """Of the start weights, see :class:`DenseModel`. With a topic alone, relevant pages among the first 250, 500, 1,250 and
 2,500 of a campus web, four draws of 30 examples: 86, 183, 310, 330; with 300 88, 177, 286, 330; with 100 85, 191, 281,
@@ -101,7 +99,7 @@ class LinkAware(Strategy):
         self._graph = KnownGraph()
         self._table = LinkTable(self._graph)
         self._model = DenseModel(list(START_WEIGHTS.values()), PRECISION)
-        self._distance = HmmDynamic(ALPHA, max_distance, is_tfidf, self._graph)
+        self._distance = HmmDynamic(max_distance=max_distance, is_tfidf=is_tfidf, graph=self._graph)
         self._hub = TermModel(MOST_TERMS, 0.05, -2.0)
         self._link_words = TermModel(BUCKETS, 0.1, -2.0)
         self._moved: dict[str, float] = {}
@@ -127,6 +125,7 @@ class LinkAware(Strategy):
 
     def wasted(self, url: str) -> None:
         self._wasted = url
+        self._distance.wasted(url)
         self._table.wasted(int(self._table.rows([url])[0]))
 
     def _learn(self, row: int, relevance: float) -> None:
