@@ -205,7 +205,7 @@ class TestModel:
         context, before = fresh._distance.context, learnt._distance.context
         assert fresh._model.weights.tolist() == learnt._model.weights.tolist()
         grape, grapes = context.terms.ids["grape"], before.terms.ids["grape"]
-        assert context.bayes.counts[:, grape].tolist() == before.bayes.counts[:, grapes].tolist()
+        assert context.model._weights[grape].tolist() == before.model._weights[grapes].tolist()
         assert fresh._graph.urls.used == 1
 
     async def test_no_url_is_in_it(self, jobs, tmp_path):

@@ -28,6 +28,9 @@ TAUGHT = 300
 """Pages of a layer, those visited last, that the classifier is learnt from; layers have equal weight."""
 LEAST = 1e-9
 """What a smaller probability is kept as, so that no page forbids a state."""
+EVIDENCE = 2.0
+"""Weight of the text beside the path, as speech recognisers weigh sound beside words: the classifier, learnt from few
+pages of some layers, is less sure than it might be."""
 FIRST, GROWTH, MOST_BETWEEN = 10, 1.2, 10_000
 """Models are learnt at so many pages, and whenever the visit has grown by this factor or by so many pages."""
 
@@ -185,7 +188,8 @@ class ContextGraph:
         if self.observe:
             shown = self.hmm.emitted(pages["observation"][rows].astype(np.int64))
         else:
-            shown = np.where(self.hmm.is_seen, np.log(np.maximum(self.probabilities(rows), LEAST)), NEVER)
+            logs = EVIDENCE * np.log(np.maximum(self.probabilities(rows), LEAST))
+            shown = np.where(self.hmm.is_seen, logs, NEVER)
         shown[~is_relevant, 0] = NEVER
         return shown
 
