@@ -141,6 +141,5 @@ class TestOrders:
     def test_relevance_is_enough_where_it_is_graded(self) -> None:
         assert found(make_control(sites=15, binary=0.0), BestFirst(), 0.2) >= 0.9
 
-    @pytest.mark.xfail(strict=True, reason="the layer classifier answers its prior")
     def test_the_estimated_distance_finds_nearly_all_in_the_first_fifth(self, words: Control) -> None:
         assert found(words, HmmDynamic(), 0.2) >= 0.9

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scrapy_replica.focus import context, known_graph, layers, link_table, window
 from scrapy_replica.focus.links import LinkWords, directories, url_words
-from scrapy_replica.focus.strategies import STRATEGIES, hot_queue, link_aware, make, pagerank, soft_focus
+from scrapy_replica.focus.strategies import STRATEGIES, hot_queue, layered, link_aware, make, pagerank, soft_focus
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.focus.term_regression import TermRegression
 from scrapy_replica.records import Link, Page
@@ -259,7 +259,8 @@ def small_windows() -> Iterator[None]:
             (link_table, "MOST_ANCHORS", 5),
             (link_aware, "SWEPT", 16),
             (link_aware, "REFRESHED", 8),
-            (context, "MOST_FOLLOWED", 60),
+            (context, "MOST_BETWEEN", 10),
+            (layered, "MOST_MOVED", 7),
             (layers, "MOST_TERMS", 8),
         ):
             patch.setattr(module, name, most)

@@ -20,7 +20,7 @@ NEIGHBOURS = GAP
 """Places on each side of a link that count as its neighbours."""
 AROUND = np.array([place for place in range(-NEIGHBOURS, NEIGHBOURS + 1) if place])
 
-MAX_RELEVANCE, SUM_RELEVANCE, IN_LINKS, WORDS, NEARNESS = range(5)
+MAX_RELEVANCE, SUM_RELEVANCE, IN_LINKS, WORDS = range(4)
 """Columns of :attr:`LinkTable.facts`: of the pages that link to the URL, and of its own words."""
 DIRECTORY, ANCHOR, PARENT = range(3)
 """Columns of :attr:`LinkTable.groups`: numbers of the groups and of the best parent."""
@@ -32,7 +32,7 @@ class LinkTable:
     """Columns of the URLs of a *graph*, by row.
 
     A URL's best parent is the most relevant page known to link to it; its place is taken from there. Few wide arrays,
-    because a look at eight rows costs as much as one at a single number. 92 bytes a URL and 16 a page, at most 29 MB
+    because a look at eight rows costs as much as one at a single number. 88 bytes a URL and 16 a page, at most 29 MB
     besides *graph*; directories at most 28 MB, anchors 24 MB.
     """
 
@@ -40,7 +40,7 @@ class LinkTable:
         self.graph = graph
         self.directories = DirectoryTree(MOST_DIRECTORIES)
         self.anchors = Groups(MOST_ANCHORS)
-        graph.urls.add_column("facts", np.float32, 5)
+        graph.urls.add_column("facts", np.float32, 4)
         graph.urls.add_column("groups", np.int32, 3)
         graph.urls.add_column("place", np.int64)
         graph.urls.add_column("fates", np.float32, 4)
@@ -50,7 +50,7 @@ class LinkTable:
 
     @property
     def facts(self) -> NDArray[np.float32]:
-        """Shape (rows or more, 5)."""
+        """Shape (rows or more, 4)."""
         return self.graph.urls["facts"]
 
     @property
@@ -97,7 +97,7 @@ class LinkTable:
         if not self.groups[row, DIRECTORY]:
             self.groups[row, DIRECTORY] = self.directories.id_of(directories(self.graph.urls.urls[row]))
 
-    def add_links(self, links: Sequence[Link], words: FloatArray, relevance: float, nearness: float) -> IntArray:
+    def add_links(self, links: Sequence[Link], words: FloatArray, relevance: float) -> IntArray:
         """Enter the *links* of the page visited last and return the numbers of their URLs, shape (n,)."""
         numbers = self.graph.link([link.url for link in links])
         rows = self.graph.urls.rows(numbers)
@@ -110,7 +110,6 @@ class LinkTable:
         known[:, SUM_RELEVANCE] += relevance
         known[:, IN_LINKS] += 1.0
         known[:, WORDS] = np.maximum(known[:, WORDS], words)
-        known[:, NEARNESS] = np.maximum(known[:, NEARNESS], nearness)
         known[better, MAX_RELEVANCE] = relevance
         facts[rows] = known
         at = np.flatnonzero(better)

@@ -17,7 +17,6 @@ from scrapy_replica.focus.link_table import (
     IN_LINKS,
     IS_FETCHED,
     MAX_RELEVANCE,
-    NEARNESS,
     PARENT,
     SUM_RELEVANCE,
     WORDS,
@@ -63,8 +62,6 @@ FREE = (("bias",), ("bias", "untried", "nearness", "page_words", "link_words"))
 HEADS = ("chance", "return")
 MOST_LOG_ODDS = 6.0
 """What words may say for or against a link."""
-ALPHA = 0.5
-"""Of the HMM that gives the feature: the nearer page is the parent, half by distance and half by relevance."""
 SURPRISE = 0.3
 """Error from which on the links beside the one fetched are scored again."""
 RISEN = 1.1
@@ -92,9 +89,9 @@ class LinkAware(Strategy):
 
     Features of a waiting URL over all its known in-links: largest and mean relevance of the pages, their number; shrunk
     mean outcomes of its directory (backing off to parents, host, all), its host, its anchor text, the links followed on
-    its best page and those within three places there; the relevance of anchor and URL words; the nearness to relevant
-    pages that the dynamic HMM estimates; the URLs newly found on the best page and not tried; what the words of that
-    page, and those of the link, led to (regressions that are learnt anew as the crawl grows); products. It begins as
+    its best page and those within three places there; the relevance of anchor and URL words; the nearness of its
+    best page to relevant ones, by the dynamic HMM; the URLs newly found on that page and not tried; what the words of
+    that page, and those of the link, led to (regressions that are learnt anew as the crawl grows); products. It begins as
     best-first with anchors does: groups without outcomes are alike, so page and words decide, and the start weights
     stand until outcomes outweigh them. A page that is a copy is no outcome.
 
@@ -114,7 +111,7 @@ class LinkAware(Strategy):
         self._graph.pages.add_column("word_odds", np.float32, len(OUTCOMES))
         starts = (CHANCE_WEIGHTS, RETURN_WEIGHTS)
         self._heads = tuple(LinkHead(start, free) for start, free in zip(starts, FREE, strict=True))
-        self._distance = HmmDynamic(ALPHA, max_distance, is_tfidf, self._graph)
+        self._distance = HmmDynamic(max_distance=max_distance, is_tfidf=is_tfidf, graph=self._graph)
         self._moved: dict[str, float] = {}
         self._visited = 0
         self._next_fit = float(FIRST_FIT)
@@ -167,12 +164,13 @@ class LinkAware(Strategy):
 
     def wasted(self, url: str) -> None:
         self._wasted = url
+        self._distance.wasted(url)
         self._table.wasted(int(self._table.rows([url])[0]))
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
         if not links:
             return np.zeros(0)
-        numbers = self._table.add_links(links, self._words(links), self._relevance, self._distance.nearness)
+        numbers = self._table.add_links(links, self._words(links), self._relevance)
         self._distance.inherit(numbers)
         rows = self._graph.urls.rows(numbers)
         self._credit.found(rows[self._graph.urls["page"][rows] == 0])
@@ -294,7 +292,7 @@ class LinkAware(Strategy):
         columns[11] = directory * parent
         columns[12] = children * parent
         columns[13] = 1.0 / np.sqrt(1.0 + tried)
-        columns[14] = facts[NEARNESS]
+        columns[14] = pages["near"][parents]
         columns[15] = np.log1p(np.maximum(0, pages["new"][parents] - pages["tried"][parents]))
         columns[16] = pages["word_odds"][parents, which]
         columns[17] = head.link_words.log_odds(table.link_words[rows].astype(np.int64))
