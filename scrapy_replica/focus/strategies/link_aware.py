@@ -91,7 +91,7 @@ class LinkAware(Strategy):
     mean outcomes of its directory (backing off to parents, host, all), its host, its anchor text, the links followed on
     its best page and those within three places there; the relevance of anchor and URL words; the nearness of its
     best page to relevant ones, by the dynamic HMM; the URLs newly found on that page and not tried; what the words of
-    that page, and those of the link, led to (regressions that are learnt anew as the crawl grows); products. It begins as
+    that page, and those of the link, led to (regressions, learnt anew as the crawl grows); products. It begins as
     best-first with anchors does: groups without outcomes are alike, so page and words decide, and the start weights
     stand until outcomes outweigh them. A page that is a copy is no outcome.
 
