@@ -182,8 +182,8 @@ class ContextGraph:
         Reading: the source observes the likeliest class, whose B_jo says how often it is wrong. Here it is the text
         itself, Pr[text | j] ~ Pr[j | text] / Pr[j], as hybrids of HMM and classifier have it (Bourlard & Morgan 1994);
         Pr[j] is one for all layers, which are taught with equal weight. Found after a fifth of the control with 40
-        sites: 1.00 so, .35 with classes; Pref of mail .883 and .863, of courses on WebKB .653 and .589, one draw, before
-        A and weights were what they are.
+        sites: 1.00 so, .35 with classes; Pref of mail .883 and .863, of courses on WebKB .653 and .589, one draw,
+        before A and weights were what they are.
         """
         pages = self.graph.pages
         is_relevant = pages["relevance"][rows] > IS_RELEVANT

@@ -11,8 +11,8 @@ from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.numeric import FloatArray, IntArray
 
 PENALTY = 0.1
-"""Found after a fifth of the control with 40 sites, three draws, before text weighed twice: 1.00 each; with .33 1.00, 1.00 and .40, with .03 1.00,
-1.00 and .55."""
+"""Found after a fifth of the control with 40 sites, three draws, before text weighed twice: 1.00 each; with .33 1.00,
+1.00 and .40, with .03 1.00, 1.00 and .55."""
 STEPS, TOLERANCE = 25, 1e-2
 AT_ONCE = 8_192
 """Pages that are told their layer together, some 25 MB."""
