@@ -82,7 +82,7 @@ class LayerModel:
     def _values(self, terms: IntArray, counts: IntArray) -> FloatArray:
         values = np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1)), 0.0)
         if self.is_tfidf:
-            values *= self._terms.idf[terms]
+            values *= self._terms.idf(terms)
         norms = np.sqrt((values * values).sum(axis=1, keepdims=True))
         return np.asarray(values / np.where(norms > 0.0, norms, 1.0))
 
