@@ -32,7 +32,7 @@ EVIDENCE = 2.0
 """Weight of the text beside the path, as speech recognisers weigh sound beside words: the classifier, learnt from few
 pages of some layers, is less sure than it might be. Found after a fifth of the control with 40 sites, four draws: 1.00
 each; with 4 1.00 thrice and .97; with 1 one draw of 1.00, .08 where the models are learnt from 10 pages on, not 50."""
-FIRST, GROWTH, MOST_BETWEEN = 10, 1.2, 10_000
+FIRST, GROWTH, MOST_BETWEEN = 10, 1.2, 25_000
 """Models are learnt at so many pages, and whenever the visit has grown by this factor or by so many pages."""
 
 

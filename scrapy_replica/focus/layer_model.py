@@ -89,6 +89,7 @@ class LayerModel:
     def _reserve(self) -> None:
         more = max(1, len(self._terms.ids)) - len(self._weights)
         if more > 0:
+            more = max(more, len(self._weights))
             self._weights, self._start = (np.pad(each, ((0, more), (0, 0))) for each in (self._weights, self._start))
 
     def learnt(self, kept: IntArray) -> dict[str, Any]:
