@@ -383,5 +383,5 @@ class TestTopTerms:
         terms = TopTerms()
         for page in ({"common": 1}, {"common": 2, "rare": 1}):
             terms.see(page)
-        idf = terms.idf[[terms.ids["common"], terms.ids["rare"]]]
+        idf = terms.idf(np.array([terms.ids["common"], terms.ids["rare"]]))
         assert idf.tolist() == pytest.approx([math.log(3 / 2), math.log(3)])

@@ -5,9 +5,9 @@ whenever the models are learnt, beside those of other sites that the crawl began
 
 Reading: A_ij is the share of the links that lead to distance j that come from pages of distance i, as Orlandi 2007
 prints it (2.3), though it calls A_ij Pr[j | i]: divided by how often j is reached at all, so that "d or more", where
-nearly all links lead, is no likelier than the others. Found after a fifth of the control with 40 sites, three draws:
-1.00, 1.00 and .40, with the share of the links from i .28, .05 and .07. Laplace smoothing over the states that pages
-were in is ours; the source says nothing of others, and here none is ever entered.
+nearly all links lead, is no likelier than the others. Found after a fifth of the control with 40 sites, three draws,
+text and path weighing alike: 1.00, 1.00 and .40, with the share of the links from i .28, .05 and .07. Laplace
+smoothing over the states that pages were in is ours; the source says nothing of others, and here none is ever entered.
 """
 
 from __future__ import annotations

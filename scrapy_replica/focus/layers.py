@@ -30,10 +30,9 @@ class TopTerms:
         self.ids: dict[str, int] = {}
         self._holders = np.zeros(1024, dtype=np.int64)
 
-    @property
-    def idf(self) -> FloatArray:
-        """Return ln((1 + pages) / holders) by term, shape (terms or more,)."""
-        return np.asarray(np.log((1.0 + self.pages) / np.maximum(self._holders, 1)))
+    def idf(self, terms: IntArray) -> FloatArray:
+        """Return ln((1 + pages) / holders) of numbered terms, the same shape."""
+        return np.asarray(np.log((1.0 + self.pages) / np.maximum(self._holders[terms], 1)))
 
     def see(self, terms: Mapping[str, int]) -> tuple[IntArray, FloatArray]:
         """Count a page; return the numbers of its top terms and how often it has them, shape (k,)."""

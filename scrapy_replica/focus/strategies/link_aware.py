@@ -140,8 +140,9 @@ class LinkAware(Strategy):
     def _promised(self, page: int) -> float:
         """Return by how much the best of what was newly found through *page* and still waits is above a mean link.
 
-        Without that deduction pages with many links would be worth more than others before anything was found: of a
-        control of 15 sites with telling anchors Pref .78 instead of .92.
+        Without that deduction pages with many links are worth more than others before anything was found: on a
+        control of 15 sites where words and anchors tell the way Pref is .78 instead of .92, where words alone do on 40
+        sites it is .89 instead of .82.
         """
         best = float(self._graph.urls["expected"][self._credit.untried(page)].max(initial=0.0))
         means = self._table.directories
