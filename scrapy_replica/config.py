@@ -104,7 +104,7 @@ class Config:
         "``breadth-first`` without.",
     )
     hmm_alpha: float = _setting(
-        0.25,
+        0.5,
         "Weight, 0 to 1, of the estimated distance in the scores of the ``hmm`` strategies; relevance has the rest.",
         low=0,
         high=1,

@@ -203,9 +203,11 @@ class TestModel:
         fresh = type(learnt)(learnt._words)
         fresh.begin_with(load(dump(Learnt(b"", learnt.learnt()))).strategy)
         context, before = fresh._distance.context, learnt._distance.context
-        assert fresh._model.weights.tolist() == learnt._model.weights.tolist()
+        for new, old in zip(fresh._heads, learnt._heads, strict=True):
+            assert new.model.weights.tolist() == old.model.weights.tolist()
+            assert new.link_words.state()["weights"].tolist() == old.link_words.state()["weights"].tolist()
         grape, grapes = context.terms.ids["grape"], before.terms.ids["grape"]
-        assert context.bayes.counts[:, grape].tolist() == before.bayes.counts[:, grapes].tolist()
+        assert context.model._weights[grape].tolist() == before.model._weights[grapes].tolist()
         assert fresh._graph.urls.used == 1
 
     async def test_no_url_is_in_it(self, jobs, tmp_path):
@@ -225,9 +227,9 @@ class TestModel:
             (b"{}", "it is no model"),
             (pack({"kind": "judge"}), "it is no model"),
             (dump(Learnt(b"", {}))[:-40], "it is no model"),
-            (pack({"kind": model_file.KIND, "version": 2}), "it is a model of version 2, and this one reads 1"),
-            (pack({"kind": model_file.KIND, "version": 1}), "it is damaged"),
-            (pack({"kind": model_file.KIND, "version": 1, "relevance": b"", "pieces": -1}), "it is damaged"),
+            (pack({"kind": model_file.KIND, "version": 1}), "it is a model of version 1, and this one reads 2"),
+            (pack({"kind": model_file.KIND, "version": 2}), "it is damaged"),
+            (pack({"kind": model_file.KIND, "version": 2, "relevance": b"", "pieces": -1}), "it is damaged"),
             (dump(Learnt(b"nothing", {})), "its relevance model is damaged"),
             (dump(Learnt(bayes_with(p=1.0), {})), "its relevance model is damaged"),
             (dump(Learnt(bayes_with(weights={"wine": math.nan}), {})), "its relevance model is damaged"),
@@ -245,20 +247,20 @@ class TestModel:
         assert "\n" not in str(refused.value)
 
     @pytest.mark.parametrize(
-        ("part", "spoil"),
+        ("head", "part", "spoil"),
         [
-            ("links", lambda weights: weights[:-1]),
-            ("links", lambda weights: np.full_like(weights, math.nan)),
-            ("hub", lambda weights: np.full_like(weights, math.nan)),
-            ("link_words", lambda weights: np.full_like(weights, math.nan)),
-            ("link_words", lambda weights: weights.tolist() * 2),
+            ("chance", "weights", lambda weights: weights[:-1]),
+            ("chance", "weights", lambda weights: np.full_like(weights, math.nan)),
+            ("return", "page_words", lambda weights: np.full_like(weights, math.nan)),
+            ("return", "link_words", lambda weights: np.full_like(weights, math.nan)),
+            ("return", "link_words", lambda weights: weights.tolist() * 2),
         ],
     )
-    async def test_a_strategy_that_cannot_judge_is_refused(self, part, spoil, jobs, tmp_path):
+    async def test_a_strategy_that_cannot_judge_is_refused(self, head, part, spoil, jobs, tmp_path):
         job, _ = await jobs("link-aware")
         with reading(str(job)) as db:
             relevance, learnt = db.meta(RELEVANCE), made_again(db).learnt()
-        learnt[part]["weights"] = spoil(learnt[part]["weights"])
+        learnt[head][part] = spoil(learnt[head][part])
         file = tmp_path / "model.npz"
         file.write_bytes(dump(Learnt(relevance, learnt)))
         begun = settings("link-aware", None, REPLICA_TOPIC_MODEL=str(file))

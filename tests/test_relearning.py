@@ -58,7 +58,7 @@ class TestDenseModel:
         self, precision: float, outcomes: int, expected: list[float]
     ) -> None:
         """What outcomes tell apart is learnt, the last weight, of which they say nothing, keeps its start."""
-        model = DenseModel([-1.0, 2.0, 0.7], precision)
+        model = DenseModel([-1.0, 2.0, 0.7], [precision] * 3)
         chance = np.random.default_rng(1)
         for _ in range(outcomes):
             features = np.array([1.0, chance.random(), 0.0])
@@ -72,7 +72,7 @@ class TestDenseModel:
         chance = np.random.default_rng(3)
         rows = 0.1 * chance.standard_normal((40, 3))
         outcomes = 0.5 + 0.1 * chance.standard_normal(40)
-        model = DenseModel([0.0, 0.0, 0.0], precision=2.0)
+        model = DenseModel([0.0, 0.0, 0.0], [2.0] * 3)
         for row, outcome in zip(rows, outcomes, strict=True):
             model.learn(row, float(outcome), float(model.logits(row[None])[0]))
         solved = np.linalg.solve(2.0 * np.eye(3) + 0.25 * rows.T @ rows, rows.T @ (outcomes - 0.5))

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.focus import distances
-from scrapy_replica.focus.distances import CappedDistances, Distances
-from scrapy_replica.focus.known_graph import KnownGraph
+from scrapy_replica.focus.distances import layers
 from scrapy_replica.focus.layers import LayerBayes, TopTerms
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.lsi import Clusters, hashed, kmeans
-from scrapy_replica.focus.strategies import make, pagerank, soft_focus
+from scrapy_replica.focus.strategies import context_graph, make, pagerank, soft_focus
+from scrapy_replica.focus.strategies.context_graph import CappedContextGraph
 from scrapy_replica.focus.strategies.pagerank import PageRank
 from scrapy_replica.focus.strategies.q_learning import BORDERS, GAMMA, QLearning
 from scrapy_replica.focus.strategies.soft_focus import SoftFocus, distil
@@ -366,7 +365,7 @@ class TestNaiveBayes:
         self, pages: list[tuple[int, dict[str, int]]], page: dict[str, int], taken_back: int
     ) -> None:
         """(1 + |T_c|) / (|C| + |T|), times for each term (1 + its count in c) / (W + all counts in c), in fractions."""
-        terms = TopTerms(is_tfidf=False)
+        terms = TopTerms()
         model = LayerBayes(3, terms)
         seen = [(layer, terms.see(words)) for layer, words in pages]
         numbers = terms.see(page)
@@ -388,48 +387,37 @@ class TestNaiveBayes:
         assert model.probabilities(*numbers).tolist() == pytest.approx(expected if kept else [1 / 3] * 3)
 
 
+def capped_layers(web: Web, most: int) -> tuple[CappedContextGraph, list[int]]:
+    """Return what has seen *web* in its order, with graphs of *most* pages a layer, and its layers in that order."""
+    context = CappedContextGraph(4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(context_graph, "PAGES_A_LAYER", most)
+        for page in web.order:
+            context.visit(url(page), {}, web.relevance[page], 0)
+            context.graph.link([url(v) for v in web.links[page]])
+    return context, context.layers()[1:].tolist()
+
+
 class TestContextGraphsOfThreeHundredPages:
     @few
     @given(webs(), st.integers(1, 3))
-    def test_no_layer_of_a_root_has_more_and_none_is_nearer_than_it_is(self, web: Web, most: int) -> None:
-        graphs = KnownGraph(), KnownGraph()
-        capped, plain = CappedDistances(4, graphs[0]), Distances(4, graphs[1])
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(distances, "PAGES_A_LAYER", most)
-            for page in web.order:
-                for graph, each in zip(graphs, (capped, plain), strict=True):
-                    each.visit(graph.visit(url(page)), web.relevance[page] > 0.5)
-                    each.link(graph.page, graph.link([url(v) for v in web.links[page]]))
-        numbers = range(1, len(web.order) + 1)
-        assert all(capped[number] >= plain[number] for number in numbers)
-        roots = graphs[0].pages["root"]
-        layers = [(int(roots[number]), capped[number]) for number in numbers if capped[number] < 4]
-        assert all(layers.count(each) <= (most if each[1] else 1) for each in layers)
+    def test_a_layer_has_the_pages_visited_last_and_no_more(self, web: Web, most: int) -> None:
+        _, found = capped_layers(web, most)
+        expected = dict.fromkeys(web.order, 4)
+        for place, root in enumerate(web.order):
+            if web.relevance[root] <= 0.5:
+                continue
+            expected[root], seen, border = 0, {root}, {root}
+            for layer in range(1, 4):
+                before = [page for page in web.order[:place] if border & set(web.links[page]) and page not in seen]
+                border = set(before[-most:])
+                seen |= border
+                expected.update({page: min(expected[page], layer) for page in border})
+        assert found == [expected[page] for page in web.order]
 
     @few
     @given(webs())
-    def test_below_three_hundred_they_are_the_distances(self, web: Web) -> None:
-        graphs = KnownGraph(), KnownGraph()
-        found = []
-        for graph, each in zip(graphs, (CappedDistances(4, graphs[0]), Distances(4, graphs[1])), strict=True):
-            for page in web.order:
-                each.visit(graph.visit(url(page)), web.relevance[page] > 0.5)
-                each.link(graph.page, graph.link([url(v) for v in web.links[page]]))
-            found.append([each[number] for number in range(1, len(web.order) + 1)])
-        assert found[0] == found[1]
-
-    def test_the_first_three_hundred_pages_found_are_the_layer(self) -> None:
-        """Also where the crawl was resumed after them."""
-        graph = KnownGraph()
-        capped = CappedDistances(4, graph)
-        for page in range(400):
-            capped.visit(graph.visit(f"http://a.org/{page}"), False)
-            capped.link(graph.page, graph.link(["http://a.org/root"]))
-        capped.visit(graph.visit("http://a.org/root"), True)
-        saved, graph = graph.state(), KnownGraph()
-        capped = CappedDistances(4, graph)
-        graph.restore(saved)
-        capped.visit(graph.visit("http://a.org/late"), False)
-        capped.link(graph.page, graph.link(["http://a.org/root"]))
-        assert [capped[page] for page in range(1, 401)].count(1) == 300
-        assert capped[402] == 4
+    def test_below_three_hundred_they_are_those_of_whole_back_crawls(self, web: Web) -> None:
+        context, found = capped_layers(web, 300)
+        is_relevant = np.array([False, *(web.relevance[page] > 0.5 for page in web.order)])
+        assert found == layers(context.graph, is_relevant, 4)[1:].tolist()

@@ -271,7 +271,12 @@ def explain_score(job: Reader, known: Mapping[str, Any]) -> dict[str, Any]:
     page = account.page or known["found on"]
     if not told and page and (distance := strategy.distance(page)) is not None:
         told = {"distance of that page": distance._asdict()}
-    return {"score now": sum(part["share"] for part in parts), "judged by": page, **told, "score parts": parts}
+    log_odds = {
+        part.name: [one._asdict() | {"share": one.value * one.weight} for one in odds]
+        for part, odds in zip(account.parts, account.log_odds, strict=False)
+    }
+    made = {"score parts": parts, **({"log odds": log_odds} if log_odds else {})}
+    return {"score now": sum(part["share"] for part in parts), "judged by": page, **told, **made}
 
 
 def explain_host(job: Reader, host: str) -> dict[str, Any] | None:

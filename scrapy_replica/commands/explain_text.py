@@ -10,9 +10,11 @@ from scrapy_replica.records import Novelty
 from scrapy_replica.words import ACTIONS, OUTSIDE, REASONS, cause, cleaned, counted, score, time_of, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 PARTS = {
+    "chance": "chance that its page is relevant",
+    "return": "discounted return of what lies behind it",
     "relevance": "relevance of the page that links to it",
     "words": "relevance of its own words",
     "link_words": "what links with its words led to",
@@ -30,7 +32,8 @@ PARTS = {
     "directory_x_parent": "its directory x relevance of that page",
     "children_x_parent": "links of that page x its relevance",
     "is_new": "how little its directory was tried",
-    "hub": "what pages with the words of that page led to",
+    "untried": "links of that page that were not tried, log",
+    "page_words": "what pages with the words of that page led to",
 }
 """Parts of scores in words."""
 
@@ -159,11 +162,18 @@ def _score_lines(known: Mapping[str, Any]) -> Iterator[str]:
             yield _line(f"{name} from the topic", _links(known[name]))
     if "score parts" in known:
         yield "what the score is made of: value x weight"
-        for part in sorted(known["score parts"], key=lambda part: -abs(part["share"])):
-            if abs(part["share"]) < LEAST_SHARE:
-                break
-            name = PARTS.get(part["name"], part["name"])
-            yield f"  {name:<46} {part['value']:7.2f} x {part['weight']:6.2f} = {part['share']:7.2f}"
+        yield from _part_lines(known["score parts"])
+    for name, parts in known.get("log odds", {}).items():
+        yield f"log odds of the {PARTS[name]}"
+        yield from _part_lines(parts)
+
+
+def _part_lines(parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for part in sorted(parts, key=lambda part: -abs(part["share"])):
+        if abs(part["share"]) < LEAST_SHARE:
+            break
+        name = PARTS.get(part["name"], part["name"])
+        yield f"  {name:<46} {part['value']:7.2f} x {part['weight']:6.2f} = {part['share']:7.2f}"
 
 
 def _links(distance: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command, as_object, needing, print_measures
 from scrapy_replica.generation import measured
+from scrapy_replica.generation.control import TELLS, WANTED, make_control, write_control
 from scrapy_replica.words import table, wrapped
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class GenerateCommand(Command):
     examples = (
         "scrapy replica generate --pages 1000000 --seed 1 --out web",
         "scrapy replica generate --pages 10000 --out web --warc",
+        "scrapy replica generate --control words --sites 40 --out control",
         "scrapy replica generate --show web",
     )
 
@@ -45,14 +47,27 @@ class GenerateCommand(Command):
         parser.add_argument("--seed", type=int, default=1, metavar="S", help="another one, another web (1)")
         parser.add_argument("--out", metavar="DIR", help="new folder for the web and its truth")
         parser.add_argument("--warc", action="store_true", help="the pages as WARC, in place of a direct archive")
+        parser.add_argument("--control", choices=TELLS, help="sites of one make instead; what tells the way on them")
+        parser.add_argument("--sites", type=int, default=40, metavar="N", help="--control: sites (40)")
+        parser.add_argument("--depth", type=int, default=3, metavar="N", help="--control: links to what is wanted (3)")
+        parser.add_argument(
+            "--noise", type=int, default=15, metavar="N", help="--control: words of its site on a page (15)"
+        )
+        parser.add_argument(
+            "--binary", type=float, default=1.0, metavar="X", help="--control: sites where only wanted pages say so (1)"
+        )
         parser.add_argument("--show", metavar="DIR", help="statistics of a web, an archive, or a Parquet file")
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         if opts.show is not None:
-            if opts.pages is not None or opts.out is not None or opts.warc:
-                raise ValueError("--show is of a web that there is: leave --pages, --out and --warc out")
+            if opts.pages is not None or opts.out is not None or opts.warc or opts.control:
+                raise ValueError("--show is of a web that there is: leave --pages, --control, --out and --warc out")
             return show(Path(opts.show), as_json=opts.json)
+        if opts.control:
+            if opts.out is None or opts.pages is not None or opts.warc:
+                raise ValueError("--control makes a direct archive of --sites sites: give --out, not --pages or --warc")
+            return make_sites(opts)
         if opts.pages is None or opts.out is None:
             raise ValueError("give --pages N and --out DIR to make a web, or --show DIR to see one")
         return make(opts)
@@ -89,6 +104,18 @@ def make(opts: argparse.Namespace) -> int:
     figures["pages_a_second"] = len(web) / (time.perf_counter() - wall)
     figures["pages_a_cpu_second"] = len(web) / (time.process_time() - cpu)
     inputs = {"pages": opts.pages, "seed": opts.seed, "out": opts.out, "warc": opts.warc}
+    print_measures(figures, inputs, as_json=opts.json)
+    return 0
+
+
+def make_sites(opts: argparse.Namespace) -> int:
+    """Write a control and print what is in it."""
+    inputs = {name: getattr(opts, name) for name in ("control", "sites", "depth", "noise", "binary", "seed", "out")}
+    made = make_control(opts.sites, opts.depth, opts.noise, opts.binary, opts.control, opts.seed)
+    with needing("eval", "direct archives need"):
+        write_control(made, Path(opts.out))
+    pages = made.collection
+    figures = {"pages": len(pages), "hosts": opts.sites, f"topic.{WANTED}": len(pages.labels[WANTED])}
     print_measures(figures, inputs, as_json=opts.json)
     return 0
 

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from scrapy_replica.focus.hmm import shifted
 from scrapy_replica.focus.lsi import CLUSTERS, Clusters
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
-from scrapy_replica.numeric import FloatArray
+from scrapy_replica.numeric import FloatArray, IntArray
 from scrapy_replica.records import Page
 
 SAMPLE = 300
@@ -42,7 +41,6 @@ class HmmClusters(HmmDynamic):
         self._cluster = self._clusters(page.terms) + 1 if self._clusters else 0
         super().visited(page, relevance)
         number, pages = self.graph.page, self.graph.pages
-        pages["cluster"][pages.row(number)] = self._cluster
         if self._clusters is None:
             self._sample.append(page.terms)
             if number == SAMPLE:
@@ -59,5 +57,6 @@ class HmmClusters(HmmDynamic):
         np.add.at(counts, (pages["layer"][has_one], pages["cluster"][has_one]), 1.0)
         self._log[:, 1:] = np.log(counts[:, 1:] / counts.sum(axis=1, keepdims=True))
 
-    def _infer(self, parent: int, observation: int) -> FloatArray:
-        return shifted(super()._infer(parent, observation) + self._log[:, self._cluster])
+    def _emitted(self, rows: IntArray) -> FloatArray:
+        self.graph.pages["cluster"][self.graph.pages.row(self.graph.page)] = self._cluster
+        return super()._emitted(rows) + self._log[:, self.graph.pages["cluster"][rows]].T

@@ -1,14 +1,14 @@
 """What the dynamic model leaves out, done in full: slow, to measure the error of leaving it out (Orlandi 2007, p. 75).
 
-The document names two: observations are told anew only for pages whose layer changed, and a page is inferred from one
-parent, not from every visited page that links to it (its definition 9, p. 61).
+Two: models are learnt anew when the visit has grown by a fifth, not after each relevant page, and a page is inferred
+from one parent, not from every visited page that links to it (definition 9 of the document, p. 61).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from scrapy_replica.evaluation.visit_clusters import HmmClusters
 from scrapy_replica.evaluation.visit_draws import draw
 from scrapy_replica.evaluation.visits import read
 from scrapy_replica.focus.context import IS_RELEVANT
-from scrapy_replica.focus.distances import nearness
-from scrapy_replica.focus.strategies.hmm import KNOWN, HmmDynamic
+from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import FloatArray, IntArray
 from scrapy_replica.records import Page
@@ -31,127 +30,78 @@ SWEEPS = 50
 class ExactHmm(HmmDynamic):
     """The dynamic model without its shortcuts, for some thousand pages: every page costs all pages before it.
 
-    With *reclassifies* all pages visited are classified anew after every page, with *reparents* a page has the smallest
-    state that any visited page that links to it gives, and what waits the best score of these pages, both by the models
-    of the moment. With neither the order is that of the dynamic model, and only the states are compared.
+    With *relearns* the models are learnt after every page, with *reparents* a page has the smallest state that any
+    visited page that links to it gives.
     """
 
     name: ClassVar[str] = "hmm-exact"
 
-    def __init__(self, reclassifies: bool, reparents: bool, is_followed: bool = True) -> None:
+    def __init__(self, relearns: bool, reparents: bool) -> None:
         super().__init__()
-        self._reclassifies, self._reparents, self._is_followed = reclassifies, reparents, is_followed
-        self._relevance: list[float] = [0.0]
-        self._given: dict[int, float] = {}
-        """Scores that URLs were last moved to."""
-        self.states: list[tuple[int, int]] = []
-        """Of each page visited: the state of the dynamic model, and that without shortcuts."""
+        self._relearns, self._reparents = relearns, reparents
 
     def visited(self, page: Page, relevance: float) -> None:
+        if self._relearns:
+            self.context.next_learning = 0
         super().visited(page, relevance)
-        self._relevance.append(relevance)
-        if not self.context.is_trained:
-            return
-        observations = self._observations() if self._reclassifies else self._column("observation")
-        states, deltas = self._inferred(observations)
-        number = self.graph.page
-        self.states.append((int(self._column("estimate")[number]) - 1, int(states[number])))
-        if self._is_followed:
-            self._take(observations, deltas)
-            self._sigmas = self._scores_of(states)
-            self._sigma = float(self._sigmas[number])
+        if self._reparents and self.context.is_trained:
+            self._tell_by_all_parents()
 
-    def rescored(self) -> dict[str, float]:
-        if not (self._is_followed and self._reparents and self.context.is_trained):
-            return {}
-        sources, targets, _ = self.graph.arrays()
-        urls = self.graph.urls
-        best = np.full(urls.used, -1.0)
-        np.maximum.at(best, targets, self._sigmas[urls["page"][sources]])
-        waiting = np.flatnonzero((urls["page"][: urls.used] == 0) & (best >= 0.0))
-        moved = {row: float(best[row]) for row in waiting.tolist() if self._given.get(row) != best[row]}
-        self._given.update(moved)
-        return {urls.urls[row]: score for row, score in moved.items()}
-
-    def _column(self, name: str) -> Any:
-        return self.graph.pages[name][: self.graph.pages.used]
-
-    def _observations(self) -> IntArray:
-        """Classify all pages by the present model."""
-        context = self.context
-        terms, weights, counts = self._column("term"), self._column("weight").astype(np.float64), self._column("terms")
-        weights = weights * (np.arange(weights.shape[1]) < counts[:, None])
-        bayes = context.bayes
-        table = np.log(bayes.counts[:, : max(int(terms.max()) + 1, 1)] + 1.0)
-        logs = np.stack([(row[terms] * weights).sum(axis=1) for row in table], axis=1)
-        logs -= weights.sum(axis=1)[:, None] * np.log(bayes.totals + max(1, len(context.terms.ids)))
-        logs += np.log(bayes.pages + 1.0)
-        odds = np.exp(logs - logs.max(axis=1, keepdims=True))
-        odds /= odds.sum(axis=1, keepdims=True)
-        best = odds.argmax(axis=1)
-        sigmas = np.array([context.thresholds[layer] for layer in range(self.max_distance)])
-        is_sure = odds[np.arange(len(best)), best] > sigmas[best]
-        return np.where(is_sure, best, self.max_distance)
-
-    def _inferred(self, observations: IntArray) -> tuple[IntArray, FloatArray]:
-        """Return state and delta of every page by the present models, shape (pages + 1,) and (pages + 1, states)."""
-        log_a, log_b = self.context.hmm.logs()
-        sources, targets = self._edges()
-        distances = self._column("distance").astype(np.int64)
-        is_known = distances < self.max_distance
-        known = np.full((self.max_distance + 1, self.max_distance + 1), -KNOWN)
-        np.fill_diagonal(known, 0.0)
-        start = _shifted(log_b[:, observations].T)
-        deltas = np.where(is_known[:, None], known[distances], start)
-        free = ~is_known[targets]
+    def _tell_by_all_parents(self) -> None:
+        hmm, pages, rows = self.context.hmm, self.graph.pages, np.arange(self.graph.pages.used)
+        relevance = pages["relevance"][rows].astype(np.float64)
+        emitted = self._emitted(rows)
+        deltas = self._infer(rows)
+        deltas[relevance <= IS_RELEVANT] = hmm.start(emitted[relevance <= IS_RELEVANT])
+        sources, targets = self.graph.page_links()
+        free = relevance[targets] <= IS_RELEVANT
         sources, targets = sources[free], targets[free]
         for _ in range(SWEEPS):
-            found = _shifted((deltas[sources][:, :, None] + log_a).max(axis=1) + log_b[:, observations[targets]].T)
-            order = np.lexsort((found.argmax(axis=1), targets))
+            found = hmm.step(deltas[sources], emitted[targets])
+            order = np.lexsort((hmm.state_of(found), targets))
             first = np.unique(targets[order], return_index=True)[1]
             before = deltas.copy()
             deltas[targets[order[first]]] = found[order[first]]
             if (deltas == before).all():
                 break
-        return deltas.argmax(axis=1), deltas
-
-    def _edges(self) -> tuple[IntArray, IntArray]:
-        """Return which visited page may be the parent of which: all that link to it, or its own."""
-        if not self._reparents:
-            parents = self._column("parent").astype(np.int64)
-            children = np.flatnonzero(parents)
-            return parents[children], children
-        sources, targets, _ = self.graph.arrays()
-        pages = self.graph.urls["page"]
-        is_visited = pages[targets] > 0
-        return pages[sources[is_visited]].astype(np.int64), pages[targets[is_visited]].astype(np.int64)
-
-    def _take(self, observations: IntArray, deltas: FloatArray) -> None:
-        hmm, used = self.context.hmm, self.graph.pages.used
-        hmm.forget_observations()
-        layers = self._column("layer").astype(np.int64)
-        np.add.at(hmm.emissions, (layers[1:], observations[1:]), 1.0)
-        self.graph.pages["observation"][1:used] = observations[1:]
-        self.graph.pages["delta"][1:used] = deltas[1:]
-
-    def _scores_of(self, states: IntArray) -> FloatArray:
-        relevance = np.array(self._relevance)
-        distances = np.where(relevance > IS_RELEVANT, 0, states)
-        near = np.array([nearness(each, self.max_distance) for each in range(self.max_distance + 1)])
-        return np.asarray(self.alpha * near[distances] + (1.0 - self.alpha) * relevance)
+        near = 1.0 - hmm.state_of(deltas) / self.max_distance
+        pages["delta"][rows[1:]], pages["near"][rows[1:]] = deltas[1:], near[1:]
+        pages["score"][rows[1:]] = (self.alpha * near + (1.0 - self.alpha) * relevance)[1:]
+        self._move_waiting()
 
 
-def _shifted(deltas: FloatArray) -> FloatArray:
-    return np.asarray(deltas - deltas.max(axis=1, keepdims=True))
+class Beside(HmmDynamic):
+    """The dynamic model, and what *exact* says of the pages that it visits."""
+
+    def __init__(self, exact: ExactHmm) -> None:
+        super().__init__()
+        self._exact = exact
+        self.states: list[tuple[int, int]] = []
+        """Of each page visited: the state of the dynamic model, and that without shortcuts."""
+
+    def visited(self, page: Page, relevance: float) -> None:
+        super().visited(page, relevance)
+        self._exact.visited(page, relevance)
+        if self.context.is_trained and self._exact.context.is_trained:
+            self.states.append((_state(self), _state(self._exact)))
+
+    def inherit(self, numbers: IntArray) -> FloatArray:
+        urls = self.graph.urls
+        self._exact.inherit(self._exact.graph.link([urls.urls[row] for row in urls.rows(numbers).tolist()]))
+        return super().inherit(numbers)
+
+
+def _state(strategy: HmmDynamic) -> int:
+    """Return the state of the page visited last."""
+    return round((1.0 - strategy.nearness) * strategy.max_distance)
 
 
 EXACT = {
-    "chains inferred anew": (False, False),
-    "all pages reclassified": (True, False),
+    "learnt after every page": (True, False),
     "all parents": (False, True),
     "both": (True, True),
 }
-"""What is done in full: *reclassifies* and *reparents* of :class:`ExactHmm`."""
+"""What is done in full: *relearns* and *reparents* of :class:`ExactHmm`."""
 
 
 def evaluate(
@@ -175,7 +125,7 @@ def evaluate(
             order = visit(collection, strategy, relevance, limits)
             prefs.setdefault(name, []).append(figures(order, relevant, drawn.labelled).pref)
         for name, flags in EXACT.items():
-            beside = ExactHmm(*flags, is_followed=False)
+            beside = Beside(ExactHmm(*flags))
             visit(collection, beside, relevance, limits)
             apart[name].append(np.abs(np.diff(np.array(beside.states).reshape(-1, 2), axis=1)))
     result: dict[str, dict[str, float]] = {}

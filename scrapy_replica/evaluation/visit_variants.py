@@ -7,16 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from scrapy_replica.focus.hmm import HMM, SecondOrderHMM
-from scrapy_replica.focus.layers import LayerBayes, Thresholds
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.state import pack, unpack
 from scrapy_replica.focus.strategies import DEFAULT, STRATEGIES, HmmOptions, make
 from scrapy_replica.focus.strategies.hmm import HmmStatic
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.numeric import FloatArray
 
 OMNISCIENT = "omniscient"
 VALUES: Mapping[str, Callable[[str], Any]] = {
@@ -90,67 +85,21 @@ def keep(strategy: Strategy, file: Path) -> None:
     """Write the models that *strategy* has learnt, if it is one that estimates distances."""
     if isinstance(strategy, HmmStatic):
         context = strategy.context
-        parts = {"hmm": context.hmm.state_of_counts(), "bayes": context.bayes.state(), "terms": context.terms.state()}
-        flat = {f"{part}/{name}": value for part, values in parts.items() for name, value in values.items()}
-        sigmas = np.array([context.thresholds[layer] for layer in range(strategy.max_distance)])
-        file.write_bytes(pack({**flat, "sigmas": sigmas}))
+        parts = {"hmm": context.hmm.counts(), "model": context.model.state(), "terms": context.terms.state()}
+        file.write_bytes(
+            pack({f"{part}/{name}": value for part, values in parts.items() for name, value in values.items()})
+        )
 
 
 def _freeze(strategy: HmmStatic, learnt: Mapping[str, Any], has_hmm: bool) -> None:
-    parts: dict[str, dict[str, Any]] = {"hmm": {}, "bayes": {}, "terms": {}}
+    parts: dict[str, dict[str, Any]] = {"hmm": {}, "model": {}, "terms": {}}
     for path, value in learnt.items():
-        if "/" in path:
-            part, name = path.split("/")
-            parts[part][name] = value
+        part, name = path.split("/")
+        parts[part][name] = value
     context = strategy.context
     context.terms.restore(parts["terms"])
-    context.bayes = FrozenBayes(strategy.max_distance, context.terms)
-    context.bayes.restore(parts["bayes"])
-    context.thresholds = FrozenThresholds(learnt["sigmas"])
+    context.model.restore(parts["model"])
+    context.learns_text = False
     if has_hmm:
-        states = context.hmm.states
-        context.hmm = FrozenHMM(states, states) if context.hmm.order == 1 else FrozenSecondOrderHMM(states, states)
-        context.hmm.restore(parts["hmm"])
-
-
-class FrozenBayes(LayerBayes):
-    """Layers as they were learnt before."""
-
-    def add(self, *_: Any, **__: Any) -> None:
-        """Count nothing."""
-
-
-class FrozenThresholds(Thresholds):
-    """The sigmas of the visit before."""
-
-    def __init__(self, sigmas: FloatArray) -> None:
-        self._sigmas = sigmas
-
-    def enter(self, *_: Any) -> None:
-        """Take no part."""
-
-    def __getitem__(self, layer: int) -> float:
-        return float(self._sigmas[layer])
-
-    def state(self) -> list[int]:
-        return []
-
-    def restore(self, state: Sequence[int]) -> None:
-        """Stay as it is."""
-
-
-class FrozenHMM(HMM):
-    """Transitions and emissions as they were counted before."""
-
-    def count_transition(self, *_: int, times: float = 1.0) -> None:
-        """Count nothing."""
-
-    def count_links(self, *_: Any, times: float = 1.0) -> None:
-        """Count nothing."""
-
-    def count_observation(self, state: int, observation: int, times: float = 1.0) -> None:
-        """Count nothing."""
-
-
-class FrozenSecondOrderHMM(FrozenHMM, SecondOrderHMM):
-    """The same of second order."""
+        context.hmm.begin_with(parts["hmm"])
+        context.learns_states = False

@@ -19,6 +19,7 @@ from scrapy_replica.evaluation.visit_curves import Curve, curve
 from scrapy_replica.evaluation.visit_draws import Draw, draw
 from scrapy_replica.evaluation.visit_job import MINUTES, VisitJob, forget_peak, peak_bytes
 from scrapy_replica.evaluation.visit_variants import OMNISCIENT, Variant, keep, new
+from scrapy_replica.evaluation.webkb import is_webkb, read_webkb
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.terms import terms as count_terms
@@ -186,9 +187,9 @@ def _check(variants: Sequence[Variant], background: int, job: Path | None) -> No
 
 
 def read(file: Path, cache: Path | None = None) -> Documents:
-    """Return the collection in *file*, a labelled crawl (Parquet) or the folder of a direct archive or of a cut."""
+    """Return the collection in *file*: a labelled crawl or WebKB (Parquet), or the folder of an archive or a cut."""
     if not file.is_dir():
-        return read_parquet(file, count_terms, cache)
+        return (read_webkb if is_webkb(file) else read_parquet)(file, count_terms, cache)
     from scrapy_replica.rehearsal.direct import opened  # noqa: PLC0415 - an extra
 
     return opened(file)

@@ -89,6 +89,21 @@ class KnownGraph:
         pages = np.array(found, dtype=np.int64)
         return np.asarray(pages[(pages != page) & (self.pages.rows(pages) > 0)])
 
+    def out_links(self) -> tuple[IntArray, IntArray]:
+        """Return the links but those of pages to themselves: rows of pages and of URLs, shape (links,)."""
+        places = np.arange(1, self.links.used)
+        sources = self.pages.rows(self.links["source"][places].astype(np.int64))
+        targets = self.links["target"][places].astype(np.int64)
+        kept = (sources > 0) & (self.pages["url"][sources] != targets)
+        rows = self.urls.rows(targets[kept])
+        return sources[kept][rows > 0], rows[rows > 0]
+
+    def page_links(self) -> tuple[IntArray, IntArray]:
+        """Return the links between visited pages as rows of pages: sources and targets, shape (links,)."""
+        sources, urls = self.out_links()
+        targets = self.pages.rows(self.urls["page"][urls].astype(np.int64))
+        return sources[targets > 0], targets[targets > 0]
+
     def arrays(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return the links as rows of URLs: sources, targets, shape (links,), and each URL's number of them."""
         places = np.arange(1, self.links.used)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scrapy_replica.focus.known_graph import GAP, KnownGraph
 from scrapy_replica.focus.links import MOST_WORDS, directories
-from scrapy_replica.focus.outcomes import DirectoryTree, Groups, shrunk
+from scrapy_replica.focus.outcomes import CHANCE, OUTCOMES, DirectoryTree, Groups, shrunk
 from scrapy_replica.numeric import FloatArray, IntArray
 from scrapy_replica.records import Link
 
@@ -20,37 +20,37 @@ NEIGHBOURS = GAP
 """Places on each side of a link that count as its neighbours."""
 AROUND = np.array([place for place in range(-NEIGHBOURS, NEIGHBOURS + 1) if place])
 
-MAX_RELEVANCE, SUM_RELEVANCE, IN_LINKS, WORDS, HUB, NEARNESS = range(6)
+MAX_RELEVANCE, SUM_RELEVANCE, IN_LINKS, WORDS = range(4)
 """Columns of :attr:`LinkTable.facts`: of the pages that link to the URL, and of its own words."""
 DIRECTORY, ANCHOR, PARENT = range(3)
 """Columns of :attr:`LinkTable.groups`: numbers of the groups and of the best parent."""
-IS_FETCHED, OUTCOME = range(2)
-"""Columns of :attr:`LinkTable.fates`."""
+IS_FETCHED, IS_RETURNED = range(2)
+"""Columns of :attr:`LinkTable.fates`, whether each outcome is known; the outcomes are the columns after them."""
 
 
 class LinkTable:
     """Columns of the URLs of a *graph*, by row.
 
-    A URL's best parent is the most relevant page known to link to it; place, hub value and distance are taken from
-    there. Few wide arrays, because a look at eight rows costs as much as one at a single number. 88 bytes a URL and 8
-    a page, at most 28 MB besides *graph*; directories at most 26 MB, anchors 23 MB.
+    A URL's best parent is the most relevant page known to link to it; its place is taken from there. Few wide arrays,
+    because a look at eight rows costs as much as one at a single number. 88 bytes a URL and 16 a page, at most 29 MB
+    besides *graph*; directories at most 28 MB, anchors 24 MB.
     """
 
     def __init__(self, graph: KnownGraph) -> None:
         self.graph = graph
         self.directories = DirectoryTree(MOST_DIRECTORIES)
         self.anchors = Groups(MOST_ANCHORS)
-        graph.urls.add_column("facts", np.float32, 6)
+        graph.urls.add_column("facts", np.float32, 4)
         graph.urls.add_column("groups", np.int32, 3)
         graph.urls.add_column("place", np.int64)
-        graph.urls.add_column("fates", np.float32, 2)
+        graph.urls.add_column("fates", np.float32, 4)
         graph.urls.add_column("score", np.float32)
         graph.urls.add_column("link_words", np.uint16, MOST_WORDS)
-        graph.pages.add_column("outcomes", np.float32, 2)
+        graph.pages.add_column("outcomes", np.float32, 4)
 
     @property
     def facts(self) -> NDArray[np.float32]:
-        """Shape (rows or more, 6)."""
+        """Shape (rows or more, 4)."""
         return self.graph.urls["facts"]
 
     @property
@@ -60,7 +60,7 @@ class LinkTable:
 
     @property
     def fates(self) -> NDArray[np.float32]:
-        """Shape (rows or more, 2): 1 and the outcome of fetched URLs, 0 and 0 of others."""
+        """Shape (rows or more, 4): 1 or 0, whether relevance and return are known, and these, 0 where not."""
         return self.graph.urls["fates"]
 
     @property
@@ -77,17 +77,17 @@ class LinkTable:
         """Return the rows of *urls*, 0 for those of which nothing is known, shape (n,)."""
         return np.array([self.graph.urls.row(self.graph.urls.find(url)) for url in urls], dtype=np.int64)
 
-    def fetched(self, row: int, outcome: float) -> None:
-        """Write down the outcome (relevance, 0..1) of a fetched URL and count it in its groups."""
-        if self.fates[row, IS_FETCHED]:
-            return
+    def tell(self, row: int, outcome: float, which: int = CHANCE) -> None:
+        """Write down an *outcome* (0..1) of a fetched URL, or another than was written, and count it in its groups."""
         self._place(row)
-        self.fates[row] = 1.0, outcome
+        fates = self.fates[row]
+        count, change = 1 - int(fates[which]), outcome - float(fates[len(OUTCOMES) + which])
+        fates[which], fates[len(OUTCOMES) + which] = 1.0, outcome
         directory, anchor, parent = self.groups[row].tolist()
-        self.directories.add(directory, outcome)
-        self.anchors.add(anchor, outcome)
+        self.directories.add(directory, change, which, count)
+        self.anchors.add(anchor, change, which, count)
         if page := self.graph.pages.row(parent):
-            self.graph.pages["outcomes"][page] += (1.0, outcome)
+            self.graph.pages["outcomes"][page, 2 * which : 2 * which + 2] += (count, change)
 
     def wasted(self, row: int) -> None:
         """Count a fetch that brought nothing new where the URL lies."""
@@ -97,9 +97,7 @@ class LinkTable:
         if not self.groups[row, DIRECTORY]:
             self.groups[row, DIRECTORY] = self.directories.id_of(directories(self.graph.urls.urls[row]))
 
-    def add_links(
-        self, links: Sequence[Link], words: FloatArray, relevance: float, hub: float, nearness: float
-    ) -> IntArray:
+    def add_links(self, links: Sequence[Link], words: FloatArray, relevance: float) -> IntArray:
         """Enter the *links* of the page visited last and return the numbers of their URLs, shape (n,)."""
         numbers = self.graph.link([link.url for link in links])
         rows = self.graph.urls.rows(numbers)
@@ -112,8 +110,6 @@ class LinkTable:
         known[:, SUM_RELEVANCE] += relevance
         known[:, IN_LINKS] += 1.0
         known[:, WORDS] = np.maximum(known[:, WORDS], words)
-        known[:, HUB] = np.maximum(known[:, HUB], hub)
-        known[:, NEARNESS] = np.maximum(known[:, NEARNESS], nearness)
         known[better, MAX_RELEVANCE] = relevance
         facts[rows] = known
         at = np.flatnonzero(better)
@@ -129,17 +125,16 @@ class LinkTable:
         found = self.graph.urls.rows(self.graph.links["target"][self.graph.links.rows(places)])
         return np.asarray(found[(self.fates[found, IS_FETCHED] == 0) & (found != row) & (found > 0)])
 
-    def parent_means(self, parents: IntArray, prior: float) -> FloatArray:
-        """Return the shrunk mean outcomes of the links followed on each best parent, shape (n,)."""
-        return shrunk(self.graph.pages["outcomes"][self.graph.pages.rows(parents)], prior)
+    def parent_means(self, pages: IntArray, prior: float, which: int = CHANCE) -> FloatArray:
+        """Return the shrunk mean outcomes of the links followed on the pages in these rows, shape (n,)."""
+        return shrunk(self.graph.pages["outcomes"][pages, 2 * which : 2 * which + 2], prior)
 
-    def neighbour_means(self, rows: IntArray, prior: FloatArray) -> FloatArray:
-        """Return the mean outcome of fetched links within ``NEIGHBOURS`` places, *prior* counting as one of them."""
+    def neighbour_fates(self, rows: IntArray) -> NDArray[np.float32]:
+        """Return the sums of the fates of the links within ``NEIGHBOURS`` places, shape (n, 4)."""
         places = self.graph.urls["place"][rows]
         around = np.where(places[:, None] > 0, places[:, None] + AROUND, 0)
         targets = self.graph.links["target"][self.graph.links.rows(around)]
-        fates = self.fates[self.graph.urls.rows(targets)].sum(axis=1)
-        return np.asarray((fates[:, OUTCOME] + prior) / (fates[:, IS_FETCHED] + 1.0), dtype=np.float64)
+        return np.asarray(self.fates[self.graph.urls.rows(targets)].sum(axis=1))
 
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes, without *graph*: copies, which stay as they are."""

@@ -1,4 +1,8 @@
-"""Means of the outcomes seen so far in groups of links: directories within hosts, anchor texts, pages that link."""
+"""Means of the outcomes seen so far in groups of links: directories within hosts, anchor texts, pages that link.
+
+A link has two outcomes, by number: the relevance of its page (``CHANCE``), and the return of what lies behind that page
+(``RETURN``).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from scrapy_replica.numeric import FloatArray, IntArray
 
 PRIOR_WEIGHT = 3.0
 """Outcomes that the prior mean counts for."""
+CHANCE, RETURN = OUTCOMES = range(2)
 MANY = 64
 """Rows from which on equal groups are looked up once."""
 
@@ -24,34 +29,34 @@ def shrunk(sums: NDArray[np.float32], prior: FloatArray | float) -> FloatArray:
 
 
 class Groups:
-    """Number and sum of outcomes (0..1) of named groups, fewer than *most* of those named last: 230 bytes each."""
+    """Number and sum of outcomes (0..1) of named groups, fewer than *most* of those named last: 238 bytes each."""
 
     def __init__(self, most: int) -> None:
         self._names = Names(most)
-        self._sums = np.zeros((most, 2), dtype=np.float32)
+        self._sums = np.zeros((len(OUTCOMES), most, 2), dtype=np.float32)
 
     def id_of(self, name: str) -> int:
         """Return the number of a group."""
         number, is_new = self._names.enter(name)
         if is_new:
-            self._sums[number % self._names.most] = 0.0
+            self._sums[:, number % self._names.most] = 0.0
         return number
 
-    def add(self, group: int, outcome: float) -> None:
-        """Count an outcome in a group; one that was forgotten stays so."""
+    def add(self, group: int, change: float, which: int = CHANCE, count: int = 1) -> None:
+        """Count an outcome in a group, or, with a *count* of 0, its *change*; a group that was forgotten stays so."""
         if slot := self._names.slot(group):
-            self._sums[slot] += (1.0, outcome)
+            self._sums[which, slot] += (count, change)
 
-    def means(self, groups: IntArray, prior: FloatArray | float) -> FloatArray:
+    def means(self, groups: IntArray, prior: FloatArray | float, which: int = CHANCE) -> FloatArray:
         """Return the shrunk means, shape (n,)."""
-        return shrunk(self._sums[self._names.slots(groups)], prior)
+        return shrunk(self._sums[which, self._names.slots(groups)], prior)
 
     def state(self) -> dict[str, Any]:
-        return {"names": self._names.state(), "sums": self._sums[: self._names.used].copy()}
+        return {"names": self._names.state(), "sums": self._sums[:, : self._names.used].copy()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._names.restore(state["names"])
-        self._sums[: self._names.used] = state["sums"]
+        self._sums[:, : self._names.used] = state["sums"]
 
 
 class DirectoryTree:
@@ -61,21 +66,21 @@ class DirectoryTree:
     topic, but beside pages on topic much may be missing. (On a campus web, of whose links 70 % are dead, 2,500
     pages took 18 % fewer fetches, and as many of the first 250 were on topic; where all counted, a third fewer were.)
 
-    Fewer than *most* directories, those in which URLs were found last: 268 bytes each. Means are kept until the next
+    Fewer than *most* directories, those in which URLs were found last: 284 bytes each. Means are kept until the next
     outcome: the links of a page and the best that wait lie in a dozen directories.
     """
 
     def __init__(self, most: int) -> None:
         self._names = Names(most)
         self._parent, self._host = array("q", bytes(8 * most)), array("q", bytes(8 * most))
-        self._count, self._total = array("d", bytes(8 * most)), array("d", bytes(8 * most))
+        self._count = tuple(array("d", bytes(8 * most)) for _ in OUTCOMES)
+        self._total = tuple(array("d", bytes(8 * most)) for _ in OUTCOMES)
         self._wasted = array("d", bytes(8 * most))
-        self._means: dict[int, float] = {}
+        self._means: tuple[dict[int, float], ...] = tuple({} for _ in OUTCOMES)
 
-    @property
-    def mean(self) -> float:
-        """Mean of all outcomes; .5 counts as a tenth of an outcome, so that it is never 0 or 1."""
-        return (self._total[0] + 0.05) / (self._count[0] + 1.0)
+    def mean(self, which: int = CHANCE) -> float:
+        """Return the mean of all outcomes; .5 counts as a tenth of an outcome, so that it is never 0 or 1."""
+        return (self._total[which][0] + 0.05) / (self._count[which][0] + 1.0)
 
     def id_of(self, prefixes: Sequence[str]) -> int:
         """Return the group of the deepest of *prefixes* (host first)."""
@@ -85,11 +90,13 @@ class DirectoryTree:
             slot = group % self._names.most
             host = host or group
             if is_new:
-                self._count[slot] = self._total[slot] = self._wasted[slot] = 0.0
+                self._wasted[slot] = 0.0
+                for column in (*self._count, *self._total):
+                    column[slot] = 0.0
             if is_new or self._parent[slot] != parent or self._host[slot] != host:
                 # That which holds it may have been forgotten and found again.
                 self._parent[slot], self._host[slot] = parent, host
-                self._means.clear()
+                self._forget_means()
             parent = group
         return parent
 
@@ -97,49 +104,54 @@ class DirectoryTree:
         """Return the group of the deepest of *prefixes* that is known, 0 if none is."""
         return next((group for prefix in reversed(prefixes) if (group := self._names.find(prefix))), 0)
 
-    def add(self, group: int, outcome: float) -> None:
-        """Count an outcome in *group* and all that hold it."""
-        self._means.clear()
-        self._count[0] += 1.0
-        self._total[0] += outcome
+    def _forget_means(self) -> None:
+        for means in self._means:
+            means.clear()
+
+    def add(self, group: int, change: float, which: int = CHANCE, count: int = 1) -> None:
+        """Count an outcome in *group* and all that hold it, or, with a *count* of 0, its *change*."""
+        self._means[which].clear()
+        counts, totals = self._count[which], self._total[which]
+        counts[0] += count
+        totals[0] += change
         while slot := self._names.slot(group):
-            self._count[slot] += 1.0
-            self._total[slot] += outcome
+            counts[slot] += count
+            totals[slot] += change
             group = self._parent[slot]
 
     def add_wasted(self, group: int) -> None:
         """Count a fetch that brought nothing new in *group* and all that hold it, but not among all pages."""
-        self._means.clear()
+        self._means[CHANCE].clear()
         while slot := self._names.slot(group):
             self._wasted[slot] += 1.0
             group = self._parent[slot]
 
-    def means(self, groups: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def means(self, groups: IntArray, which: int = CHANCE) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the shrunk means of the directories, of their hosts, and the directories' outcomes, shape (n,)."""
         if len(groups) > MANY:
             distinct, places = np.unique(groups, return_inverse=True)
-            directory, host, count = self._rows(distinct.tolist())
+            directory, host, count = self._rows(distinct.tolist(), which)
             return directory[places], host[places], count[places]
-        return self._rows(groups.tolist())
+        return self._rows(groups.tolist(), which)
 
-    def _rows(self, groups: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
-        mean, slots = self._mean, [self._names.slot(group) for group in groups]
+    def _rows(self, groups: Sequence[int], which: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        mean, slots, counts = self._mean, [self._names.slot(group) for group in groups], self._count[which]
         return (
-            np.array([mean(group) for group in groups], dtype=np.float64),
-            np.array([mean(self._host[slot]) for slot in slots], dtype=np.float64),
-            np.array([self._count[slot] if slot else 0.0 for slot in slots], dtype=np.float64),
+            np.array([mean(group, which) for group in groups], dtype=np.float64),
+            np.array([mean(self._host[slot], which) for slot in slots], dtype=np.float64),
+            np.array([counts[slot] if slot else 0.0 for slot in slots], dtype=np.float64),
         )
 
-    def _mean(self, group: int) -> float:
-        known = self._means.get(group)
+    def _mean(self, group: int, which: int) -> float:
+        known = self._means[which].get(group)
         if known is None:
             if slot := self._names.slot(group):
-                prior = self._mean(self._parent[slot])
-                outcomes = self._count[slot] or self._wasted[slot]
-                known = (self._total[slot] + PRIOR_WEIGHT * prior) / (outcomes + PRIOR_WEIGHT)
+                prior = self._mean(self._parent[slot], which)
+                outcomes = self._count[which][slot] or (self._wasted[slot] if which == CHANCE else 0.0)
+                known = (self._total[which][slot] + PRIOR_WEIGHT * prior) / (outcomes + PRIOR_WEIGHT)
             else:
-                known = self.mean
-            self._means[group] = known
+                known = self.mean(which)
+            self._means[which][group] = known
         return known
 
     def state(self) -> dict[str, Any]:
@@ -150,13 +162,13 @@ class DirectoryTree:
         self._names.restore(state["names"])
         for name, column in self._columns().items():
             column[: self._names.used] = array(column.typecode, state[name].tobytes())
-        self._means.clear()
+        self._forget_means()
 
     def _columns(self) -> dict[str, array[Any]]:
         return {
             "parent": self._parent,
             "host": self._host,
-            "count": self._count,
-            "total": self._total,
             "wasted": self._wasted,
+            **{f"count {which}": self._count[which] for which in OUTCOMES},
+            **{f"total {which}": self._total[which] for which in OUTCOMES},
         }

@@ -28,6 +28,8 @@ class Account(NamedTuple):
     parts: Sequence[Part]
     page: str | None = None
     """URL of the page that it is inherited from, where one of those that link to the URL counts most."""
+    log_odds: Sequence[Sequence[Part]] = ()
+    """How each part comes about whose value is a share of an online model: their sum is its log odds."""
 
 
 class Distance(NamedTuple):

@@ -79,6 +79,11 @@ class Window:
         """Return the number of the thing whose row is *row*, from 1 on."""
         return self.last - (self.last - row) % self.most
 
+    def numbers(self) -> IntArray:
+        """Return the number of the thing in each row, shape (used,); 0 of row 0."""
+        rows = np.arange(self.used)
+        return np.where(rows > 0, self.last - (self.last - rows) % self.most, 0)
+
     def write(self, name: str, rows: IntArray, values: Any) -> None:
         """Set rows of a column; what falls on row 0 is lost."""
         column = self._columns[name]

@@ -232,7 +232,7 @@ def read_parquet(path: Path, count_terms: TermCounter, cache: Path | None = None
     *count_terms* maps text to stem counts; with a folder *cache* the counts are kept there, under a name that changes
     with the file's size and date. Needs pyarrow (extra ``test``). Raises ``ValueError`` if a column is missing.
     """
-    table = _read_table(path)
+    table = parquet().read_table(path)
     columns = set(table.schema.names)
     missing = {"url", "text", "outlinks", "anchors"} - columns
     label_column = next((name for name in LABEL_COLUMNS if name in columns), None)
@@ -240,7 +240,7 @@ def read_parquet(path: Path, count_terms: TermCounter, cache: Path | None = None
         wanted = ", ".join(sorted(missing) or ["one of " + "/".join(LABEL_COLUMNS)])
         raise ValueError(f"{path} is not a labelled crawl: it lacks {wanted}")
     seeds = json.loads((table.schema.metadata or {}).get(b"seeds", b"[0]"))
-    counts = _counts(path, table, count_terms, cache)
+    counts = counted_texts(path, table, count_terms, cache)
     labels: dict[str, list[int]] = {}
     for page, names in enumerate(table.column(label_column).to_pylist()):
         for name in [names] if isinstance(names, str) else names or ():
@@ -266,15 +266,16 @@ def _check(path: Path, urls: list[Any], outlinks: list[Any], anchors: list[Any])
             raise ValueError(f"{path}: row {row} has outlinks that are no row numbers")
 
 
-def _read_table(path: Path) -> Any:
+def parquet() -> Any:
+    """Return ``pyarrow.parquet``. Raises ``ImportError`` that says what to install."""
     try:
-        parquet: Any = import_module("pyarrow.parquet")
+        return import_module("pyarrow.parquet")
     except ImportError as error:
         raise ImportError("reading Parquet collections needs pyarrow: pip install 'scrapy-replica[eval]'") from error
-    return parquet.read_table(path)
 
 
-def _counts(path: Path, table: Any, count_terms: TermCounter, cache: Path | None) -> Iterable[Mapping[str, int]]:
+def counted_texts(path: Path, table: Any, count_terms: TermCounter, cache: Path | None) -> Iterable[Mapping[str, int]]:
+    """Return the term counts of title and text of each row; see :func:`read_parquet`."""
     texts = table.column("text").to_pylist()
     titles = table.column("title").to_pylist() if "title" in table.schema.names else [""] * len(texts)
     whole = (f"{title or ''} {text or ''}" for title, text in zip(titles, texts, strict=True))

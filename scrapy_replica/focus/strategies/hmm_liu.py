@@ -44,7 +44,6 @@ class HmmLiu(HmmStatic):
 
     def _cluster(self) -> None:
         self._clusters = Clusters.of([terms for _, terms in self._sample])
-        self.context.hmm.forget_observations()
         for number, terms in self._sample:
             self.context.observed(number, self._clusters(terms))
         self._sample.clear()

@@ -49,7 +49,7 @@ class QLearning(Strategy):
 
     def __init__(self, link_words: LinkWords) -> None:
         self._words = link_words
-        self._terms = TopTerms(is_tfidf=False)
+        self._terms = TopTerms()
         self._bayes = LayerBayes(len(BORDERS) + 1, self._terms)
         self._sums = np.zeros(len(BORDERS) + 1)
         """Sum of Q over the links in each bin."""

@@ -1,0 +1,61 @@
+"""What is learnt of one outcome of links: the chance of a relevant page, or the return of what lies behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scrapy_replica.focus.layers import MOST_TERMS
+from scrapy_replica.focus.links import BUCKETS
+from scrapy_replica.focus.model_file import OtherModelError
+from scrapy_replica.focus.online import DenseModel
+from scrapy_replica.focus.term_regression import TermRegression
+from scrapy_replica.numeric import FloatArray, IntArray
+
+PAGE_PENALTY, LINK_PENALTY = 0.01, 0.1
+"""Of the two regressions, over rows of unit length. On a control of 15 sites where words and anchors tell the way Pref
+is .83 with .03 and 1, and .91 so; where words alone do, .84 and .82."""
+PRECISION, FREE = 1_000.0, 10.0
+"""Of start weights that stand, and of those that follow the outcomes at once, see :class:`DenseModel`. With free
+weights of words and distance in the chance, too, and words that were learnt faster, Pref was .67 instead of .74 on
+courses of WebKB and .875 instead of .895 on mail."""
+
+
+class LinkHead:
+    """An online model of dense features, two of which say what words tell: those of the page, those of the link."""
+
+    def __init__(self, start: Mapping[str, float], free: Sequence[str]) -> None:
+        self.names = list(start)
+        self.model = DenseModel(list(start.values()), [FREE if name in free else PRECISION for name in start])
+        self.page_words = TermRegression(MOST_TERMS, PAGE_PENALTY)
+        """Terms of the page that links, their numbers one higher."""
+        self.link_words = TermRegression(BUCKETS - 1, LINK_PENALTY)
+
+    def shares(self, features: FloatArray) -> FloatArray:
+        """Return the expected outcomes, 0..1, shape (n,)."""
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(self.model.logits(features), -30.0, 30.0))))
+
+    def learnt(self, kept: IntArray) -> dict[str, Any]:
+        """Return what :meth:`begin_with` takes, with the page terms *kept*."""
+        return {
+            "names": self.names,
+            "weights": self.model.weights.copy(),
+            "page_words": self.page_words.learnt(kept + 1),
+            "link_words": self.link_words.learnt(np.arange(1, BUCKETS)),
+        }
+
+    def begin_with(self, learnt: Mapping[str, Any]) -> None:
+        if learnt["names"] != self.names:
+            raise OtherModelError("its link model has other features than this version of scrapy-replica")
+        self.model.weights = learnt["weights"]
+        self.page_words.begin_with(learnt["page_words"])
+        self.link_words.begin_with(learnt["link_words"])
+
+    def state(self) -> dict[str, Any]:
+        return {name: getattr(self, name).state() for name in ("model", "page_words", "link_words")}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        for name in ("model", "page_words", "link_words"):
+            getattr(self, name).restore(state[name])
