@@ -22,11 +22,16 @@ BLOCK = """
 import sys
 
 class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in BLOCKED:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    def __init__(self, finder):
+        self._finder = finder
 
-sys.meta_path.insert(0, Block())
+    def __getattr__(self, name):
+        return getattr(self._finder, name)
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in BLOCKED else self._finder.find_spec(name, path, target)
+
+sys.meta_path[:] = map(Block, sys.meta_path)
 from scrapy.cmdline import execute
 """
 

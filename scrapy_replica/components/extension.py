@@ -85,6 +85,7 @@ class ReplicaExtension:
         self.others: Others | None = None
         """The other processes that share the job."""
         self._sink: TextIO | None = None
+        self._is_closed = False
         self._long_lived = LongLived()
         self._orders = create_looping_call(self._obey)
         self._examples = Examples(self.config) if self.config.topic is not None else None
@@ -230,6 +231,8 @@ class ReplicaExtension:
 
     def add_seed(self, url: str) -> None:
         """Take note that *url* is a seed: the host of it may be fetched."""
+        if self._is_closed:
+            return  # the spider still gives what it begins with
         self.crawl.open_to(host_of(url))
         if self.borders is not None:
             self.borders.add_seed(url)
@@ -276,6 +279,7 @@ class ReplicaExtension:
         return self._close() if self._is_open else None
 
     async def _close(self) -> None:
+        self._is_closed = True
         if self._orders.running:
             self._orders.stop()
         if self.others is not None:
