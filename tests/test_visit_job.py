@@ -271,7 +271,8 @@ class TestVariants:
         rows = varied(["hmm-dynamic"], [], is_frozen=True)
         assert [row.frozen for row in rows] == ["", "bayes", "both"]
         result = visits.evaluate(archive, "markov", rows, 1, 10, 100, job=tmp_path)
-        assert len({result["figures"][f"{row.name}.pref"] for row in rows}) == 3
+        online, *frozen = (result["figures"][f"{row.name}.pref"] for row in rows)
+        assert online not in frozen
 
     def test_frozen_models_need_the_visit_they_come_from(self, archive: Path) -> None:
         with pytest.raises(ValueError, match="of the same strategy's visit before it"):
