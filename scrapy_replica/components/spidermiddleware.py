@@ -19,7 +19,7 @@ from scrapy_replica.components.scope import belongs, outsiders
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
-from scrapy_replica.decision import FETCH, Action, Mode, as_guess
+from scrapy_replica.decision import FETCH, Action, as_guess
 from scrapy_replica.records import Link
 from scrapy_replica.urls.scope import Outside
 
@@ -136,8 +136,7 @@ class ReplicaSpiderMiddleware:
                     yield output
             flight.is_through = True
             return
-        changes_nothing = self._extension.config.mode is Mode.OBSERVE and not self._extension.has_frontier
-        found_on, outputs = _FoundOn(observation, response), _Outputs(result, 1 if changes_nothing else BATCH)
+        found_on, outputs = _FoundOn(observation, response), _Outputs(result)
         try:
             while not outputs.is_at_end:
                 for output in self._judged(found_on, response.request, outputs.ready()):
@@ -280,15 +279,14 @@ class _FoundOn:
 
 
 class _Outputs:
-    """What an asynchronous iterator gives, in batches of at most *most* requests.
+    """What an asynchronous iterator gives, in batches of at most :data:`BATCH` requests.
 
     The first output, and whatever is no request, ends its batch, so that it is passed on before the next is asked for.
     Where the iterator waits for something, what came before is given out first, and where it raises, too.
     """
 
-    def __init__(self, result: AsyncIterator[Any], most: int) -> None:
+    def __init__(self, result: AsyncIterator[Any]) -> None:
         self._result = result
-        self._most = most
         self._room = 1
         self._step: Any = None
         self._waited_for: Any = None
@@ -310,7 +308,7 @@ class _Outputs:
                 self.is_at_end = True
             except Exception as error:  # noqa: BLE001 - raised after what came before
                 self._error = error
-        self._room = self._most
+        self._room = BATCH
         return batch
 
     def _reads_on(self, batch: list[Any]) -> bool:
