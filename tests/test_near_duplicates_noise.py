@@ -97,7 +97,7 @@ def near_shares(templates, extract, distance=Config.near_distance, most_words=10
     ]
     articles = [first_words(template.article, most_words) for template in templates]
     prints = {
-        (place, number, copy): simhash(extract(filled(template, article, links, rng)))
+        (place, number, copy): simhash(extract(filled(template, article, links, rng)).main)
         for place, template in enumerate(templates)
         for number, article in enumerate(articles)
         for copy in range(2)

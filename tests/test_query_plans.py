@@ -25,6 +25,7 @@ BOUNDED = ("SCAN texts", "SCAN marks")
 """Tables of at most 1,000 rows."""
 ONCE = {
     "SELECT COUNT(*) FROM sqlite_master",
+    "SELECT COUNT(*) FROM seen_items",  # 100,000 at most
     "SELECT id, name, slot FROM hosts",
     "SELECT host FROM seed_hosts",
     "SELECT simhash FROM pages WHERE simhash IS NOT NULL",
@@ -129,9 +130,12 @@ def statements(monkeypatch):
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
     names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts"
-    tables = [Calls(getattr(db, name)) for name in (*names.split(), "revisits", "seeds", "captures")]
+    tables = [Calls(getattr(db, name)) for name in (*names.split(), "revisits", "seeds", "captures", "items")]
     urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, *rest = tables
-    revisits, seeds, captures = rest
+    revisits, seeds, captures, items = rest
+    items.enter({1})
+    items.keep(1, {1})
+    assert (items.of_page(1), items.are_given()) == ({1}, True)
     with db.page():
         use_urls(urls, saved)
         use_revisits(urls, revisits)
@@ -252,6 +256,7 @@ def use_urls(urls, saved):
 
 def use_seeds(seeds):
     seeds.enter("a")
+    assert seeds.are_on("a")
     assert seeds.hosts() == ["a"]
     seeds.set_dates({1: 1.0})
     assert seeds.date_of(1) == 1.0
@@ -262,6 +267,7 @@ def use_pages(pages, visits, ledger, samples):
         pages.enter(Fetched(url_id, 1.0, 200, signature=b"s", simhash=5, words=9, novelty="novel", twin=1))
     pages.set_mark(1, b"mark", "{}")
     pages.judge(1, 0.5)
+    pages.set_news(1)
     pages.set_content(1, 1, 1, "[]", b"")
     assert pages.leads(1) == b""
     pages.of_host("a")
