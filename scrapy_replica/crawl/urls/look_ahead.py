@@ -104,7 +104,8 @@ class LookAhead:
     def _note(self, place: _Place, url_id: int, position: int) -> None:
         news = self._store.pages.news(url_id)
         if news is None:
-            place.ends.add(position)
+            if self._store.pages.has_failed(url_id):
+                place.ends.add(position)
         elif news[1]:
             place.far.discard(url_id)
             place.news.add(position)
