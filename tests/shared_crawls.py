@@ -164,7 +164,7 @@ class Crawls:
 
     @property
     def leader(self):
-        return next(one for one in self.all if one.store.leads)
+        return next(one for one in self.all if one.store.is_leader)
 
     @property
     def fetched(self):

@@ -77,7 +77,7 @@ class TestOneJudgement:
 
     def test_only_the_process_that_leads_reaches_it(self, crawls):
         both = crawls(mirrors()).run(*SEEDS_OF.values())
-        blocked = {one.store.leads: one.crawl.counts["host/blocked"] for one in both.all}
+        blocked = {one.store.is_leader: one.crawl.counts["host/blocked"] for one in both.all}
         assert blocked == {True: 1, False: 0}
 
     def test_the_lead_changes_and_the_verdict_comes_all_the_same(self, crawls):
@@ -159,8 +159,8 @@ class TestRaces:
         enter_verdict(leader)
         assert leader.take().url == self.KEPT
         follower.listen()
-        assert leader.store.leads
-        assert not follower.store.leads
+        assert leader.store.is_leader
+        assert not follower.store.is_leader
         return both
 
     def save(self, follower):
@@ -545,7 +545,7 @@ class TestTopic:
         both.run()
         assert len(both.fetched) == len(set(both.fetched)) == 120
         leader, follower = both.all
-        assert (leader.store.leads, follower.store.leads) == (True, False)
+        assert (leader.store.is_leader, follower.store.is_leader) == (True, False)
         pages = [follower.crawl.guide.relevance.of_terms(terms) for terms in ({"markov": 9}, {"recipe": 9})]
         assert pages == [leader.crawl.guide.relevance.of_terms(terms) for terms in ({"markov": 9}, {"recipe": 9})]
         assert pages[0] > pages[1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from scrapy_replica.crawl.obeying import Obeying
 
 from scrapy_replica.commands.job import ordering, reading
-from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.orders import NOT_DONE
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB

@@ -8,9 +8,9 @@ import mmh3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy_replica.crawl.trials import Record, Trials, corner_of
 
 from scrapy_replica.crawl import trials as trials_module
-from scrapy_replica.crawl.trials import Record, Trials, corner_of
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.numeric import is_above

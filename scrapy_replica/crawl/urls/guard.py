@@ -7,10 +7,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.pages import Pages
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Novelty, Page
@@ -18,6 +17,9 @@ from scrapy_replica.urls.budgets import NoveltyBudgets
 from scrapy_replica.urls.mazes import Mazes
 from scrapy_replica.urls.shapes import TrapKind, shape
 from scrapy_replica.urls.traps import Finder, Traps
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.pages import PageTable
 
 MAX_WEIGHT = 300_000
 """Prefixes, places and lines counted over the hosts in memory, 150 bytes each."""
@@ -60,7 +62,7 @@ class _HostGuard:
 
     @property
     def slack(self) -> float:
-        """Pages that can be counted, whatever they are, before a URL is barred."""
+        """PageTable that can be counted, whatever they are, before a URL is barred."""
         return min(self.budgets.slack, self.traps.slack if self.traps is not None else math.inf)
 
 
@@ -72,7 +74,7 @@ class Bar(NamedTuple):
     wanted: Action
     is_certain: bool
     n_agreed: int = 0
-    """Pages without news that say so."""
+    """PageTable without news that say so."""
 
 
 class Guard:
@@ -86,7 +88,7 @@ class Guard:
     link to it.
     """
 
-    def __init__(self, config: Config, pages: Pages) -> None:
+    def __init__(self, config: Config, pages: PageTable) -> None:
         self._config, self._pages = config, pages
         self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"), self._evicted)
         self._slack: OrderedDict[str, float] = OrderedDict()

@@ -198,7 +198,7 @@ class UrlTable:
                 (*place, url.payload, url.leeway, url_id),
             ).fetchone()[0]
             self.waiting += 1
-            self._write("DELETE FROM saved WHERE url = ?", (url_id,))
+            self._write("DELETE FROM suppressed WHERE url = ?", (url_id,))
         self._offer(host, *place, url_id)
         return Found.RAISED if state == WAITING else Found.RESTORED
 
