@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -280,6 +281,17 @@ class CrawlDBContract:
         found = db.urls.discover([url(one) for one in [*names, "new/1"]])
         assert [what for _, what in found] == [Found.KNOWN] * 300 + [Found.NEW]
         assert taken(db) == [*names, "new/1"]
+
+    def test_the_time_of_a_batch_is_linear(self, db):
+        def seconds(host, size):
+            links = [f"{host}/{n}" for n in range(size)]
+            enter(db, *links[::2])
+            begin = time.thread_time()
+            enter(db, *links[1::2], *links[::2])
+            return time.thread_time() - begin
+
+        few, many = seconds("a", 2_000), seconds("b", 16_000)
+        assert many < 24 * few, (few, many)  # 8 times as many links
 
     def test_nothing_is_a_batch(self, db):
         assert db.urls.discover([]) == []
