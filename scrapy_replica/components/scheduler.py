@@ -20,7 +20,7 @@ from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.components.returns import has_conditions, location_of
+from scrapy_replica.components.returns import has_conditions
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.components.takeover import PlainJob
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
     from twisted.internet.defer import Deferred
     from typing_extensions import Self
@@ -113,7 +112,6 @@ class ReplicaScheduler(BaseScheduler):
         connect = self._crawler.signals.connect
         connect(self._reached_downloader, signals.request_reached_downloader)
         connect(self._left_downloader, signals.request_left_downloader)
-        connect(self._response_downloaded, signals.response_downloaded)
         lost = self._urls.forget_waiting(LIVE) if self._extension.others is None else ()
         if lost:
             logger.warning(
@@ -352,10 +350,6 @@ class ReplicaScheduler(BaseScheduler):
                 self._politeness.unused(slot, flight.ready_at)
             self._politeness.ended(slot)
             self._schedule()
-
-    def _response_downloaded(self, response: Response, request: Request) -> None:
-        flight = self._extension.flights.of(request)
-        flight.status, flight.location = response.status, location_of(response)
 
     def _acknowledge(self) -> None:
         """Finish the leases that the engine is through with."""
