@@ -17,7 +17,7 @@ from scrapy_replica.components.dupefilter import Filters
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
-from scrapy_replica.components.payloads import LIVE, callback_of
+from scrapy_replica.components.payloads import LIVE, LostError, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions
@@ -317,6 +317,15 @@ class ReplicaScheduler(BaseScheduler):
             return self._payloads.load(taken)
         except StoreError:
             raise
+        except LostError as error:
+            logger.warning(
+                "%s was asked for by a request that an earlier run had in memory only; it is lost", taken.url
+            )
+            self._crawl.failed(taken.id, None, type(error).__name__)
+            if taken.parent is not None:
+                self._crawl.revisits.lost([taken.parent])
+            self._urls.drop(taken.id)  # a link may find it anew, and then it comes back
+            return None
         except Exception as error:
             logger.exception("The request of %s cannot be made again; did its callback go away?", taken.url)
             self._crawl.failed(taken.id, None, type(error).__name__)
