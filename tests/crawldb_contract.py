@@ -573,6 +573,17 @@ class CrawlDBContract:
         db.set_meta("part", b"two")
         assert db.meta("part") == b"two"
 
+    def test_the_first_meta_stands(self, db):
+        assert [db.first_meta("salt", value) for value in (b"1", b"2")] == [b"1", b"1"]
+        db.set_meta("salt", b"3")
+        assert db.first_meta("salt", b"4") == db.meta("salt") == b"3"
+
+    def test_sums(self, db):
+        db.set_meta("outside", b"another key")
+        for sums in ({"near": 1, "far": 2}, {}, {"far": 3}):
+            db.add_sums("outside", sums)
+        assert db._connection.sums("outside") == {"near": 1, "far": 5}
+
 
 class StoredContract(CrawlDBContract):
     """What a store does beyond that which outlives its process."""

@@ -87,7 +87,7 @@ class Crawl:
         self._asking = Asking(store, self.guide.relevance)
         self._duplicates = Duplicates(store.pages, config)
         self.replicas = Replicas(config, store, now, self._duplicates.index)
-        salt = self._salt(salt)
+        salt = int(store.first_meta(SALT, str(salt).encode()))
         self.revisits = Revisits(config, store, key, now, salt, counts, self.scope)
         self._states = UrlStates(store, key, self.revisits)
         self.dust = Dust(config, store, now, self.revisits.is_stale_url)
@@ -163,18 +163,10 @@ class Crawl:
 
     def _check_noise(self) -> None:
         """Raise ``ConfigError`` where texts of this run and of those before do not compare."""
-        noise, before = self.config.noise.value.encode(), self.store.meta(NOISE)
-        if before is None:
-            self.store.set_meta(NOISE, noise)
-        elif before != noise:
+        noise = self.config.noise.value.encode()
+        before = self.store.first_meta(NOISE, noise)
+        if before != noise:
             raise ConfigError(f"REPLICA_NOISE: the crawl began with {before.decode()}; give that, or another JOBDIR")
-
-    def _salt(self, salt: int) -> int:
-        """Return the salt of the job, *salt* for a new one."""
-        stored = self.store.meta(SALT)
-        if stored is None:
-            self.store.set_meta(SALT, str(salt).encode())
-        return salt if stored is None else int(stored)
 
     def steer(self, on_seed: Callable[[str], None]) -> None:
         """Take note that the frontier is in use: a person's orders about it are carried out, beginning with those

@@ -525,3 +525,9 @@ class CrawlDB(Protocol):
 
     def set_meta(self, key: str, value: bytes) -> None:
         """Store *value*, the state of some part of the crawl."""
+
+    def first_meta(self, key: str, value: bytes) -> bytes:
+        """Store *value* if nothing is stored under *key*; return what stands there, for all that share the crawl."""
+
+    def add_sums(self, key: str, sums: Mapping[str, int]) -> None:
+        """Add to the *sums* under *key*, to which each process adds its own; the reader's ``sums`` returns them."""

@@ -165,6 +165,9 @@ class Reader(Protocol):
     def meta(self, key: str) -> bytes | None:
         """Return the state that some part of the crawl stored under *key*."""
 
+    def sums(self, key: str) -> dict[str, int]:
+        """Return the sums under *key* over all processes of the crawl."""
+
     def seed_hosts(self) -> list[str]:
         """Return the hosts of the seeds, where the crawl stays near them."""
 

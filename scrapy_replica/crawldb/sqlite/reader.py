@@ -94,7 +94,7 @@ class SqliteReader:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._read, self.meta = connection.read, connection.meta
+        self._read, self.meta, self.sums = connection.read, connection.meta, connection.sums
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders, self._revisits = OrderTable(connection), RevisitTable(connection)
         self.visits = VisitTable(connection)
