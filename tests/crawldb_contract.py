@@ -242,6 +242,11 @@ class CrawlDBContract:
         row = db.urls.take()
         assert (row.score, row.payload, row.leeway) == (0.9, b"first", Leeway.EXEMPT)
 
+    def test_the_last_id(self, db):
+        assert db.urls.last_id == 0
+        ids = enter(db, "a/1", "a/2", "a/1")
+        assert db.urls.last_id == max(ids)
+
     def test_without_a_key_it_is_entered_again(self, db):
         found = db.urls.discover([url("a/1", key=None)] * 2 + [url("a/1")])
         assert [what for _, what in found] == [Found.NEW] * 3

@@ -157,6 +157,22 @@ class TestStartRequests:
         second = await crawl(Grows, lambda r: page(seed=r.url), settings, many=4)
         assert [url[-1] for url in first.urls + second.urls] == ["0", "1", "2", "3"]
 
+    async def test_one_that_is_given_twice_is_fetched_twice_in_this_run_and_in_no_later_one(self, tmp_path):
+        class Twice(Spider):
+            name = "twice"
+
+            async def start(self):
+                for n in (0, 1, 0, 1):
+                    yield Request(f"http://a.example/{n}", dont_filter=True)
+
+            def parse(self, response):
+                yield {}
+
+        settings = {**REPLICA, "JOBDIR": str(tmp_path)}
+        first = await crawl(Twice, lambda r: page(seed=r.url), settings)
+        second = await crawl(Twice, lambda r: page(seed=r.url), settings)
+        assert (sorted(url[-1] for url in first.urls), second.urls) == (["0", "0", "1", "1"], [])
+
 
 class TestChangedSpider:
     @pytest.mark.asyncio

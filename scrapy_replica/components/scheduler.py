@@ -61,8 +61,10 @@ class ReplicaScheduler(BaseScheduler):
         self._urls = extension.crawl.store.urls
         extension.serve_frontier()
         self._leases: list[Request] = []
+        self._last_id = 0
+        """Of the URLs that earlier runs entered."""
         self._begun: set[int] = set()
-        """Keys of the start requests that no earlier run knew."""
+        """Keys of the start requests that this process was the first to enter, where others share the job."""
         self._first: dict[int, bytes | None] = {}
         """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
         self._timer: CallLaterResult | None = None
@@ -119,6 +121,7 @@ class ReplicaScheduler(BaseScheduler):
             )
             self._crawl.revisits.lost({parent for _, parent in lost if parent is not None})
         if self._extension.others is None:  # else it was refused
+            self._last_id = self._urls.last_id
             self._plain.take_queue(self._enter_taken)
         if self._filters.own is not None and isinstance(spider, TopicSpider):
             logger.warning(
@@ -195,7 +198,7 @@ class ReplicaScheduler(BaseScheduler):
         """Enter what waited in a job of Scrapy's own scheduler; ``Spider.start()`` may ask for it once more."""
         self._extension.flights.of(request).is_start = bool(request.meta.get("is_start_request"))
         self._enter(request)
-        self._begun.clear()
+        self._last_id = self._urls.last_id
 
     def _retry(self, request: Request) -> bool:
         """Let the URL of *request* wait again if it tries once more what failed; tell whether it does."""
@@ -271,12 +274,15 @@ class ReplicaScheduler(BaseScheduler):
         assert flight.key is not None
         if not request.dont_filter:
             return flight.key
-        key = flight.key ^ START
-        if not flight.is_start or key in self._begun:
+        if not flight.is_start:
             return None
-        if not self._urls.find([key]):
+        key = flight.key ^ START
+        known = self._urls.find([key]).get(key)
+        if self._extension.others is None:  # ids tell, lest every start request of a spider that never ends be held
+            return None if known is not None and known.id > self._last_id else key
+        if known is None:
             self._begun.add(key)
-        return key
+        return None if known is not None and key in self._begun else key
 
     # Out
 

@@ -296,6 +296,10 @@ class UrlStore(Protocol):
     def waiting(self) -> int:
         """Number of URLs that wait."""
 
+    @property
+    def last_id(self) -> int:
+        """The greatest id of a URL so far."""
+
     def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
         """Enter *urls*; one that waits in a worse place is moved, one that was dropped comes back.
 

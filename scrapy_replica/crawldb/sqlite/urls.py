@@ -155,6 +155,10 @@ class UrlTable:
     def _ask(self, urls: Sequence[NewUrl], known: dict[int, Any]) -> None:
         """Ask others that share the job for those of *urls* that are not *known* here; there are none."""
 
+    @property
+    def last_id(self) -> int:
+        return self._last_id
+
     def _new_id(self) -> int:
         self._last_id += 1
         return self._last_id
