@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -241,6 +242,11 @@ class CrawlDBContract:
         row = db.urls.take()
         assert (row.score, row.payload, row.leeway) == (0.9, b"first", Leeway.EXEMPT)
 
+    def test_the_last_id(self, db):
+        assert db.urls.last_id == 0
+        ids = enter(db, "a/1", "a/2", "a/1")
+        assert db.urls.last_id == max(ids)
+
     def test_without_a_key_it_is_entered_again(self, db):
         found = db.urls.discover([url("a/1", key=None)] * 2 + [url("a/1")])
         assert [what for _, what in found] == [Found.NEW] * 3
@@ -280,6 +286,17 @@ class CrawlDBContract:
         found = db.urls.discover([url(one) for one in [*names, "new/1"]])
         assert [what for _, what in found] == [Found.KNOWN] * 300 + [Found.NEW]
         assert taken(db) == [*names, "new/1"]
+
+    def test_the_time_of_a_batch_is_linear(self, db):
+        def seconds(host, size):
+            links = [f"{host}/{n}" for n in range(size)]
+            enter(db, *links[::2])
+            begin = time.thread_time()
+            enter(db, *links[1::2], *links[::2])
+            return time.thread_time() - begin
+
+        few, many = seconds("a", 2_000), seconds("b", 16_000)
+        assert many < 24 * few, (few, many)  # 8 times as many links
 
     def test_nothing_is_a_batch(self, db):
         assert db.urls.discover([]) == []
@@ -560,6 +577,17 @@ class CrawlDBContract:
         db.set_meta("part", b"one")
         db.set_meta("part", b"two")
         assert db.meta("part") == b"two"
+
+    def test_the_first_meta_stands(self, db):
+        assert [db.first_meta("salt", value) for value in (b"1", b"2")] == [b"1", b"1"]
+        db.set_meta("salt", b"3")
+        assert db.first_meta("salt", b"4") == db.meta("salt") == b"3"
+
+    def test_sums(self, db):
+        db.set_meta("outside", b"another key")
+        for sums in ({"near": 1, "far": 2}, {}, {"far": 3}):
+            db.add_sums("outside", sums)
+        assert db._connection.sums("outside") == {"near": 1, "far": 5}
 
 
 class StoredContract(CrawlDBContract):

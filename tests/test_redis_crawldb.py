@@ -153,6 +153,20 @@ class TestTwoProcesses:
         assert one.urls.find([key_of("c/1")])[key_of("c/1")].id == again[1]
         assert two.urls.discover([url("a/1")]) == [(first[0], Found.KNOWN)]
 
+    def test_two_that_begin_in_one_instant_agree_who_was_first(self, both):
+        one, two = both
+        assert [one.first_meta("salt", b"1"), two.first_meta("salt", b"2")] == [b"1", b"1"]
+        self.hear(one, two)
+        assert [db.meta("salt") for db in both] == [b"1", b"1"]
+
+    def test_sums_of_both_add_up(self, both):
+        one, two = both
+        one.add_sums("outside", {"far": 1}), two.add_sums("outside", {"far": 2})
+        self.hear(one, two)
+        one.add_sums("outside", {"far": 4})
+        self.hear(one, two)
+        assert [db._connection.sums("outside") for db in both] == [{"far": 7}] * 2
+
     def test_a_host_has_one_id(self, both):
         one, two = both
         enter(one, "a/1"), enter(two, "a/2")

@@ -227,7 +227,7 @@ class ReplicaSpiderMiddleware:
             and not extension.has_own_filter
             and not request.dont_filter
             and extension.fingerprints.is_by_url(request)
-            and extension.crawl.outlinks.is_seen(request.url, score)
+            and extension.crawl.outlinks.is_seen(request.url, score, request.priority)
         )
 
     def _may_pass(self, request: Request, new: NewUrl) -> bool:

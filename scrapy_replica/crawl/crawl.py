@@ -70,7 +70,7 @@ class Crawl:
             aliases=aliases,
             payloads=payloads,
             counts=counts,
-            salt=self._salt(salt),
+            salt=int(store.first_meta(SALT, str(salt).encode())),
             sink=sink,
         )
         self.scope, self.guide, self.replicas, self.revisits = parts.scope, parts.guide, parts.replicas, parts.revisits
@@ -117,18 +117,10 @@ class Crawl:
 
     def _check_noise(self) -> None:
         """Raise ``ConfigError`` where texts of this run and of those before do not compare."""
-        noise, before = self.config.noise.value.encode(), self.store.meta(NOISE)
-        if before is None:
-            self.store.set_meta(NOISE, noise)
-        elif before != noise:
+        noise = self.config.noise.value.encode()
+        before = self.store.first_meta(NOISE, noise)
+        if before != noise:
             raise ConfigError(f"REPLICA_NOISE: the crawl began with {before.decode()}; give that, or another JOBDIR")
-
-    def _salt(self, salt: int) -> int:
-        """Return the salt of the job, *salt* for a new one."""
-        stored = self.store.meta(SALT)
-        if stored is None:
-            self.store.set_meta(SALT, str(salt).encode())
-        return salt if stored is None else int(stored)
 
     def steer(self, on_seed: Callable[[str], None]) -> None:
         """Take note that the frontier is in use: a person's orders about it are carried out, beginning with those

@@ -37,6 +37,9 @@ class Payloads(Protocol):
     def may_leave(self, payload: bytes | None) -> bool:
         """Tell whether the user said that the request may leave the scope."""
 
+    def is_lost(self, payload: bytes | None) -> bool:
+        """Tell whether only an earlier run could have made the request: nothing can be fetched in its place."""
+
     def forget(self, payload: bytes | None) -> None:
         """Take note that no row holds *payload*."""
 
@@ -191,6 +194,8 @@ class Intake:
 
     def reconsider(self, taken: Waiting) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
+        if self._payloads.is_lost(taken.payload):
+            return True  # which fails
         decision = self._decide(taken)
         if decision.reason is None or (decision.action is Action.DEMOTE and (taken.is_demoted or taken.priority > 0)):
             return True

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SCOPE, LEFT_OUT = "scope", "left out"
+SCOPE, LEFT_OUT = "scope", "outside"
 """Keys of what a job keeps: the settings that make its scope, and how many links were left out for each reason."""
 
 LEFT_OUT_OF = "left out of "
@@ -65,18 +65,18 @@ class CrawlScope:
         """The settings are not those that the job began with."""
 
     def _is_changed(self) -> bool:
-        before, now = self._store.meta(SCOPE), self._told
+        now = self._told
+        before = self._store.first_meta(SCOPE, now)
         if before == now:
             return False
-        if before is not None and not self._store.is_leader:
+        if not self._store.is_leader:
             raise ConfigError(f"the crawl that is joined has another scope: give {_other(before, now)} as it has")
         self._store.set_meta(SCOPE, now)
-        if before is not None:
-            logger.warning(
-                "The scope is another one than before: what waits outside is dropped when its turn comes, what was "
-                "dropped so and is inside now comes back, and links that were left out count where they are met again"
-            )
-        return before is not None
+        logger.warning(
+            "The scope is another one than before: what waits outside is dropped when its turn comes, what was "
+            "dropped so and is inside now comes back, and links that were left out count where they are met again"
+        )
+        return True
 
     # Seeds
 
@@ -181,8 +181,7 @@ class CrawlScope:
     def store(self) -> None:
         """Keep with the job how many links were left out since the last time."""
         if self._left_out:
-            total = Counter[str](json.loads(self._store.meta(LEFT_OUT) or "{}")) + self._left_out
-            self._store.set_meta(LEFT_OUT, json.dumps(total).encode())
+            self._store.add_sums(LEFT_OUT, self._left_out)
             self._left_out.clear()
 
     # A person's orders
@@ -283,8 +282,7 @@ def kept_scope(job: SqliteReader) -> Scope | None:
 
 def left_out(job: SqliteReader) -> dict[Outside, int]:
     """Return how many links of *job* were left out for each reason, in all its runs, most first."""
-    told: dict[str, int] = json.loads(job.meta(LEFT_OUT) or "{}")
-    return {Outside(why): n for why, n in sorted(told.items(), key=lambda one: -one[1])}
+    return {Outside(why): n for why, n in sorted(job.sums(LEFT_OUT).items(), key=lambda one: -one[1])}
 
 
 def as_told(config: Config) -> bytes:

@@ -193,6 +193,10 @@ class UrlStore(Protocol):
     def waiting(self) -> int:
         """Number of URLs that wait."""
 
+    @property
+    def last_id(self) -> int:
+        """The greatest id of a URL so far."""
+
     def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
         """Enter *urls*; one that waits in a worse place is moved, one that was dropped comes back.
 
@@ -376,11 +380,14 @@ class CrawlDB(Protocol):
     def close(self) -> None:
         """Commit, and let the job go."""
 
-    def first_meta(self, key: str, value: bytes) -> bytes:
-        """Store *value* under *key* unless a process of the crawl stored another before; return what is stored."""
-
     def meta(self, key: str) -> bytes | None:
         """Return what :meth:`set_meta` stored under *key*."""
 
     def set_meta(self, key: str, value: bytes) -> None:
         """Store *value*, the state of some part of the crawl."""
+
+    def first_meta(self, key: str, value: bytes) -> bytes:
+        """Store *value* if nothing is stored under *key*; return what stands there, for all that share the crawl."""
+
+    def add_sums(self, key: str, sums: Mapping[str, int]) -> None:
+        """Add to the *sums* under *key*, to which each process adds its own; the reader's ``sums`` returns them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -91,9 +90,9 @@ class Outlinks:
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
         return new, self._policy.decide_link(observation, url, host, Leeway.MOVE, callback="")
 
-    def is_seen(self, url: str, score: float) -> bool:
-        """Tell whether *url* was entered a short while ago with as good a score, so that nothing would come of it."""
-        is_seen = self._seen.has(url, score)
+    def is_seen(self, url: str, score: float, priority: int = 0) -> bool:
+        """Tell whether *url* was entered a short while ago in as good a place, so that nothing would come of it."""
+        is_seen = self._seen.has(url, score, priority)
         self._counts["dupefilter/filtered"] += is_seen
         return is_seen
 
@@ -104,7 +103,9 @@ class Outlinks:
         for new, decision in asked:
             if decision.action is Action.DROP and decision.reason is Reason.EXACT_DUPLICATE_LINKS:
                 observation.dropped.append(new.url)
-            # What was dropped or demoted may come up again from a better page.
-            self._seen.add(new.url, new.score if decision.action is Action.FETCH else -math.inf)
+            if decision.action is Action.FETCH:
+                self._seen.add(new.url, new.score, new.priority)
+            else:  # it may come up again from a better page
+                self._seen.discard(new.url)
             if new.host != observation.page.host:
                 self._replicas.linked(new.host, observation.page.host)

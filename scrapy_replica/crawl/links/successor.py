@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.visits import VisitTable
 
 SHOWN_AT_ONCE = 100
-"""VisitTable shown between two pages, some .2 s: at 3,840 pages all of them are 8 s, in which nothing would be fetched."""
+"""Visits shown between two pages, some .2 s: at 3,840 pages all of them are 8 s, in which nothing would be fetched."""
 SCORES_AT_ONCE = 2_000
 """Waiting URLs moved between two pages, some .1 s."""
 

@@ -62,7 +62,7 @@ class _HostGuard:
 
     @property
     def slack(self) -> float:
-        """PageTable that can be counted, whatever they are, before a URL is barred."""
+        """Pages that can be counted, whatever they are, before a URL is barred."""
         return min(self.budgets.slack, self.traps.slack if self.traps is not None else math.inf)
 
 
@@ -74,7 +74,7 @@ class Bar(NamedTuple):
     wanted: Action
     is_certain: bool
     n_agreed: int = 0
-    """PageTable without news that say so."""
+    """Pages without news that say so."""
 
 
 class Guard:

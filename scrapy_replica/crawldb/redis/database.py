@@ -19,7 +19,7 @@ from scrapy_replica.crawldb.redis.gathering import Gathering
 from scrapy_replica.crawldb.redis.ids import Ids
 from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
-from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed
+from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed, pack
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.processes import processes, sums
 from scrapy_replica.crawldb.redis.records import Records, Row
@@ -55,6 +55,7 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def __init__(self, address: str, spider: str = "") -> None:
         self._server = Server(Address.parse(address))
+        self.process = self._server.name
         self._gathered = Gathering()
         self._offered_at = 0.0
         self.is_leader = self.is_over = self.are_all_idle = False
@@ -119,11 +120,11 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._connection.commit()
 
     def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]]]:
-        """Ship *changes*; return the URLs that became otherwise, with their records, keys of rows of ``suppressed`` that
-        are not kept, and rules that had ended elsewhere, keys and rows.
+        """Ship *changes*; return the URLs that became otherwise, with their records, keys of rows of ``suppressed``
+        that are not kept, and rules that had ended elsewhere, keys and rows.
         """
-        pack = self._records.pack
-        urls = [(url_id, None if row is None else pack(Row(*row))) for url_id, _, row in changes.urls]
+        packed = self._records.pack
+        urls = [(url_id, None if row is None else packed(Row(*row))) for url_id, _, row in changes.urls]
         self.urls.landed(url_id for url_id, _, row in changes.urls if row is None or row[4] != LEASED)
         suppressed = [(key, row) for table, key, row in changes.rows if table == "suppressed" and row is not None]
         new = [url_id for url_id, before, _ in changes.urls if before is None]
@@ -207,6 +208,13 @@ class RedisCrawlDB(SqliteCrawlDB):
             self._gathered.add_row(table, unpacked(key), values)
             if table == "hosts" and values is not None:
                 self.urls.meet(*values[:3])
+
+    def _first(self, key: str, value: bytes) -> bytes:
+        # In Redis at once, not with the next commit: another process may begin the job in the same instant.
+        name, field = self._server.key("t:meta"), pack((key,))
+        self._server.run("HSETNX", name, field, pack((key, value)))
+        stands: bytes = unpacked(self._server.run("HGET", name, field))[1]
+        return stands
 
     # Together with others
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,6 +48,8 @@ class SqliteCrawlDB:
     is_leader, is_shared = True, False
     n_rollbacks = 0
     """Spans that were taken back: what is held in memory of their rows is read anew."""
+    process = ""
+    """Name of the process among those that share the crawl."""
 
     def __init__(self, folder: Path | None, spider: str = "") -> None:
         self._lock = JobLock(folder) if folder is not None else None
@@ -92,10 +96,8 @@ class SqliteCrawlDB:
         self.commit()
 
     def _claim(self, spider: str) -> None:
-        owner = self._connection.meta(SPIDER)
-        if owner is None:
-            self._connection.set_meta(SPIDER, spider.encode())
-        elif owner.decode() != spider:
+        owner = self.first_meta(SPIDER, spider.encode())
+        if owner.decode() != spider:
             job, place = self._named()
             raise StoreError(
                 f"the job {job} belongs to the spider {owner.decode()!r}, not to {spider!r}: "
@@ -135,6 +137,22 @@ class SqliteCrawlDB:
 
     def set_meta(self, key: str, value: bytes) -> None:
         self._connection.set_meta(key, value)
+
+    def first_meta(self, key: str, value: bytes) -> bytes:
+        stands = self.meta(key)
+        if stands is None:
+            self.set_meta(key, stands := self._first(key, value))
+        return stands
+
+    def _first(self, key: str, value: bytes) -> bytes:  # noqa: ARG002 - others that share the job are asked by it
+        """Return what stands under *key* for all, which is nothing here: *value* where nobody else was first."""
+        return value
+
+    def add_sums(self, key: str, sums: Mapping[str, int]) -> None:
+        mine = f"{key}: {self.process}"
+        total = Counter[str](json.loads(self.meta(mine) or "{}"))
+        total.update(sums)
+        self.set_meta(mine, json.dumps(total).encode())
 
     def close(self) -> None:
         try:

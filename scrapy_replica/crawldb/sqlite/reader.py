@@ -98,7 +98,7 @@ class SqliteReader:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._read, self.meta = connection.read, connection.meta
+        self._read, self.meta, self.sums = connection.read, connection.meta, connection.sums
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders, self._revisits = OrderTable(connection), RevisitTable(connection)
         self.visits = VisitTable(connection)
@@ -157,8 +157,10 @@ class SqliteReader:
         return self._column("SELECT DISTINCT name FROM hosts", ())
 
     def _suppressed(self, url_id: int) -> tuple[list[Claim], list[str]]:
-        representatives = "SELECT DISTINCT urls.url FROM suppressed JOIN urls ON urls.key = representative"
+        representatives = (
+            "SELECT DISTINCT urls.url FROM suppressed JOIN urls ON urls.key = representative"
             " WHERE suppressed.url = ? ORDER BY 1"
+        )
         return (
             [
                 Claim.read(name)
