@@ -325,6 +325,8 @@ def _cleaned(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 def _restored(evidence: Mapping[str, Any]) -> str:
     """Return why a URL that was suppressed is to be fetched after all."""
+    if "restored" not in evidence:
+        return "what suppressed it holds no more"
     why, what = Why(evidence["restored"]), cleaned(str(evidence.get("what") or ""), 2_000)
     if why in {Why.REFUTED, Why.ENDED}:
         return _ended(why, Claim.read(what), evidence)

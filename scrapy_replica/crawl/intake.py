@@ -48,7 +48,7 @@ class Entered(NamedTuple):
     """What became of a URL that was to be entered."""
 
     decision: Decision
-    """What was decided in the end."""
+    """What was decided about it, samples drawn."""
     is_waiting: bool
     """It, or what stands for it, waits now and did not before, or waits in a better place."""
 
@@ -103,18 +103,20 @@ class Intake:
 
         :param are_moved: they stand in the place of others.
         """
-        rows, last, pending = [], [], Pending()
+        rows: list[Row] = []
+        places, pending = [], Pending()
         for new, decision in asked:
             current = decision if self._restorer.are_in_force(decision.claims) else self._decide(new)
-            rows += self._rows(new, current, pending, is_moved=are_moved)
-            last.append(len(rows) - 1)
-        rows += [self._control(rows[place]) for place in last if rows[place].needs_control]
+            made = self._rows(new, current, pending, is_moved=are_moved)
+            places.append((len(rows), len(rows) + len(made) - 1))
+            rows += made
+        rows += [self._control(rows[last]) for _, last in places if rows[last].needs_control]
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._entered(row, url_id, what)
         return [
-            Entered(rows[place].decision, not rows[place].new.is_dropped and found[place][1] is not Found.KNOWN)
-            for place in last
+            Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
+            for first, last in places
         ]
 
     def draw(self, url: str, key: int | None, decision: Decision, pending: Pending | None = None) -> Decision:
