@@ -25,6 +25,8 @@ MAX_PREFIX = 60
 """Columns of a path, or of a site with its path, that are shown."""
 
 _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*|\x1b.?")
+_NOT_PLAIN = re.compile(r"[^ -~]+")
+"""What has to be looked at letter by letter: a plain letter before it carries no mark of its own."""
 _JOINERS = "\u200c\u200d"  # they take no column, and Persian and Hindi are misspelt without them
 _MAX_MARKS = 3
 
@@ -37,14 +39,19 @@ def cleaned(text: str, most: int = MAX_TEXT) -> str:
 
     White space is folded, marks piled on one letter are thinned, and what goes beyond *most* characters is cut.
     """
+    shown = _NOT_PLAIN.sub(_shown, _ESCAPES.sub(" ", text[: 10 * most]))
+    folded = " ".join(shown.split())
+    return folded if len(folded) <= most else folded[: most - 1] + "…"
+
+
+def _shown(run: re.Match[str]) -> str:
     kept: list[str] = []
     marks = 0
-    for character in _ESCAPES.sub(" ", text[: 10 * most]):
+    for character in run.group():
         marks = marks + 1 if unicodedata.combining(character) else 0
         if marks <= _MAX_MARKS:
             kept.append(character if character.isprintable() or character in _JOINERS else " ")
-    folded = " ".join("".join(kept).split())
-    return folded if len(folded) <= most else folded[: most - 1] + "…"
+    return "".join(kept)
 
 
 def excerpt(text: str, most: int) -> str:

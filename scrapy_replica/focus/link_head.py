@@ -35,7 +35,9 @@ class LinkHead:
 
     def shares(self, features: FloatArray) -> FloatArray:
         """Return the expected outcomes, 0..1, shape (n,)."""
-        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(self.model.logits(features), -30.0, 30.0))))
+        # Of eight links np.clip would take a third of the time.
+        logits = np.minimum(np.maximum(self.model.logits(features), -30.0), 30.0)
+        return np.asarray(1.0 / (1.0 + np.exp(-logits)))
 
     def learnt(self, kept: IntArray) -> dict[str, Any]:
         """Return what :meth:`begin_with` takes, with the page terms *kept*."""
