@@ -42,8 +42,8 @@ ONCE = {
     "SELECT work FROM work ORDER BY id",
     (
         "SELECT DISTINCT representative FROM suppressed WHERE representative IS NOT NULL AND NOT EXISTS ( SELECT 1 FROM"
-        " urls LEFT JOIN pages ON pages.url = urls.id WHERE urls.key = representative AND CASE urls.state WHEN 3 THEN EXISTS"
-        " (SELECT 1 FROM suppressed AS again WHERE again.url = urls.id)"
+        " urls LEFT JOIN pages ON pages.url = urls.id WHERE urls.key = representative AND CASE urls.state"
+        " WHEN 3 THEN EXISTS (SELECT 1 FROM suppressed AS again WHERE again.url = urls.id)"
         " WHEN 2 THEN pages.url IS NULL OR pages.status < 400 ELSE 1 END) LIMIT ?"
     ),
     "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",

@@ -34,8 +34,8 @@ class SuppressedTable:
     def restore(self, work: Work, most: int, *, after: int = 0) -> list[tuple[int, str | None]]:
         """Let URLs that *work* is about wait again; exempt where their representative is gone for good.
 
-        :return: (id, URL) of at most *most* of them in the order of their ids, from the one after *after* on; ``None``
-            for the URL of one that went on meanwhile; empty when none is left.
+        :return: (id, URL) of at most *most* of them, those of a claim in the order of their ids and from the one after
+            *after* on; ``None`` for the URL of one that went on meanwhile; empty when none is left.
         """
         column, value = (
             ("claim", str(work.claim)) if work.claim is not None else ("representative", work.representative)
