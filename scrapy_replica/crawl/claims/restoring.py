@@ -51,6 +51,7 @@ class Restorer:
     def __init__(self, store: CrawlDB, log: DecisionLog) -> None:
         self._store, self._log = store, log
         self._jobs: dict[Work, _Job] = {}
+        self._n_rollbacks = store.n_rollbacks
         self._ended: set[Claim] = set()
         """Claims that ended in this run, here or elsewhere."""
 
@@ -86,6 +87,13 @@ class Restorer:
         """Go on with all work that was begun and not ended, by whatever process."""
         self.join(self._store.suppressed.unfinished(), is_own=True)
 
+    def _forget_undone(self) -> None:
+        """Drop what was begun in a span that was taken back: its claim acts on."""
+        if self._n_rollbacks != self._store.n_rollbacks:
+            self._n_rollbacks = self._store.n_rollbacks
+            begun = set(self._store.suppressed.unfinished())
+            self._jobs = {work: job for work, job in self._jobs.items() if not job.is_own or work in begun}
+
     @property
     def has_work(self) -> bool:
         """Whether URLs are still to come back."""
@@ -93,6 +101,7 @@ class Restorer:
 
     def work(self) -> None:
         """Let one slice come back."""
+        self._forget_undone()
         if not self._jobs:
             return
         work, job = next(iter(self._jobs.items()))

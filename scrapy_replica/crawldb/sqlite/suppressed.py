@@ -37,11 +37,13 @@ class SuppressedTable:
         :return: (id, URL) of at most *most* of them, those of a claim in the order of their ids and from the one after
             *after* on; ``None`` for the URL of one that went on meanwhile; empty when none is left.
         """
-        column, value = (
-            ("claim", str(work.claim)) if work.claim is not None else ("representative", work.representative)
-        )
-        sql = f"SELECT DISTINCT url FROM suppressed WHERE {column} = ? AND url > ? ORDER BY url LIMIT ?"
-        ids = [url_id for (url_id,) in self._read(sql, (value, after, most)).fetchall()]
+        if work.claim is not None:
+            sql = "SELECT url FROM suppressed WHERE claim = ? AND url > ? ORDER BY url LIMIT ?"
+            rows = self._read(sql, (str(work.claim), after, most))
+        else:
+            sql = "SELECT DISTINCT url FROM suppressed WHERE representative = ? LIMIT ?"
+            rows = self._read(sql, (work.representative, most))
+        ids = [url_id for (url_id,) in rows.fetchall()]
         return self._restore(ids, is_exempt=work.claim is None and not work.is_for_now)
 
     def restore_one(self, url_id: int) -> None:
