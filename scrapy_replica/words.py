@@ -421,7 +421,7 @@ def place_of(verdict: Verdict) -> str:
 RULE_STATES = {
     "candidate": "being proved",
     "acting": "in force",
-    "withdrawn": "withdrawn, for it was wrong",
+    "withdrawn": "withdrawn",
     "disabled": "switched off by hand",
 }
 """What a rule may do."""

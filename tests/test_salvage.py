@@ -179,7 +179,7 @@ class TestWhatIsKept:
         holds, ended = (Verdict("b.example", f"{name}.example", "", "", 0.9, 9) for name in "ac")
         db.saved.save([Saved(ids[4], holds.cause, 1), Saved(ids[5], "exact-duplicate-links on b.example", 999)])
         db.saved.save([Saved(ids[7], cause, 1) for cause in (ended.cause, "only on b.example")])
-        db.saved.save([Saved(ids[8], cause, 1) for cause in ("rule 99", "dust-rule on b.example")])
+        db.saved.save([Saved(ids[8], cause, 1) for cause in ("rule 99", "rules 98+99")])
         db.verdicts.enter(holds, time.time(), time.time() + 1e6)
         db.rules.enter({"host": "a.example", "rule": "x"}, 1.0, is_manual=True)
         db._connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'allow', '{}')")

@@ -13,14 +13,14 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawl.policy import ONLY, cause_on, links_beside
+from scrapy_replica.crawl.policy import ONLY, cause_by, cause_on, links_beside
 from scrapy_replica.crawl.probing import EARLY_PAGES, Probe, Probing
 from scrapy_replica.crawl.samples import DOUBTED, Samples
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
-from scrapy_replica.crawl.urls.watched import PROVED, WatchedRule
+from scrapy_replica.crawl.urls.watched_rule import Settled, WatchedRule
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State, Waiting
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE
 from scrapy_replica.crawldb.orders import RULE as RULE_ORDER
@@ -32,6 +32,7 @@ from scrapy_replica.sites.detector import Findings
 from scrapy_replica.sites.evidence import PageMark, path_of
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.urls.rule import Rule
+from scrapy_replica.urls.validation import PROVED
 
 OF = "of "
 """Begins the work of bringing back what a cause saved."""
@@ -39,8 +40,8 @@ OF = "of "
 FOR, FOR_NOW = "for", "for-now"
 """Begin that of bringing back what was saved in favour of one page: for good, or until that page may be there again."""
 
-HOST, RULE = "host ", "rule "
-"""Begin the causes that are verdicts and rules."""
+HOST, RULE, RULES = "host ", "rule ", "rules "
+"""Begin the causes that are verdicts, rules, and several rules together."""
 
 MOST_BEREFT = 1_000
 """Targets that bring no page looked for at once, when everything was fetched."""
@@ -61,7 +62,7 @@ class _Work:
 
 def _reason_of(cause: str) -> Reason:
     """Return the reason behind *cause*; a verdict where it is none, as in work for one page."""
-    if cause.startswith(RULE):
+    if cause.startswith((RULE, RULES)):
         return Reason.DUST_RULE
     told = cause.partition(" ")[0]
     return Reason(told) if told in {reason.value for reason in Reason} else Reason.REPLICA_HOST
@@ -252,17 +253,29 @@ class Consequences:
             asks_more=asks_more,
             is_changed=observation.is_changed,
         )
-        for settled in findings.settled:
-            self._end(self._trials.settle(settled.url_id, Outcome.SAME if settled.is_same else Outcome.OTHER))
-        for watched in findings.doubted:
-            self._samples.look_at(f"{RULE}{watched.id}", Reason.DUST_RULE, DOUBTED)
         for watched in findings.ended:
             self._withdraw(watched)
+        for settled in findings.settled:
+            self._end(self._settle(settled))
+        for rules in findings.disputed:
+            self._bring_back(f"{OF}{cause_by(rules)}", Reason.DUST_RULE, {"ended": cause_by(rules)})
+        for watched in findings.doubted:
+            self._samples.look_at(f"{RULE}{watched.id}", Reason.DUST_RULE, DOUBTED)
         self._counts["dust/begun"] += len(set(findings.begun))
         for form in findings.probes:
             page = ProbeUrl(form, host_of(form), is_known=True)
             self._probing.of_forms(Probe(page, observation.depth + 1, observation.url_id))
         self._probe()
+
+    def _settle(self, settled: Settled) -> list[str]:
+        """Settle a sample of DUST rules: where several made another page of it, none of them alone is blamed."""
+        url_id, outcome, rules = settled
+        ended = self._trials.settle(url_id, outcome, cause_by(rules))
+        others = self._trials.open_of(url_id) if outcome is Outcome.OTHER or len(rules) > 1 else ()
+        for sample in others:
+            is_known = sample.cause.startswith(RULES) or outcome is Outcome.SAME
+            ended += self._trials.settle(url_id, outcome if is_known else Outcome.UNKNOWN, sample.cause)
+        return ended
 
     def _give_back(self, urls: Sequence[str]) -> None:
         """Let links come back that were dropped because their page seemed to repeat another."""
@@ -349,11 +362,13 @@ class Consequences:
         self._bring_back(f"{OF}{cause}", _reason_of(cause), {"lifted": cause})
 
     def _end(self, causes: Sequence[str]) -> None:
-        """Carry out that samples ended *causes*; rules end by their own record."""
+        """Carry out that samples ended *causes*."""
         for cause in causes:
             if cause.startswith(HOST):
                 self._take_back(self._replicas.withdraw(cause))
-            elif not cause.startswith(RULE):
+            elif cause.startswith(RULE):
+                self._withdraw(self._dust.refute(int(cause.removeprefix(RULE))))
+            else:
                 reason = _reason_of(cause)
                 self._counts[f"sample/ended/{reason.value}"] += 1
                 self._bring_back(f"of {cause}", reason, {"ended": cause})
@@ -363,14 +378,15 @@ class Consequences:
             self._counts["host/withdrawn"] += 1
             self._bring_back(f"of {verdict.cause}", Reason.REPLICA_HOST, {"withdrawn": verdict.copy})
 
-    def _withdraw(self, watched: WatchedRule) -> None:
+    def _withdraw(self, watched: WatchedRule | None) -> None:
+        if watched is None:
+            return
         self._counts["dust/withdrawn"] += 1
-        record = watched.watch
         evidence = {
             "withdrawn": watched.id,
-            "pairs": record.right + record.wrong,
-            "wrong": record.wrong,
-            "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
+            "pairs": watched.right + watched.wrong,
+            "wrong": watched.wrong,
+            "for example": [f"{pair.url} is not {pair.image}" for pair in watched.wrong_pairs],
         }
         self._bring_back(f"of rule {watched.id}", Reason.DUST_RULE, evidence)
 
@@ -392,6 +408,7 @@ class Consequences:
         hosts, rules = self._replicas.holding(), [row for row in self._store.rules.acting() if not row.is_manual]
         causes = [(verdict.cause, Reason.REPLICA_HOST, verdict.n_aligned) for verdict in hosts]
         causes += [(f"{RULE}{row.id}", Reason.DUST_RULE, PROVED) for row in rules]
+        causes += [(cause, Reason.DUST_RULE, PROVED) for cause in self._store.saved.causes() if cause.startswith(RULES)]
         # In drop mode links of duplicates are dropped without a verdict.
         causes += [(cause, Reason.EXACT_DUPLICATE_LINKS, 0) for cause in self._trials.of(Reason.EXACT_DUPLICATE_LINKS)]
         return sum([self._samples.audit(*cause) for cause in causes], start=self._look_into_traps()) > 0

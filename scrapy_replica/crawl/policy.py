@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from scrapy_replica.address import has_secret, host_of
@@ -14,13 +14,14 @@ from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawl.urls.in_force import Hit
-from scrapy_replica.crawl.urls.watched import CONFIRMED, PROVED
+from scrapy_replica.crawl.urls.host_rules import Hit
+from scrapy_replica.crawl.urls.watched_rule import CONFIRMED
 from scrapy_replica.crawldb.contract import Leeway
 from scrapy_replica.decision import FETCH, TESTED, Action, Decision, Mode, Reason
 from scrapy_replica.records import Novelty, Verdict
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.sites.counterpart import counterpart
+from scrapy_replica.urls.validation import PROVED
 
 ONLY = "only on "
 """Begins the cause of what is saved on a copy where nothing else leads to the kept host's page."""
@@ -203,7 +204,8 @@ class Policy:
         decision = self._resolve(Action.DROP, Reason.DUST_RULE, host, evidence, is_certain=hit.is_certain)
         if decision.reason is None:
             return FETCH
-        causes = (*decision.causes, *(f"rule {rule}" for rule in hit.rules))
+        # Several rules are a cause of their own beside each of them: what is wrong with all may be right with each.
+        causes = tuple(dict.fromkeys([cause_by(hit.rules), *(cause_by([rule]) for rule in hit.rules)]))
         n_agreed = CONFIRMED if hit.is_certain else PROVED
         decision = replace(decision, causes=causes, target=hit.target, n_agreed=n_agreed)
         if hit.is_fetched or self._config.mode is Mode.OBSERVE:
@@ -234,6 +236,11 @@ class Policy:
 def cause_on(reason: Reason, host: str) -> str:
     """Return the cause of what is suppressed for *reason* on *host*."""
     return f"{reason.value} on {host}"
+
+
+def cause_by(rules: Sequence[int]) -> str:
+    """Return the cause of what DUST *rules* (their ids) change together: ``rule 3``, ``rules 3+8``."""
+    return f"rule{'s' * (len(rules) > 1)} {'+'.join(map(str, sorted(rules)))}"
 
 
 def links_beside(host: str) -> str:

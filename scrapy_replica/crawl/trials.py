@@ -203,9 +203,9 @@ class Trials:
         """Return the ids of the samples that wait to be held against the URL with key *target*."""
         return self._samples.awaiting(target)
 
-    def settle(self, url_id: int, outcome: Outcome) -> list[str]:
-        """Take note what fetching a sample showed; return the causes that this ends."""
-        return self._settled(self._samples.settle(url_id, outcome), outcome)
+    def settle(self, url_id: int, outcome: Outcome, cause: str | None = None) -> list[str]:
+        """Take note what fetching a sample showed, of one *cause* or of all; return the causes that this ends."""
+        return self._settled(self._samples.settle(url_id, outcome, cause), outcome)
 
     def reconsider(self, url_id: int) -> list[str]:
         """Take note that a sample is another page, whatever it seemed to be; return the causes that this ends."""

@@ -40,8 +40,10 @@ class SampleStore(Protocol):
     def awaiting(self, target: int) -> list[int]:
         """Return the ids of the URLs that wait to be held against the one with key *target*."""
 
-    def settle(self, url_id: int, outcome: Outcome) -> list[Sample]:
-        """Write what fetching a URL showed; return its samples that were not settled before, as they are now."""
+    def settle(self, url_id: int, outcome: Outcome, cause: str | None = None) -> list[Sample]:
+        """Write what fetching a URL showed, of one *cause* or of all; return its samples that were not settled before,
+        as they are now.
+        """
 
     def reconsider(self, url_id: int) -> list[Sample]:
         """Make other pages of the samples of a URL that were the same; return them."""

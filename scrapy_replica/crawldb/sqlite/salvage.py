@@ -225,7 +225,7 @@ def _forget_what_hangs(connection: Connection) -> None:
         " (SELECT copy || ' of ' || keeper FROM verdicts WHERE ended IS NULL)"
     )
     # What stands beside a verdict or a rule saves nothing without it.
-    for beside, cause in (("only on %", "host %"), ("dust-rule on %", "rule %")):
+    for beside, cause in (("only on %", "host %"), ("rules %", "rule %")):
         connection.write(
             "DELETE FROM saved WHERE cause LIKE ? AND url NOT IN (SELECT url FROM saved WHERE cause LIKE ?)",
             (beside, cause),

@@ -35,10 +35,11 @@ class SampleTable:
         rows = self._read("SELECT url FROM samples WHERE target = ? AND outcome IS NULL", (target,))
         return list(dict.fromkeys(url for (url,) in rows))
 
-    def settle(self, url_id: int, outcome: Outcome) -> list[Sample]:
+    def settle(self, url_id: int, outcome: Outcome, cause: str | None = None) -> list[Sample]:
         rows = self._write(
-            f"UPDATE samples SET outcome = ? WHERE url = ? AND outcome IS NULL RETURNING {COLUMNS}",
-            (outcome.value, url_id),
+            "UPDATE samples SET outcome = ?1 WHERE url = ?2 AND outcome IS NULL AND cause = COALESCE(?3, cause)"
+            f" RETURNING {COLUMNS}",
+            (outcome.value, url_id, cause),
         )
         return [_sample(row) for row in rows.fetchall()]
 
@@ -50,7 +51,7 @@ class SampleTable:
         return [_sample(row) for row in rows]
 
     def retire(self, mark: str) -> None:
-        for kind in ("host", "rule"):
+        for kind in ("host", "rule", "rules"):
             self._write(
                 "UPDATE samples SET cause = ?1 || cause WHERE cause > ?2 AND cause < ?3 AND outcome IS NOT NULL",
                 (mark, f"{kind} ", f"{kind}!"),
