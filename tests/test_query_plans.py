@@ -11,6 +11,7 @@ from scrapy_replica.claim import Claim, Standing, Work
 from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -158,9 +159,9 @@ def use(db, folder):
     pairs.decided("a", "b")
     pairs.forget("a")
     number = rules.enter({"host": "a"}, 1.0)
-    rules.update(number, "acting", 1, 0, 0)
+    rules.update(number, RuleState.ACTING, 1, 0, 0)
     rules.set_proofs(number, [("http://a/1", 1)])
-    rules.disable(number)
+    rules.update(number, RuleState.DISABLED, 1, 0, 0)
     assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == 1
     assert rules.row(number).id == number
     assert list(rules.acting()) == list(rules.wide()) == list(rules.withdrawn()) == []
