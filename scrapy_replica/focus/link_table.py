@@ -135,7 +135,7 @@ class LinkTable:
         places = self.graph.urls["place"].take(rows)[:, None]
         around = np.where(places > 0, places + AROUND, 0)
         targets = self.graph.links["target"].take(self.graph.links.rows(around))
-        return np.asarray(self.fates.take(self.graph.urls.rows(targets), axis=0).sum(axis=1))
+        return np.asarray(np.add.reduce(self.fates.take(self.graph.urls.rows(targets), axis=0), axis=1))
 
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes, without *graph*: copies, which stay as they are."""
