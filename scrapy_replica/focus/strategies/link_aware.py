@@ -271,7 +271,7 @@ class LinkAware(Strategy):
         if len(forgotten):
             facts = facts.repeat(len(OUTCOMES), axis=0)
             facts[:, :, forgotten] = directory[:, None, forgotten]
-        everywhere = [table.directories.mean(which) for which in OUTCOMES]
+        everywhere = table.directories.added()
         in_links = np.maximum(facts[:, IN_LINKS], 1.0)
         parent, words = facts[:, MAX_RELEVANCE], facts[:, WORDS]
         parents = pages.rows(groups[PARENT])
