@@ -29,7 +29,7 @@ from scrapy_replica.crawl.urls.in_force import Hit, HostRules
 from scrapy_replica.crawl.urls.taught import Taught
 from scrapy_replica.crawl.urls.watched import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.pages import GONE, HeardPage, PageRow
+from scrapy_replica.crawldb.pages import GONE, PageRow, RemotePage
 from scrapy_replica.crawldb.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.host_cache import HostCache
@@ -195,7 +195,7 @@ class Dust:
         if is_other:
             self._hosts.clear()
 
-    def heard(self, page: HeardPage) -> None:
+    def heard(self, page: RemotePage) -> None:
         """Take note of a fetch that another process made, whose callback is through, where its host is held."""
         form = form_of(page.url)
         host = self._hosts.peek(parse(form).host)

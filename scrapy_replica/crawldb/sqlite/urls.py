@@ -123,40 +123,28 @@ class UrlTable:
         columns = "id, key, state, is_demoted, priority, score"
         known = {row[1]: row for row in self._rows_of(keys, columns)} if keys else {}
         self._ask(urls, known)
-        rows: list[tuple[Any, ...]] = []
+        rows: dict[int, tuple[Any, ...]] = {}
         found = []
         for url in urls:
             row = known.get(url.key) if url.key is not None else None
             if row is None:
                 found.append((self._new(url, rows, known), Found.NEW))
             else:
-                if any(new[0] == row[0] for new in rows):
+                if row[0] in rows:
                     # The URL stands twice among *urls*: enter the first before the second is held against it.
                     self._insert(rows)
                 found.append((row[0], self._again(url, row, known)))
         self._insert(rows)
         return found
 
-    def _new(self, url: NewUrl, rows: list[tuple[Any, ...]], known: dict[int, Any]) -> int:
+    def _new(self, url: NewUrl, rows: dict[int, tuple[Any, ...]], known: dict[int, Any]) -> int:
         url_id = self._new_id()
         host = self.host_id(url.host, url.slot)
         state = DROPPED if url.is_dropped else WAITING
-        rows.append(
-            (
-                url_id,
-                host,
-                state,
-                url.url,
-                url.key,
-                url.score,
-                url.priority,
-                url.is_demoted,
-                url.depth,
-                url.parent,
-                url.payload,
-                url.leeway,
-            )
-        )
+        place = url.score, url.priority, url.is_demoted
+        rows[url_id] = (
+            url_id, host, state, url.url, url.key, *place, url.depth, url.parent, url.payload, url.leeway
+        )  # fmt: skip
         if url.key is not None:
             known[url.key] = (url_id, url.key, state, url.is_demoted, url.priority, url.score)
         if not url.is_dropped:
@@ -167,13 +155,17 @@ class UrlTable:
     def _ask(self, urls: Sequence[NewUrl], known: dict[int, Any]) -> None:
         """Ask others that share the job for those of *urls* that are not *known* here; there are none."""
 
+    @property
+    def last_id(self) -> int:
+        return self._last_id
+
     def _new_id(self) -> int:
         self._last_id += 1
         return self._last_id
 
-    def _insert(self, rows: list[tuple[Any, ...]]) -> None:
+    def _insert(self, rows: dict[int, tuple[Any, ...]]) -> None:
         if rows:
-            self._connection.write_many(INSERT, rows)
+            self._connection.write_many(INSERT, [*rows.values()])
             rows.clear()
 
     def _again(self, url: NewUrl, row: tuple[Any, ...], known: dict[int, Any]) -> Found:
@@ -198,7 +190,7 @@ class UrlTable:
                 (*place, url.payload, url.leeway, url_id),
             ).fetchone()[0]
             self.waiting += 1
-            self._write("DELETE FROM saved WHERE url = ?", (url_id,))
+            self._write("DELETE FROM suppressed WHERE url = ?", (url_id,))
         self._offer(host, *place, url_id)
         return Found.RAISED if state == WAITING else Found.RESTORED
 
