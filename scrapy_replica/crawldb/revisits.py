@@ -90,19 +90,8 @@ class Pass:
         return json.dumps(vars(self)).encode()
 
 
-class Promises(NamedTuple):
-    """What the ETag and Last-Modified of a host turned out to be worth."""
-
-    drawn: int = 0
-    """Pages that were answered by 304 and asked for again without them."""
-    kept: int = 0
-    """Pages that changed, and so did these."""
-    broken: int = 0
-    """Pages that changed, and these did not."""
-
-
 class Revisits(Protocol):
-    """One history for each URL that a plain request can ask for again, and one record for each host."""
+    """One history for each URL that a plain request can ask for again, and the hosts that are doubted."""
 
     def of(self, url_id: int) -> History | None:
         """Return the history of the URL of that id; ``None`` if there is none."""
@@ -122,8 +111,8 @@ class Revisits(Protocol):
     def believed_of(self, host: str, most: int) -> list[History]:
         """Return the histories of at most so many URLs of *host* whose last visit was answered by 304."""
 
-    def promises_of(self, host: str) -> Promises:
-        """Return what the validators of *host* turned out to be worth."""
+    def is_doubted(self, host: str) -> bool:
+        """Tell whether a page of *host* changed and its ETag and Last-Modified did not."""
 
-    def set_promises(self, host: str, promises: Promises) -> None:
-        """Keep what the validators of *host* turned out to be worth."""
+    def doubt(self, host: str) -> None:
+        """Keep that this is so of *host*."""

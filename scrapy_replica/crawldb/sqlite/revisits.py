@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_replica.crawldb.revisits import Done, History, Promises
+from scrapy_replica.crawldb.revisits import Done, History
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE
 
@@ -63,12 +63,11 @@ class RevisitTable:
         )
         return [_history(row) for row in rows]
 
-    def promises_of(self, host: str) -> Promises:
-        row = self._read("SELECT drawn, kept, broken FROM promises WHERE host = ?", (host,)).fetchone()
-        return Promises() if row is None else Promises(*row)
+    def is_doubted(self, host: str) -> bool:
+        return self._read("SELECT 1 FROM doubted WHERE host = ?", (host,)).fetchone() is not None
 
-    def set_promises(self, host: str, promises: Promises) -> None:
-        self._write("INSERT OR REPLACE INTO promises VALUES (?, ?, ?, ?)", (host, *promises))
+    def doubt(self, host: str) -> None:
+        self._write("INSERT OR IGNORE INTO doubted VALUES (?)", (host,))
 
 
 def _history(row: Sequence[Any]) -> History:
