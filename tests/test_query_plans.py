@@ -10,7 +10,7 @@ from crawldb_contract import url
 from scrapy_replica.claim import Claim, Standing, Work
 from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -219,8 +219,8 @@ def use_revisits(urls, revisits):
     assert revisits.of(url_id) == revisits.done_after(0, 9)[0][0] == revisits.believed_of("again", 9)[0]
     assert revisits.changes_of_hosts() == {"again": (1, 0, 0.0)}
     revisits.forget_terms([url_id])
-    revisits.set_promises("again", Promises(1, 2, 3))
-    assert revisits.promises_of("again") == Promises(1, 2, 3)
+    revisits.doubt("again")
+    assert revisits.is_doubted("again")
     assert urls.renew([(url_id, 0.5, None)]) == 1
 
 
