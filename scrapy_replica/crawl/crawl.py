@@ -32,7 +32,7 @@ from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.trials import Trials
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, News, NewUrl, Waiting
 from scrapy_replica.crawldb.orders import MARK
@@ -93,7 +93,7 @@ class Crawl:
         self.dust = Dust(config, store, now, self.revisits.is_stale_url)
         self.forms = Forms(store.forms)
         self.repetition = Repetition(store.blocks)
-        self._guard = Guard(config, store.pages)
+        self._guard = TrapGuard(config, store.pages)
         self.trials = Trials(store.samples, config.explore, salt, key)
         self.policy = Policy(
             config,
