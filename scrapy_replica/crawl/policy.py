@@ -14,7 +14,7 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope, excluded, full
 from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.host_rules import Hit
 from scrapy_replica.crawl.urls.watched_rule import CONFIRMED
 from scrapy_replica.crawldb.contract import Leeway
@@ -39,7 +39,7 @@ class Policy:
         aliases: Aliases,
         replicas: Replicas,
         dust: Dust,
-        guard: Guard,
+        guard: TrapGuard,
         standings: Standings,
         scope: CrawlScope,
         states: UrlStates,
