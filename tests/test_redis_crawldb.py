@@ -31,7 +31,7 @@ from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.records import Records, Row
-from scrapy_replica.crawldb.rules import DISABLED, WITHDRAWN
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.urls.interchange import clean_param
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
@@ -505,7 +505,9 @@ class TestTwoProcesses:
         two.listen()
         assert len(two.urls.find([key_of(f"a/{n}") for n in range(5)])) == 5
 
-    @pytest.mark.parametrize("ends", [(DISABLED, WITHDRAWN), (WITHDRAWN, DISABLED)])
+    @pytest.mark.parametrize(
+        "ends", [(RuleState.DISABLED, RuleState.WITHDRAWN), (RuleState.WITHDRAWN, RuleState.DISABLED)]
+    )
     def test_a_rule_that_a_person_disabled_stays_so(self, both, ends):
         one, two = both
         number = one.rules.enter(clean_param("a", "sid").to_dict(), 1.0)
@@ -513,7 +515,7 @@ class TestTwoProcesses:
         for store, end in zip(both, ends, strict=True):
             store.rules.update(number, end, 9, 9, 3)
         self.hear(one, two)
-        assert [store.rules.row(number).state for store in both] == [DISABLED] * 2
+        assert [store.rules.row(number).state for store in both] == [RuleState.DISABLED] * 2
 
     def test_a_third_begins_with_all_that_the_others_wrote(self, both, opened):
         one, two = both

@@ -105,7 +105,7 @@ class TestRules:
         for web.work in (2, 3):
             again = await self.visit(tmp_path, web, REPLICA_REVISIT=True)
             assert {number_of(url) for url in again.urls} == set(range(N))
-            assert len(again.urls) < 1.5 * N
+            assert len(again.urls) < 1.6 * N  # 15 samples of the rule in each pass, which is on trial anew
             assert acting(tmp_path) == rules
             assert again.stats.get("replica/dust/withdrawn", 0) == 0
 

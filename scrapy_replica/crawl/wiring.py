@@ -114,7 +114,7 @@ def wire(
         on_new=replicas.known,
         on_led=revisits.led_on,
     )
-    claims = Claims(store, standings, replicas, restorer, counts)
+    claims = Claims(store, standings, replicas, dust, restorer, counts)
     settling = Settling(samples, replicas, store, key, revisits.is_stale)
     scope_check = ScopeCheck(store, scope, replicas, claims, settling, log, key)
     fallback = Fallback(store, intake, replicas, samples)
