@@ -12,7 +12,7 @@ project = "scrapy-replica"
 copyright = "the scrapy-replica contributors"  # noqa: A001 - Sphinx's own name
 release = version = version_of("scrapy-replica")
 
-extensions = ["replica_settings"]
+extensions = ["sphinx.ext.autodoc", "replica_settings"]
 exclude_patterns = ["_build"]
 nitpicky = True
 default_role = "any"

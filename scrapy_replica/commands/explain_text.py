@@ -35,6 +35,7 @@ PARTS = {
     "is_new": "how little its directory was tried",
     "untried": "links of that page that were not tried, log",
     "page_words": "what pages with the words of that page led to",
+    "way": "what was expected behind the link to that page",
 }
 """Parts of scores in words."""
 

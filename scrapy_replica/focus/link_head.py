@@ -17,10 +17,13 @@ from scrapy_replica.numeric import FloatArray, IntArray
 PAGE_PENALTY, LINK_PENALTY = 0.01, 0.1
 """Of the two regressions, over rows of unit length. On a control of 15 sites where words and anchors tell the way Pref
 is .83 with .03 and 1, and .91 so; where words alone do, .84 and .82."""
+WORDS = ("page_words", "link_words")
+"""Features that say what words tell."""
 PRECISION, FREE = 1_000.0, 10.0
 """Of start weights that stand, and of those that follow the outcomes at once, see :class:`DenseModel`. With free
 weights of words and distance in the chance, too, and words that were learnt faster, Pref was .67 instead of .74 on
-courses of WebKB and .875 instead of .895 on mail."""
+courses of WebKB and .875 instead of .895 on mail. With 50 for the weights that stand it is .789 instead of .773 on
+three classes of WebKB, but words find .70 of the control of 40 sites in a fifth of the visit instead of .95."""
 
 
 def shares(logits: FloatArray) -> FloatArray:
@@ -49,9 +52,14 @@ class LinkHead:
         }
 
     def begin_with(self, learnt: Mapping[str, Any]) -> None:
+        """Take what :meth:`learnt` returned, but how much its words weigh.
+
+        That was learnt while the words were known from few pages, and is too little for those known from all.
+        """
         if learnt["names"] != self.names:
             raise OtherModelError("its link model has other features than this version of scrapy-replica")
-        self.model.weights = learnt["weights"]
+        is_words = np.isin(self.names, WORDS)
+        self.model.weights = np.where(is_words, self.model.weights, learnt["weights"])
         self.page_words.begin_with(learnt["page_words"])
         self.link_words.begin_with(learnt["link_words"])
 

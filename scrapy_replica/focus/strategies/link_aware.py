@@ -53,11 +53,12 @@ CHANCE_WEIGHTS = {
     "untried": 0.0,
     "page_words": 0.5,
     "link_words": 0.3,
+    "way": 0.2,
 }
 """Start weights. A directory that was never tried deserves a look (``is_new``): without it Pref is .936 instead of .946
 on one topic with 3,000 unlabelled pages, and at most .001 apart on three others."""
-RETURN_WEIGHTS = CHANCE_WEIGHTS | {"parent": 0.0, "words": 0.0, "page_words": 1.0, "link_words": 1.0}
-FREE = (("bias",), ("bias", "untried", "nearness", "page_words", "link_words"))
+RETURN_WEIGHTS = CHANCE_WEIGHTS | {"parent": 0.0, "words": 0.0, "page_words": 1.0, "link_words": 1.0, "way": 0.5}
+FREE = (("bias", "way"), ("bias", "untried", "nearness", "page_words", "link_words", "way"))
 """Weights that are not held back by their start, of each head."""
 HEADS = ("chance", "return")
 MOST_LOG_ODDS = 6.0
@@ -82,21 +83,21 @@ class LinkAware(Strategy):
     """Score = p + gamma V: the chance that the link's page is relevant, and the return of what lies behind it.
 
     Two online logistic models (heads) of the same features with means of their own outcomes: p learns the relevance of
-    each page fetched, V the return of the page (:class:`Credit`) when a relevant page appears behind it, or 30 pages
-    later, when the best score of what was newly found through it and still waits, less that of a mean link, stands in
-    for what is not known yet.
+    each page fetched, V the return of the page (:class:`Credit`) when a relevant page appears behind it, or when most
+    of what was newly found through it was fetched: what is not explored yet says nothing.
     So the error of p never trains V. That is Rennie & McCallum 1999 done on the known graph while the crawl runs.
 
     Features of a waiting URL over all its known in-links: largest and mean relevance of the pages, their number; shrunk
     mean outcomes of its directory (backing off to parents, host, all), its host, its anchor text, the links followed on
     its best page and those within three places there; the relevance of anchor and URL words; the nearness of its
     best page to relevant ones, by the dynamic HMM; the URLs newly found on that page and not tried; what the words of
-    that page, and those of the link, led to (regressions, learnt anew as the crawl grows); products. It begins as
+    that page, and those of the link, led to (regressions, learnt anew as the crawl grows); what V says of the link by
+    which that page was found, so that two links in a row can tell the way (``way``); products. It begins as
     best-first with anchors does: groups without outcomes are alike, so page and words decide, and the start weights
     stand until outcomes outweigh them. A page that is a copy is no outcome.
 
     A URL found so long ago that it was forgotten is scored by its directory alone when it comes up, which stands for
-    its pages and words. Memory: that of :class:`HmmStatic`, :class:`LinkTable` and :class:`Credit`, 16 bytes a page, 3
+    its pages and words. Memory: that of :class:`HmmStatic`, :class:`LinkTable` and :class:`Credit`, 20 bytes a page, 3
     MB of words, and a cache of the link words.
     """
 
@@ -107,8 +108,8 @@ class LinkAware(Strategy):
         self._graph = KnownGraph()
         self._table = LinkTable(self._graph)
         self._credit = Credit(self._graph)
-        self._graph.urls.add_column("expected", np.float32)
         self._graph.pages.add_column("word_odds", np.float32, len(OUTCOMES))
+        self._graph.pages.add_column("way", np.float32)
         starts = (CHANCE_WEIGHTS, RETURN_WEIGHTS)
         self._heads = tuple(LinkHead(start, free) for start, free in zip(starts, FREE, strict=True))
         self._distance = HmmDynamic(max_distance=max_distance, is_tfidf=is_tfidf, graph=self._graph)
@@ -129,24 +130,12 @@ class LinkAware(Strategy):
         row = int(self._table.rows([page.url])[0])
         self._tell_words(np.array([self._graph.pages.row(self._graph.page)]))
         if page.url == self._wasted or self._table.fates[row, IS_FETCHED]:
+            self._credit.ignore()
             return
+        self._tell_way(np.array([self._graph.pages.row(self._graph.page)]))
         self._tell(row, relevance, CHANCE)
         for finder, value in self._credit.fetched(row, relevance):
             self._tell_return(finder, value)
-        for number in self._credit.due():
-            if not self._credit.of(number):
-                self._tell_return(number, self._promised(number))
-
-    def _promised(self, page: int) -> float:
-        """Return by how much the best of what was newly found through *page* and still waits is above a mean link.
-
-        Without that deduction pages with many links are worth more than others before anything was found: on a
-        control of 15 sites where words and anchors tell the way Pref is .78 instead of .92, where words alone do on 40
-        sites it is .89 instead of .82.
-        """
-        best = float(self._graph.urls["expected"][self._credit.untried(page)].max(initial=0.0))
-        means = self._table.directories
-        return max(0.0, min(1.0, best) - means.mean(CHANCE) - GAMMA * means.mean(RETURN))
 
     def _tell_return(self, page: int, value: float) -> None:
         url = int(self._graph.pages["url"][self._graph.pages.row(page)])
@@ -167,21 +156,27 @@ class LinkAware(Strategy):
     def wasted(self, url: str) -> None:
         self._wasted = url
         self._distance.wasted(url)
-        self._table.wasted(int(self._table.rows([url])[0]))
+        row = int(self._table.rows([url])[0])
+        self._table.wasted(row)
+        for finder in self._credit.tried(row):
+            self._tell_return(finder, 0.0)
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
         if not links:
+            self._find(np.zeros(0, dtype=np.int64))
             return np.zeros(0)
         numbers = self._table.add_links(links, self._words(links), self._relevance)
         self._distance.inherit(numbers)
         rows = self._graph.urls.rows(numbers)
-        self._credit.found(rows[self._graph.urls["page"][rows] == 0])
+        self._find(rows[self._graph.urls["page"][rows] == 0])
         known = self._table.link_words
         for place in np.flatnonzero((known[rows, 0] == 0) & (rows > 0)).tolist():
             known[rows[place]] = self._words.buckets(links[place], place)
-        scores = self._score(rows)
-        self._graph.urls.write("expected", rows, scores)
-        return scores
+        return self._score(rows)
+
+    def _find(self, rows: IntArray) -> None:
+        for page in self._credit.found(rows):
+            self._tell_return(page, 0.0)
 
     def rescored(self) -> dict[str, float]:
         if self._visited >= self._next_fit:
@@ -222,9 +217,18 @@ class LinkAware(Strategy):
         for which, head in enumerate(self._heads):
             self._graph.pages["word_odds"][rows, which] = head.page_words.log_odds(terms)
 
+    def _tell_way(self, rows: IntArray) -> None:
+        """Write down what the return head says of the links by which the pages in *rows* were found."""
+        urls, head = self._graph.urls, self._heads[RETURN]
+        of = urls.rows(self._graph.pages["url"][rows].astype(np.int64))
+        odds = head.model.logits(self._features(of)[RETURN]) - head.model.weights[0]
+        self._graph.pages["way"][rows] = np.where(self._table.facts[of, IN_LINKS] > 0, odds, 0.0)
+
     def _refresh(self) -> None:
         stop = self._refreshed + REFRESHED
-        self._tell_words(np.arange(self._refreshed, min(stop, self._graph.pages.used)))
+        rows = np.arange(self._refreshed, min(stop, self._graph.pages.used))
+        self._tell_words(rows)
+        self._tell_way(rows)
         self._refreshed = stop if stop < self._graph.pages.used else 0
         self._swept = 0 if self._refreshed else 1
 
@@ -244,7 +248,6 @@ class LinkAware(Strategy):
         before = self._table.scores[rows]
         scores = self._score(rows)
         # Not what was asked for in between: what is learnt depends on the pages shown alone.
-        self._graph.urls.write("expected", rows, scores)
         risen = np.flatnonzero(scores > before * RISEN)
         if len(risen) > MOST_MOVED:
             risen = risen[np.argsort(-scores[risen])[:MOST_MOVED]]
@@ -300,6 +303,7 @@ class LinkAware(Strategy):
         columns[:, 16] = pages["word_odds"].take(parents, axis=0).T
         for which, head in enumerate(self._heads):
             columns[which, 17] = head.link_words.log_odds(link_words, of_length)
+        columns[:, 18] = pages["way"].take(parents)
         said = columns[:, 16:]
         np.minimum(np.maximum(said, -MOST_LOG_ODDS, out=said), MOST_LOG_ODDS, out=said)
         return columns.swapaxes(1, 2)
@@ -339,7 +343,6 @@ class LinkAware(Strategy):
             "graph": self._graph.state(),
             "distance": self._distance.own_state(),
             "table": self._table.state(),
-            "credit": self._credit.state(),
             **{name: head.state() for name, head in zip(HEADS, self._heads, strict=True)},
             "visited": self._visited,
             "next_fit": self._next_fit,
@@ -353,7 +356,6 @@ class LinkAware(Strategy):
         self._graph.restore(state["graph"])
         self._distance.restore_own(state["distance"])
         self._table.restore(state["table"])
-        self._credit.restore(state["credit"])
         for name, head in zip(HEADS, self._heads, strict=True):
             head.restore(state[name])
         self._visited, self._next_fit = state["visited"], state["next_fit"]
