@@ -35,6 +35,8 @@ class Kind(str, Enum):
     """So are those pages of the mirror *subject* that nothing on the canonical host *of* leads to."""
     RULE = "rule"
     """The rewrite rule whose number is *subject* leads from URLs to others of the same pages."""
+    SCHEME = "scheme"
+    """What is met of the host *subject* by http and by https is one page by both."""
     LINKS = "links"
     """Links to the host *of* on pages that repeat pages of the host *subject* lead where those of the repeated do."""
     TRAP = "trap"
@@ -51,7 +53,7 @@ class Kind(str, Enum):
 
 _PAIRS = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.LINKS, Kind.TRAP, Kind.BUDGET})
 
-TESTED = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.RULE, Kind.LINKS, Kind.TRAP})
+TESTED = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.RULE, Kind.SCHEME, Kind.LINKS, Kind.TRAP})
 """Kinds that rest on evidence: samples test them, and a refuted one does not act."""
 
 
