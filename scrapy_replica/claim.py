@@ -20,7 +20,7 @@ any other claim, which is in force unless a row says otherwise, among the claims
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -35,6 +35,8 @@ class Kind(str, Enum):
     """So are those pages of the mirror *subject* that nothing on the canonical host *of* leads to."""
     RULE = "rule"
     """The rewrite rule whose number is *subject* leads from URLs to others of the same pages."""
+    RULES = "rules"
+    """So do the rules whose numbers are *subject* together: what is wrong with all may be right with each."""
     SCHEME = "scheme"
     """What is met of the host *subject* by http and by https is one page by both."""
     LINKS = "links"
@@ -53,7 +55,7 @@ class Kind(str, Enum):
 
 _PAIRS = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.LINKS, Kind.TRAP, Kind.BUDGET})
 
-TESTED = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.RULE, Kind.SCHEME, Kind.LINKS, Kind.TRAP})
+TESTED = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.RULE, Kind.RULES, Kind.SCHEME, Kind.LINKS, Kind.TRAP})
 """Kinds that rest on evidence: samples test them, and a refuted one does not act."""
 
 
@@ -95,6 +97,22 @@ class Claim(NamedTuple):
         kind = Kind(word)
         subject, _, of = rest.partition(" of ") if kind in _PAIRS else (rest, "", "")
         return cls(kind, subject, of)
+
+    @property
+    def parts(self) -> tuple[Claim, ...]:
+        """The claims without which this one suppresses nothing, or itself."""
+        if self.kind is Kind.UNSHARED:
+            return (self._replace(kind=Kind.MIRROR),)
+        if self.kind is Kind.RULES:
+            return tuple(Claim(Kind.RULE, number) for number in self.subject.split("+"))
+        return (self,)
+
+
+def of_rules(rules: Iterable[int]) -> tuple[Claim, ...]:
+    """Return the claims by which rewrite *rules* (their numbers) change a URL: all of them together, and each."""
+    numbers = [str(number) for number in sorted(rules)]
+    each = [Claim(Kind.RULE, number) for number in numbers]
+    return (Claim(Kind.RULES, "+".join(numbers)), *each) if len(each) > 1 else (*each,)
 
 
 class Work(NamedTuple):

@@ -366,6 +366,7 @@ _CLAIMS = {
     Kind.MIRROR: "{0} is a copy of {1}",
     Kind.UNSHARED: "only {0}, a copy of {1}, links to it",
     Kind.RULE: "rule {0}",
+    Kind.RULES: "rules {0} together",
     Kind.SCHEME: "pages of {0} are the same by http and https",
     Kind.LINKS: "links to {1} on pages that repeat those of {0}",
     Kind.FULL: "enough pages of its host",
@@ -467,7 +468,7 @@ STANDINGS = {
 RULE_STATES = {
     "candidate": "being proved",
     "acting": "in force",
-    "withdrawn": "withdrawn, for it was wrong",
+    "withdrawn": "withdrawn",
     "disabled": "switched off by hand",
 }
 """What a rule may do."""

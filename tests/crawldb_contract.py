@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from scrapy_replica.address import name_of
 from scrapy_replica.claim import Claim, Kind, Work
 from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, State, Suppressed
-from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Outcome, Reason
 
@@ -398,10 +398,10 @@ class CrawlDBContract:
         db.urls.renew([(ids[2], 0.0, None)])
         assert [one.host for one in db.revisits.done_after(0, 9)] == ["a", "a"]
 
-    def test_promises(self, db):
-        assert db.revisits.promises_of("a") == Promises()
-        db.revisits.set_promises("a", Promises(1, 2, 3))
-        assert (db.revisits.promises_of("a"), db.revisits.promises_of("b")) == (Promises(1, 2, 3), Promises())
+    def test_hosts_that_are_doubted(self, db):
+        for _ in range(2):
+            db.revisits.doubt("a")
+        assert [db.revisits.is_doubted(host) for host in "ab"] == [True, False]
 
     def test_samples_that_are_retired_are_of_another_pass(self, db):
         settled, still_open = enter(db, "a/1", "a/2")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrapy_replica.focus import window
-from scrapy_replica.focus.links import LinkWords, directories
+from scrapy_replica.focus.links import LinkWords, directories, path_and_query
 from scrapy_replica.focus.outcomes import CHANCE, OUTCOMES, PRIOR_WEIGHT, DirectoryTree
 from scrapy_replica.focus.strategies.link_aware import CHANCE_WEIGHTS, MOST_LOG_ODDS, LinkAware
 from scrapy_replica.pages.terms import terms
@@ -132,3 +135,16 @@ def test_the_words_of_a_link_are_those_of_its_anchor_and_url_in_one_text() -> No
         words = "markov chains and kinds html q 漢 markov" if "markov" in link.url else ""
         whole = terms(f"{link.text} {words}")
         assert list(counts.items()) == list(whole.items())  # in one order, so that sums are the same
+
+
+@given(
+    st.text("ahtps:/?#;.%[]@ é\t\n0", max_size=20), st.sampled_from(["", "http://", "https://a.org", "http://a.org/"])
+)
+def test_a_url_is_split_as_the_standard_library_does(rest: str, start: str) -> None:
+    try:
+        parts = urlsplit(start + rest)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"."):
+            path_and_query(start + rest)
+        return
+    assert path_and_query(start + rest) == (parts.path, parts.query)

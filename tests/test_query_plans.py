@@ -10,7 +10,8 @@ from crawldb_contract import url
 from scrapy_replica.claim import Claim, Standing, Work
 from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.crawldb.revisits import History
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -158,9 +159,9 @@ def use(db, folder):
     pairs.decided("a", "b")
     pairs.forget("a")
     number = rules.enter({"host": "a"}, 1.0)
-    rules.update(number, "acting", 1, 0, 0)
+    rules.update(number, RuleState.ACTING, 1, 0, 0)
     rules.set_proofs(number, [("http://a/1", 1)])
-    rules.disable(number)
+    rules.update(number, RuleState.DISABLED, 1, 0, 0)
     assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == 1
     assert rules.row(number).id == number
     assert list(rules.acting()) == list(rules.wide()) == list(rules.withdrawn()) == []
@@ -218,8 +219,8 @@ def use_revisits(urls, revisits):
     assert revisits.of(url_id) == revisits.done_after(0, 9)[0][0] == revisits.believed_of("again", 9)[0]
     assert revisits.changes_of_hosts() == {"again": (1, 0, 0.0)}
     revisits.forget_terms([url_id])
-    revisits.set_promises("again", Promises(1, 2, 3))
-    assert revisits.promises_of("again") == Promises(1, 2, 3)
+    revisits.doubt("again")
+    assert revisits.is_doubted("again")
     assert urls.renew([(url_id, 0.5, None)]) == 1
 
 

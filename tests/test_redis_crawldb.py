@@ -31,7 +31,7 @@ from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.records import Records, Row
-from scrapy_replica.crawldb.rules import DISABLED, WITHDRAWN
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.urls.interchange import clean_param
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
@@ -334,7 +334,7 @@ class TestTwoProcesses:
         one.suppressed.enter([Suppressed(url_id, Claim.read("trap a of calendar"), None)])
         one.commit()
         assert one.urls.find([key_of("a/1")])[key_of("a/1")].state is State.WAITING
-        assert one.listen().ended == {"budget on a"}
+        assert one.listen().work == {Work(Claim.read("trap a of calendar"))}
 
     def test_what_is_saved_by_a_claim_that_was_known_to_end_is_suppressed(self, both):
         one, two = both
@@ -430,8 +430,8 @@ class TestTwoProcesses:
         age(one)
         assert two.urls.take() is None
         news = two.listen()
-        assert news.leads
-        assert two.leads
+        assert news.is_leader
+        assert two.is_leader
         assert sorted(taken(two)) == ["a/1", "b/1"]
 
     def test_nothing_of_the_dead_stays_but_what_it_counted(self, both, opened):
@@ -474,12 +474,12 @@ class TestTwoProcesses:
 
     def test_one_leads_until_it_leaves(self, opened):
         one, two = opened(), opened()
-        assert (one.leads, two.leads) == (True, False)
-        assert two.listen() is None or not two.leads
+        assert (one.is_leader, two.is_leader) == (True, False)
+        assert two.listen() is None or not two.is_leader
         one.close()
-        assert two.listen().leads
-        assert two.leads
-        assert not opened().leads
+        assert two.listen().is_leader
+        assert two.is_leader
+        assert not opened().is_leader
 
     def test_news(self, both):
         one, two = both
@@ -490,7 +490,12 @@ class TestTwoProcesses:
         one.suppressed.begin(Work(Claim.read("rule 7")))
         one.commit()
         news = two.listen()
-        assert (list(news.urls), news.seeds, news.forms, news.ended) == (ids, {"a"}, {"b"}, {"rule 7"})
+        assert (list(news.urls), news.seeds, news.forms, news.work) == (
+            ids,
+            {"a"},
+            {"b"},
+            {Work(Claim(Kind.RULE, "7"))},
+        )
         assert "part" in news.meta
         assert two.listen() is None
         assert one.listen() is None
@@ -505,7 +510,9 @@ class TestTwoProcesses:
         two.listen()
         assert len(two.urls.find([key_of(f"a/{n}") for n in range(5)])) == 5
 
-    @pytest.mark.parametrize("ends", [(DISABLED, WITHDRAWN), (WITHDRAWN, DISABLED)])
+    @pytest.mark.parametrize(
+        "ends", [(RuleState.DISABLED, RuleState.WITHDRAWN), (RuleState.WITHDRAWN, RuleState.DISABLED)]
+    )
     def test_a_rule_that_a_person_disabled_stays_so(self, both, ends):
         one, two = both
         number = one.rules.enter(clean_param("a", "sid").to_dict(), 1.0)
@@ -513,7 +520,7 @@ class TestTwoProcesses:
         for store, end in zip(both, ends, strict=True):
             store.rules.update(number, end, 9, 9, 3)
         self.hear(one, two)
-        assert [store.rules.row(number).state for store in both] == [DISABLED] * 2
+        assert [store.rules.row(number).state for store in both] == [RuleState.DISABLED] * 2
 
     def test_a_third_begins_with_all_that_the_others_wrote(self, both, opened):
         one, two = both

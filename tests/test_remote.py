@@ -20,7 +20,7 @@ from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
 from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
-from scrapy_replica.crawldb.rules import ACTING, DISABLED, WITHDRAWN
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.decision import Action, Decision, Mode, Outcome, Reason
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.relevance import Relevance
@@ -331,7 +331,7 @@ class TestRules:
     def enter_rule(self, one):
         rule = clean_param("a.example", "sid")
         number = one.store.rules.enter(rule.to_dict(), 1.0)
-        one.store.rules.update(number, ACTING, 9, 0, 3)
+        one.store.rules.update(number, RuleState.ACTING, 9, 0, 3)
         one.store.commit()
         one.crawl.dust.heed({"a.example"})
         return number
@@ -341,7 +341,7 @@ class TestRules:
         number = self.enter_rule(leader)
         follower.listen()
         assert follower.crawl.dust.hit(self.URL, "a.example") is not None
-        leader.store.rules.update(number, WITHDRAWN, 9, 9, 3)
+        leader.store.rules.update(number, RuleState.WITHDRAWN, 9, 9, 3)
         leader.store.commit()
         follower.listen()
         assert follower.crawl.dust.hit(self.URL, "a.example") is None
@@ -354,14 +354,14 @@ class TestRules:
         if end == "disable":
             leader.crawl.claims.end_rule(leader.crawl.dust.disable(number))
         else:
-            leader.store.rules.update(number, WITHDRAWN, 9, 9, 3)
+            leader.store.rules.update(number, RuleState.WITHDRAWN, 9, 9, 3)
         leader.store.commit()
-        follower.store.rules.update(number, ACTING, 10, 0, 4)  # a page of the same moment
+        follower.store.rules.update(number, RuleState.ACTING, 10, 0, 4)  # a page of the same moment
         follower.store.commit()
         two.listen()
         two.listen()
         states = {one.store.rules.row(number).state for one in two.all}
-        assert states == {DISABLED if end == "disable" else WITHDRAWN}
+        assert states == {RuleState.DISABLED if end == "disable" else RuleState.WITHDRAWN}
         assert [one.crawl.dust.hit(self.URL, "a.example") for one in two.all] == [None, None]
 
     def test_what_a_rule_saves_while_it_is_withdrawn_comes_back(self, two):
@@ -370,7 +370,7 @@ class TestRules:
         follower.listen()
         assert follow(follower, self.URL).action is Action.REWRITE
         follower.store.commit()
-        leader.store.rules.update(number, WITHDRAWN, 9, 9, 3)
+        leader.store.rules.update(number, RuleState.WITHDRAWN, 9, 9, 3)
         leader.crawl.dust.heed({"a.example"})
         leader.crawl.claims.lift(Claim(Kind.RULE, str(number)))
         restore(leader)

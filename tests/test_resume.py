@@ -18,9 +18,10 @@ from scrapy import Request, Spider
 from scrapy.utils.request import RequestFingerprinter
 from web import HTML, REPLICA, crawl, job_states, page
 
+from scrapy_replica.claim import Claim, Kind, Work
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.payloads import LIVE, RequestPayloads
-from scrapy_replica.crawldb.contract import NewUrl, Saved
+from scrapy_replica.crawldb.contract import NewUrl, Suppressed
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
 
@@ -218,8 +219,9 @@ class TestChangedSpider:
         fingerprints = UrlFingerprints(RequestFingerprinter())
         new = NewUrl(url, "a.example", fingerprints.of_url(url), payload=LIVE + b"of an earlier run", is_dropped=True)
         url_id = db.urls.discover([new])[0][0]
-        db.saved.save([Saved(url_id, "trap-budget on a.example", None)])
-        db.saved.begin_work("of trap-budget on a.example")
+        claim = Claim(Kind.TRAP, "a.example", "calendar")
+        db.suppressed.enter([Suppressed(url_id, claim, None)])
+        db.suppressed.begin(Work(claim))
         db.close()
         pages = {"http://a.example/": page([url], seed=1), url: page(seed=2)}
         result = await crawl(Follows, pages, REPLICA | {"JOBDIR": str(tmp_path)})

@@ -184,7 +184,7 @@ class TestWhatIsKept:
         db.suppressed.enter(
             [Suppressed(ids[7], claim, 1) for claim in (ended.claim, ended.claim._replace(kind=Kind.UNSHARED))]
         )
-        db.suppressed.enter([Suppressed(ids[8], Claim(Kind.RULE, "99"), 1)])
+        db.suppressed.enter([Suppressed(ids[8], Claim.read(claim), 1) for claim in ("rule 99", "rules 98+99")])
         db.verdicts.enter(holds, time.time(), time.time() + 1e6)
         db.rules.enter({"host": "a.example", "rule": "x"}, 1.0, is_manual=True)
         db._connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'allow', '{}')")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scrapy_replica.address import has_secret, host_of
-from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.claim import Claim, Kind, of_rules
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Block, Replicas
@@ -15,14 +15,15 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope, excluded, full
 from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawl.urls.in_force import Hit
-from scrapy_replica.crawl.urls.watched import CONFIRMED, PROVED
+from scrapy_replica.crawl.urls.guard import TrapGuard
+from scrapy_replica.crawl.urls.host_rules import Hit
+from scrapy_replica.crawl.urls.watched_rule import CONFIRMED
 from scrapy_replica.crawldb.contract import Leeway
 from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
 from scrapy_replica.records import Novelty, Verdict
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.sites.counterpart import counterpart
+from scrapy_replica.urls.validation import PROVED
 
 
 class Policy:
@@ -39,7 +40,7 @@ class Policy:
         aliases: Aliases,
         replicas: Replicas,
         dust: Dust,
-        guard: Guard,
+        guard: TrapGuard,
         standings: Standings,
         scope: CrawlScope,
         states: UrlStates,
@@ -84,8 +85,8 @@ class Policy:
             return self._aliased(target, host)
         # Rules before verdicts: without its session id a page is found on the kept host.
         hit = self._dust.hit(url, host, callback)
-        if hit is not None:
-            return self._changed(hit)
+        if hit is not None and (decision := self._changed(hit)) is not FETCH:
+            return decision
         if leeway is Leeway.MOVE and block is not None:
             return self._blocked(block, host, callback)
         if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
@@ -200,8 +201,10 @@ class Policy:
 
     def _changed(self, hit: Hit) -> Decision:
         evidence = {"rules": list(hit.rules), "canonical": hit.url, "fetched": hit.is_fetched}
-        claims = tuple(Claim(Kind.RULE, str(rule)) for rule in hit.rules)
+        claims = of_rules(hit.rules)
         decision = self._resolve(Action.DROP, Reason.DUST_RULE, claims[0], evidence, is_certain=hit.is_certain)
+        if decision.reason is None:
+            return FETCH
         n_agreed = CONFIRMED if hit.is_certain else PROVED
         decision = replace(decision, claims=claims, representative=hit.target, n_agreed=n_agreed)
         if hit.is_fetched or self._config.mode is Mode.OBSERVE:

@@ -38,7 +38,7 @@ from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.sites.aliases import Aliases
@@ -58,7 +58,7 @@ class Parts:
     dust: Dust
     forms: Forms
     repetition: Repetition
-    guard: Guard
+    guard: TrapGuard
     samples: Samples
     policy: Policy
     log: DecisionLog
@@ -97,7 +97,7 @@ def wire(
     revisits = Revisits(config, store, key, now, salt, counts, scope)
     states = UrlStates(store, key, revisits)
     dust = Dust(config, store, now, revisits.is_stale_url)
-    guard = Guard(config, store.pages)
+    guard = TrapGuard(config, store.pages)
     samples, standings = Samples(store, config.explore, salt, key), Standings(store)
     log = DecisionLog(store, samples, key, now, counts, sink)
     restorer = Restorer(store, log)
@@ -116,7 +116,7 @@ def wire(
         on_new=replicas.known,
         on_led=revisits.led_on,
     )
-    claims = Claims(store, standings, replicas, restorer, counts)
+    claims = Claims(store, standings, replicas, dust, restorer, counts)
     settling = Settling(samples, replicas, store, key, revisits.is_stale)
     scope_check = ScopeCheck(store, scope, replicas, claims, settling, log, key)
     fallback = Fallback(store, intake, replicas, schemes, samples)

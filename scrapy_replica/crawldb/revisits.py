@@ -87,14 +87,3 @@ class Pass:
     def dump(self) -> bytes:
         """Return it as bytes to be stored."""
         return json.dumps(vars(self)).encode()
-
-
-class Promises(NamedTuple):
-    """What the ETag and Last-Modified of a host turned out to be worth."""
-
-    drawn: int = 0
-    """Pages that were answered by 304 and asked for again without them."""
-    kept: int = 0
-    """Pages that changed, and so did these."""
-    broken: int = 0
-    """Pages that changed, and these did not."""

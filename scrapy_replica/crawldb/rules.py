@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, NamedTuple
 
-CANDIDATE, ACTING, WITHDRAWN, DISABLED = "candidate", "acting", "withdrawn", "disabled"
-"""States of a rule: to be proved; in force; found wrong; switched off by a person. The last two are for good."""
+
+class RuleState(str, Enum):
+    """Whether a rule acts; the last two are for good. What leads from one to the next stands with ``WatchedRule``."""
+
+    CANDIDATE = "candidate"
+    """To be proved."""
+    ACTING = "acting"
+    """In force."""
+    WITHDRAWN = "withdrawn"
+    """Its pages or its samples spoke against it."""
+    DISABLED = "disabled"
+    """A person switched it off."""
+
+
+ENDED = frozenset({RuleState.WITHDRAWN, RuleState.DISABLED})
 
 
 class RuleRow(NamedTuple):
@@ -13,7 +27,7 @@ class RuleRow(NamedTuple):
 
     id: int
     rule: dict[str, Any]
-    state: str
+    state: RuleState
     is_manual: bool
     """A person gave it: it acts without a proof."""
     right: int

@@ -27,6 +27,8 @@ DEEPEST = 8
 """Directories kept below a host; deeper ones are counted with their ancestor."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+# What urlsplit does to nearly all URLs, at a third of its time.
+_PLAIN = re.compile(r"https?://[A-Za-z0-9_.:-]+((?:/[^?#\t\r\n]*)?)(?:\?([^#\t\r\n]*))?(?:#[^\t\r\n]*)?")
 
 
 class LinkWords:
@@ -90,8 +92,15 @@ def finite(relevance: float) -> float:
 
 def url_words(url: str) -> str:
     """Return the words of path and query, in order, without digits and marks."""
+    return " ".join(_WORD.findall(unquote(" ".join(path_and_query(url)))))
+
+
+def path_and_query(url: str) -> tuple[str, str]:
+    """Return both as they stand in *url*."""
+    if plain := _PLAIN.fullmatch(url):
+        return plain[1], plain[2] or ""
     parts = urlsplit(url)
-    return " ".join(_WORD.findall(unquote(f"{parts.path} {parts.query}")))
+    return parts.path, parts.query
 
 
 def directories(url: str) -> list[str]:
@@ -100,8 +109,7 @@ def directories(url: str) -> list[str]:
     >>> directories("http://a.org/x/y/z.html")
     ['a.org', 'a.org/x', 'a.org/x/y']
     """
-    parts = urlsplit(url)
-    names = parts.path.split("/")[1:-1][:DEEPEST]
+    names = path_and_query(url)[0].split("/")[1:-1][:DEEPEST]
     prefixes = [host_of(url)]
     for name in names:
         prefixes.append(f"{prefixes[-1]}/{name}")

@@ -23,10 +23,12 @@ MANY = 64
 """Rows from which on equal groups are looked up once."""
 
 
-def shrunk(sums: NDArray[np.float32], priors: Sequence[float]) -> FloatArray:
-    """Return (sum + m * prior) / (n + m), m = ``PRIOR_WEIGHT``, of rows (n, sum), shape (outcomes, ..., 2)."""
-    added = PRIOR_WEIGHT * np.array(priors).reshape(-1, *[1] * (sums.ndim - 2))
-    return ((sums[..., 1] + added.astype(np.float32)) / (sums[..., 0] + PRIOR_WEIGHT)).astype(np.float64)
+def shrunk(sums: NDArray[np.float32], added: NDArray[np.float32]) -> FloatArray:
+    """Return (sum + m * prior) / (n + m), m = ``PRIOR_WEIGHT``, of rows (n, sum), shape (outcomes, rows, 2).
+
+    *added* is m * prior of each outcome, shape (outcomes, 1).
+    """
+    return ((sums[..., 1] + added) / (sums[..., 0] + PRIOR_WEIGHT)).astype(np.float64)
 
 
 class Groups:
@@ -48,9 +50,9 @@ class Groups:
         if slot := self._names.slot(group):
             self._sums[which, slot] += (count, change)
 
-    def means(self, groups: IntArray, priors: Sequence[float]) -> FloatArray:
-        """Return the shrunk means of each outcome, shape (outcomes, n)."""
-        return shrunk(self._sums.take(self._names.slots(groups), axis=1), priors)
+    def means(self, groups: IntArray, added: NDArray[np.float32]) -> FloatArray:
+        """Return the means of each outcome, :func:`shrunk`, shape (outcomes, n)."""
+        return shrunk(self._sums.take(self._names.slots(groups), axis=1), added)
 
     def state(self) -> dict[str, Any]:
         return {"names": self._names.state(), "sums": self._sums[:, : self._names.used].copy()}
@@ -83,6 +85,10 @@ class DirectoryTree:
     def mean(self, which: int = CHANCE) -> float:
         """Return the mean of all outcomes; .5 counts as a tenth of an outcome, so that it is never 0 or 1."""
         return (self._total[which][0] + 0.05) / (self._count[which][0] + 1.0)
+
+    def added(self) -> NDArray[np.float32]:
+        """Return what :func:`shrunk` takes, with the means of all outcomes as priors."""
+        return np.array([[PRIOR_WEIGHT * self.mean(which)] for which in OUTCOMES], dtype=np.float32)
 
     def id_of(self, prefixes: Sequence[str]) -> int:
         """Return the group of the deepest of *prefixes* (host first)."""

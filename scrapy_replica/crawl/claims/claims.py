@@ -9,7 +9,8 @@ from scrapy_replica.claim import Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.urls.watched import WatchedRule
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.decision import Reason
 from scrapy_replica.records import Verdict
@@ -22,17 +23,25 @@ class Claims:
     """
 
     def __init__(
-        self, store: CrawlDB, standings: Standings, replicas: Replicas, restorer: Restorer, counts: Counter[str]
+        self,
+        store: CrawlDB,
+        standings: Standings,
+        replicas: Replicas,
+        dust: Dust,
+        restorer: Restorer,
+        counts: Counter[str],
     ) -> None:
-        self._store, self._standings, self._replicas = store, standings, replicas
+        self._store, self._standings, self._replicas, self._dust = store, standings, replicas, dust
         self._restorer, self._counts = restorer, counts
 
     def refute(self, claims: Iterable[Claim]) -> None:
-        """Take note that samples refuted *claims*; a rewrite rule is refuted by its own record."""
+        """Take note that samples refuted *claims*."""
         for claim in claims:
             if claim.kind is Kind.MIRROR:
                 self.end_mirror(self._replicas.refute(claim))
-            elif claim.kind is not Kind.RULE and not self._standings.is_refuted(claim):
+            elif claim.kind is Kind.RULE:
+                self.end_rule(self._dust.refute(int(claim.subject)))
+            elif not self._standings.is_refuted(claim):
                 self._standings.refute(claim)
                 self._counts[f"sample/ended/{reason_of(claim).value}"] += 1
                 self._restorer.end(claim, Restoration(Why.REFUTED, str(claim)))
@@ -48,14 +57,16 @@ class Claims:
         for verdict in verdicts:
             self._restorer.end(verdict.claim, Restoration(Why.ENDED, str(verdict.claim)))
 
-    def end_rule(self, watched: WatchedRule) -> None:
-        """Let come back what a rewrite rule suppressed that is refuted or switched off."""
+    def end_rule(self, watched: WatchedRule | None) -> None:
+        """Let come back what a rewrite rule suppressed that is refuted or switched off; nothing if it did not act."""
+        if watched is None:
+            return
         self._counts["dust/withdrawn"] += 1
-        claim, record = Claim(Kind.RULE, str(watched.id)), watched.watch
+        claim = Claim(Kind.RULE, str(watched.id))
         details = {
-            "pairs": record.right + record.wrong,
-            "wrong": record.wrong,
-            "for example": [f"{pair.url} is not {pair.image}" for pair in record.wrong_pairs[:2]],
+            "pairs": watched.right + watched.wrong,
+            "wrong": watched.wrong,
+            "for example": [f"{pair.url} is not {pair.image}" for pair in watched.wrong_pairs],
         }
         self._restorer.end(claim, Restoration(Why.REFUTED, str(claim), details))
 

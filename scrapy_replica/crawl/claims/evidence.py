@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from scrapy_replica.claim import Claim, Kind, Restoration, Why
+from scrapy_replica.claim import Claim, Kind, Restoration, Why, of_rules
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
 from scrapy_replica.crawl.claims.late_samples import LateSamples
@@ -18,6 +18,7 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.watched_rule import Settled
 from scrapy_replica.crawldb.contract import CrawlDB, State
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Outcome, Reason
@@ -122,16 +123,27 @@ class Evidence:
             asks_more=asks_more,
             is_changed=observation.is_changed,
         )
-        for settled in findings.settled:
-            outcome = Outcome.SAME if settled.is_same else Outcome.OTHER
-            self._claims.refute(self._samples.settle(settled.url_id, outcome))
-        for watched in findings.doubted:
-            self._late_samples.draw_some(Claim(Kind.RULE, str(watched.id)), Reason.DUST_RULE)
         for watched in findings.ended:
             self._claims.end_rule(watched)
+        for settled in findings.settled:
+            self._claims.refute(self._settle(settled))
+        for rules in findings.disputed:
+            self._claims.lift(of_rules(rules)[0])
+        for watched in findings.doubted:
+            self._late_samples.draw_some(Claim(Kind.RULE, str(watched.id)), Reason.DUST_RULE)
         self._counts["dust/begun"] += len(set(findings.begun))
         self._probes.add_of_rules(findings.probes, observation)
         self._probes.ask()
+
+    def _settle(self, settled: Settled) -> list[Claim]:
+        """Settle a sample of rewrite rules: where several made another page of it, none of them alone is blamed."""
+        url_id, outcome, rules = settled
+        refuted = self._samples.settle(url_id, outcome, of_rules(rules)[0])
+        others = self._samples.open_of(url_id) if outcome is Outcome.OTHER or len(rules) > 1 else ()
+        for sample in others:
+            is_told = sample.claim.kind is Kind.RULES or outcome is Outcome.SAME
+            refuted += self._samples.settle(url_id, outcome if is_told else Outcome.UNKNOWN, sample.claim)
+        return refuted
 
     def _give_back(self, urls: Sequence[str]) -> None:
         """Let links come back that were dropped because their page seemed to repeat another."""

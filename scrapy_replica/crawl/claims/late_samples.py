@@ -10,9 +10,9 @@ from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
-from scrapy_replica.crawl.urls.watched import PROVED
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.decision import Reason
+from scrapy_replica.urls.validation import PROVED
 
 AT_THE_END = 3
 """URLs of each claim that are fetched at the end, spread from the first suppressed to the last: what was right at first
@@ -61,6 +61,8 @@ class LateSamples:
         for row in self._store.rules.acting():
             if not row.is_manual:
                 is_asked |= self._draw_of(Claim(Kind.RULE, str(row.id)), Reason.DUST_RULE, PROVED)
+        for claim in self._store.suppressed.claims(Kind.RULES):
+            is_asked |= self._draw_of(claim, Reason.DUST_RULE, PROVED)
         for claim in self._store.suppressed.claims(Kind.SCHEME):
             is_asked |= self._fallback.ask_again(claim.subject)
         for kind in (Kind.SCHEME, Kind.LINKS):
@@ -99,7 +101,8 @@ class LateSamples:
         mirrors = {verdict.claim: is_manual for verdict, is_manual in self._store.verdicts.holding()}
         in_force = mirrors.keys() | {Claim(Kind.RULE, str(row.id)) for row in self._store.rules.acting()}
         for claim in self._store.suppressed.claims():
-            if (claim.kind in {Kind.MIRROR, Kind.RULE} and claim not in in_force) or self._standings.is_refuted(claim):
+            has_rows = all(one in in_force for one in claim.parts if one.kind in {Kind.MIRROR, Kind.RULE})
+            if not has_rows or self._standings.is_refuted(claim):
                 self._claims.lift(claim)
             elif not mirrors.get(claim) and self._samples.test_of(claim).is_refuted:
                 self._claims.refute([claim])  # who led was gone before it heard of all samples

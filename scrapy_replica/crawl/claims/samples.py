@@ -184,9 +184,9 @@ class Samples:
         """Return the ids of the samples that wait to be held against the URL with that key."""
         return self._store.samples.awaiting(representative)
 
-    def settle(self, url_id: int, outcome: Outcome) -> list[Claim]:
-        """Take note what fetching a sample showed; return the claims that this refutes."""
-        return self._settled(lambda: self._store.samples.settle(url_id, outcome), url_id, None, outcome)
+    def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Claim]:
+        """Take note what fetching a sample showed of one *claim* or of all; return those that this refutes."""
+        return self._settled(lambda: self._store.samples.settle(url_id, outcome, claim), url_id, None, outcome)
 
     def reconsider(self, url_id: int) -> list[Claim]:
         """Take note that a sample is another page, whatever it seemed to be; return the claims that this refutes."""

@@ -66,7 +66,7 @@ class _HostGuard:
         return min(self.budgets.slack, self.traps.slack if self.traps is not None else math.inf)
 
 
-class Bar(NamedTuple):
+class Rejection(NamedTuple):
     """Why a URL is not to be fetched now."""
 
     reason: Reason
@@ -77,7 +77,7 @@ class Bar(NamedTuple):
     """Pages without news that say so."""
 
 
-class Guard:
+class TrapGuard:
     """Tells where no more is to be fetched because nothing new comes of it.
 
     A trap (:class:`Traps`) and what is beyond the user's own limits are to be dropped. Where a place merely brings few
@@ -180,7 +180,7 @@ class Guard:
             return False
         return self._guard_of(host).budgets.is_full
 
-    def bars(self, url: str, host: str, found_on: int | None = None) -> Bar | None:
+    def bars(self, url: str, host: str, found_on: int | None = None) -> Rejection | None:
         """Return why *url* on *host* is not to be fetched; ``None`` if it may be.
 
         *found_on* is the id of the page that it was found on.
@@ -190,16 +190,16 @@ class Guard:
         known = self._guard_of(host)
         trap = known.traps.trap(url) if known.traps is not None else None
         if trap is not None:
-            return Bar(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain, trap.n_agreed)
+            return Rejection(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain, trap.n_agreed)
         if known.mazes.has(url, found_on) and shape(url) is None:
-            return Bar(Reason.TRAP_BUDGET, {"kind": TrapKind.REPETITION.value}, Action.DROP, True)
+            return Rejection(Reason.TRAP_BUDGET, {"kind": TrapKind.REPETITION.value}, Action.DROP, True)
         spent = known.budgets.spent(url)
         if spent is None:
             return None
         reason, prefix = spent
         if reason is not Reason.TRAP_BUDGET:
-            return Bar(reason, {"prefix": prefix}, Action.DROP, True)
-        return Bar(reason, {"kind": TrapKind.NO_NEWS.value, "prefix": prefix}, Action.DEMOTE, False)
+            return Rejection(reason, {"prefix": prefix}, Action.DROP, True)
+        return Rejection(reason, {"kind": TrapKind.NO_NEWS.value, "prefix": prefix}, Action.DEMOTE, False)
 
 
 def _finder(is_idle: bool | None) -> Finder:

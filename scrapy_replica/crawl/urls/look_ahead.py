@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.intake import Intake, Payloads
-from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawldb.contract import CrawlDB, State, Suppressed, Waiting
 from scrapy_replica.decision import Reason
 from scrapy_replica.urls.shapes import TrapKind, shape, siblings
@@ -46,12 +46,12 @@ class LookAhead:
     """Fetches a few of the URLs that traps would lead to, at growing steps, when nothing else is left to fetch.
 
     A calendar whose months are empty waits. Its URLs are fetched 1, 2, 4, ... months ahead, one after the other; one
-    with news opens the place again (:meth:`~scrapy_replica.crawl.urls.guard.Guard.take_reopened`), and what was
+    with news opens the place again (:meth:`~scrapy_replica.crawl.urls.guard.TrapGuard.take_reopened`), and what was
     suppressed there comes back. So what lies behind a gap of any length is found for few fetches. How far each place
     was looked into is held in memory only: a crawl that goes on looks once more, and knows the pages.
     """
 
-    def __init__(self, store: CrawlDB, intake: Intake, samples: Samples, guard: Guard, payloads: Payloads) -> None:
+    def __init__(self, store: CrawlDB, intake: Intake, samples: Samples, guard: TrapGuard, payloads: Payloads) -> None:
         self._store, self._intake, self._samples, self._guard, self._payloads = store, intake, samples, guard, payloads
         self._places: dict[str, _Place] = {}
 

@@ -262,7 +262,7 @@ class SqliteReader:
     def saved_by_rules(self) -> int:
         """Return the number of URLs that are dropped for some rule."""
         return self._count(
-            f"SELECT COUNT(DISTINCT suppressed.url) {SUPPRESSED} claim >= ? AND cause < ?", ("rule ", "rule!")
+            f"SELECT COUNT(DISTINCT suppressed.url) {SUPPRESSED} claim >= ? AND claim < ?", ("rule ", "rule!")
         )
 
     def sites(self, host: str | None = None) -> list[SiteView]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_replica.crawldb.revisits import Done, History, Promises
+from scrapy_replica.crawldb.revisits import Done, History
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE
 
@@ -69,14 +69,13 @@ class RevisitTable:
         )
         return [_history(row) for row in rows]
 
-    def promises_of(self, host: str) -> Promises:
-        """Return what the validators of *host* turned out to be worth."""
-        row = self._read("SELECT drawn, kept, broken FROM promises WHERE host = ?", (host,)).fetchone()
-        return Promises() if row is None else Promises(*row)
+    def is_doubted(self, host: str) -> bool:
+        """Tell whether a page of *host* changed and its ETag and Last-Modified did not."""
+        return self._read("SELECT 1 FROM doubted WHERE host = ?", (host,)).fetchone() is not None
 
-    def set_promises(self, host: str, promises: Promises) -> None:
-        """Keep what the validators of *host* turned out to be worth."""
-        self._write("INSERT OR REPLACE INTO promises VALUES (?, ?, ?, ?)", (host, *promises))
+    def doubt(self, host: str) -> None:
+        """Keep that this is so of *host*."""
+        self._write("INSERT OR IGNORE INTO doubted VALUES (?)", (host,))
 
 
 def _history(row: Sequence[Any]) -> History:

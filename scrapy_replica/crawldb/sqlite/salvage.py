@@ -224,9 +224,7 @@ def _forget_what_hangs(connection: Connection) -> None:
     in_force |= {verdict.claim for verdict, _ in VerdictTable(connection).holding()}
     names = connection.read("SELECT DISTINCT claim FROM suppressed").fetchall()
     for claim in (Claim.read(name) for (name,) in names):
-        # An unshared page is suppressed by its mirror as well.
-        own = claim._replace(kind=Kind.MIRROR) if claim.kind is Kind.UNSHARED else claim
-        if own.kind in {Kind.MIRROR, Kind.RULE} and own not in in_force:
+        if any(one.kind in {Kind.MIRROR, Kind.RULE} and one not in in_force for one in claim.parts):
             connection.write("DELETE FROM suppressed WHERE claim = ?", (str(claim),))
 
 

@@ -46,21 +46,25 @@ class SampleTable:
         sql = "SELECT DISTINCT url FROM samples WHERE representative = ? AND outcome IS NULL ORDER BY url"
         return [url for (url,) in self._read(sql, (representative,))]
 
-    def settle(self, url_id: int, outcome: Outcome) -> list[Sample]:
-        """Write what fetching a URL showed; return its samples that were not settled before, as they are now."""
-        return self._change("outcome IS NULL", url_id, outcome)
+    def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Sample]:
+        """Write what fetching a URL showed of one *claim* or of all; return its samples that this settled."""
+        return self._change("outcome IS NULL", url_id, outcome, claim)
 
     def reconsider(self, url_id: int) -> list[Sample]:
         """Make other pages of the samples of a URL that were the same; return them."""
         return self._change(f"outcome = '{Outcome.SAME.value}'", url_id, Outcome.OTHER)
 
-    def _change(self, condition: str, url_id: int, outcome: Outcome) -> list[Sample]:
-        sql = f"UPDATE samples SET outcome = ? WHERE url = ? AND pass = 0 AND {condition} RETURNING {COLUMNS}"
-        return [_sample(row) for row in self._write(sql, (outcome.value, url_id)).fetchall()]
+    def _change(self, condition: str, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Sample]:
+        name = str(claim) if claim is not None else None
+        sql = (
+            "UPDATE samples SET outcome = ?1 WHERE url = ?2 AND pass = 0 AND claim = COALESCE(?3, claim)"
+            f" AND {condition} RETURNING {COLUMNS}"
+        )
+        return [_sample(row) for row in self._write(sql, (outcome.value, url_id, name)).fetchall()]
 
     def retire(self, number: int) -> None:
         """Let the settled samples of mirrors and rules be those of the pass *number*: they are tested anew."""
-        for kind in (Kind.MIRROR, Kind.RULE):
+        for kind in (Kind.MIRROR, Kind.RULE, Kind.RULES):
             self._write(
                 "UPDATE samples SET pass = ?1 WHERE pass = 0 AND claim > ?2 AND claim < ?3 AND outcome IS NOT NULL",
                 (number, f"{kind.value} ", f"{kind.value}!"),

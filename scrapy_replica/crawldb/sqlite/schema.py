@@ -122,11 +122,8 @@ CREATE TABLE revisits (               -- what asking for a URL showed, and for i
     kept BLOB                         -- captures.digest of that body
 );
 CREATE INDEX believed ON revisits (host, checked_at, believed) WHERE believed > 0;
-CREATE TABLE promises (               -- what the ETag and Last-Modified of a host turned out to be worth
-    host TEXT PRIMARY KEY,
-    drawn INTEGER NOT NULL,           -- pages answered by 304 and asked for again without them
-    kept INTEGER NOT NULL,            -- pages that changed and whose ETag or Last-Modified did, too
-    broken INTEGER NOT NULL           -- pages that changed and whose ETag and Last-Modified did not
+CREATE TABLE doubted (                -- hosts of which a page changed and its ETag and Last-Modified did not
+    host TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,

@@ -41,9 +41,9 @@ class SuppressedTable:
             sql = "SELECT url FROM suppressed WHERE claim = ? AND url > ? ORDER BY url LIMIT ?"
             rows = self._read(sql, (str(work.claim), after, most))
         else:
-            sql = "SELECT DISTINCT url FROM suppressed WHERE representative = ? LIMIT ?"
+            sql = "SELECT url FROM suppressed WHERE representative = ? LIMIT ?"
             rows = self._read(sql, (work.representative, most))
-        ids = [url_id for (url_id,) in rows.fetchall()]
+        ids = list(dict.fromkeys(url_id for (url_id,) in rows.fetchall()))
         return self._restore(ids, is_exempt=work.claim is None and not work.is_for_now)
 
     def restore_one(self, url_id: int) -> None:

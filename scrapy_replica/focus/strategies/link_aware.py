@@ -9,7 +9,7 @@ import numpy as np
 
 from scrapy_replica.focus.credit import GAMMA, Credit
 from scrapy_replica.focus.known_graph import KnownGraph
-from scrapy_replica.focus.link_head import LinkHead
+from scrapy_replica.focus.link_head import LinkHead, shares
 from scrapy_replica.focus.link_table import (
     ANCHOR,
     DIRECTORY,
@@ -25,6 +25,7 @@ from scrapy_replica.focus.links import directories
 from scrapy_replica.focus.outcomes import CHANCE, OUTCOMES, RETURN
 from scrapy_replica.focus.strategies.hmm import MAX_DISTANCE, HmmDynamic
 from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
+from scrapy_replica.focus.term_regression import lengths
 from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -156,8 +157,9 @@ class LinkAware(Strategy):
         """Let a head learn an outcome of a link that was followed, and count it."""
         if self._table.facts[row, IN_LINKS]:
             head, features = self._heads[which], self._features(np.array([row]))[which]
-            expected = float(head.shares(features)[0])
-            head.model.learn(features[0], outcome, float(head.model.logits(features)[0]))
+            logits = head.model.logits(features)
+            expected = float(shares(logits)[0])
+            head.model.learn(features[0], outcome, float(logits[0]))
             if abs(expected - outcome) > SURPRISE:
                 self._rescore(self._table.siblings(row))
         self._table.tell(row, outcome, which)
@@ -253,7 +255,7 @@ class LinkAware(Strategy):
 
     def _score(self, rows: IntArray, urls: Sequence[str] = ()) -> FloatArray:
         each = zip(self._heads, self._features(rows, urls), strict=True)
-        chance, returned = (head.shares(features) for head, features in each)
+        chance, returned = shares(np.array([head.model.logits(features) for head, features in each]))
         scores: FloatArray = chance + GAMMA * returned
         self._table.scores[rows] = scores
         return scores
@@ -269,13 +271,14 @@ class LinkAware(Strategy):
         if len(forgotten):
             facts = facts.repeat(len(OUTCOMES), axis=0)
             facts[:, :, forgotten] = directory[:, None, forgotten]
-        everywhere = [table.directories.mean(which) for which in OUTCOMES]
+        everywhere = table.directories.added()
         in_links = np.maximum(facts[:, IN_LINKS], 1.0)
         parent, words = facts[:, MAX_RELEVANCE], facts[:, WORDS]
         parents = pages.rows(groups[PARENT])
         children = table.parent_means(parents, everywhere)
         fates = table.neighbour_fates(rows).T
         link_words = table.link_words.take(rows, axis=0)
+        of_length = lengths(link_words)
         # One row a feature, so that those of a URL lie apart, as its head reads them.
         columns = np.empty((len(OUTCOMES), len(CHANCE_WEIGHTS), len(rows)))
         columns[:, 0] = 1.0
@@ -296,7 +299,7 @@ class LinkAware(Strategy):
         columns[:, 15] = np.log1p(np.maximum(0, pages["new"].take(parents) - pages["tried"].take(parents)))
         columns[:, 16] = pages["word_odds"].take(parents, axis=0).T
         for which, head in enumerate(self._heads):
-            columns[which, 17] = head.link_words.log_odds(link_words)
+            columns[which, 17] = head.link_words.log_odds(link_words, of_length)
         said = columns[:, 16:]
         np.minimum(np.maximum(said, -MOST_LOG_ODDS, out=said), MOST_LOG_ODDS, out=said)
         return columns.swapaxes(1, 2)
@@ -307,7 +310,7 @@ class LinkAware(Strategy):
             return None
         parts, log_odds = [], []
         for head, values, name, weight in zip(self._heads, self._features(rows), HEADS, (1.0, GAMMA), strict=True):
-            parts.append(Part(name, float(head.shares(values)[0]), weight))
+            parts.append(Part(name, float(shares(head.model.logits(values))[0]), weight))
             each = zip(head.names, values[0].tolist(), head.model.weights.tolist(), strict=True)
             log_odds.append([Part(*one) for one in each])
         page = self._graph.pages["url"][self._graph.pages.row(int(self._table.groups[rows[0], PARENT]))]
