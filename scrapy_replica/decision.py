@@ -36,6 +36,7 @@ class Reason(str, Enum):
     MANUAL_BLOCK = "manual-block"
     REPLICA_HOST = "replica-host"
     DUST_RULE = "dust-rule"
+    OTHER_SCHEME = "other-scheme"
     EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
     NEAR_DUPLICATE_LINKS = "near-duplicate-links"
     HOST_BUDGET = "host-budget"
@@ -51,6 +52,7 @@ TESTED = frozenset(
     {
         Reason.REPLICA_HOST,
         Reason.DUST_RULE,
+        Reason.OTHER_SCHEME,
         Reason.EXACT_DUPLICATE_LINKS,
         Reason.NEAR_DUPLICATE_LINKS,
         Reason.TRAP_BUDGET,

@@ -10,6 +10,7 @@ from scrapy_replica.claim import Claim, Kind, of_rules
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Block, Replicas
+from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope, excluded, full
 from scrapy_replica.crawl.states import UrlStates
@@ -43,10 +44,11 @@ class Policy:
         standings: Standings,
         scope: CrawlScope,
         states: UrlStates,
+        schemes: Schemes,
     ) -> None:
         self._config, self._aliases = config, aliases
         self._replicas, self._dust, self._guard, self._standings = replicas, dust, guard, standings
-        self._scope, self._states = scope, states
+        self._scope, self._states, self._schemes = scope, states, schemes
 
     def decide(
         self, url: str, host: str, leeway: Leeway = Leeway.MOVE, callback: str = "", found_on: int | None = None
@@ -88,6 +90,8 @@ class Policy:
         if leeway is Leeway.MOVE and block is not None:
             return self._blocked(block, host, callback)
         if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
+            return saved
+        if leeway is Leeway.MOVE and (saved := self._by_other_scheme(url, host, callback)) is not None:
             return saved
         if (bar := self._guard.bars(url, host, found_on)) is not None:
             kind = Kind.TRAP if bar.reason is Reason.TRAP_BUDGET else Kind.BUDGET
@@ -184,6 +188,16 @@ class Policy:
         claims = tuple(verdict.claim for verdict in verdicts)
         n_agreed = min(verdict.n_aligned for verdict in verdicts)
         return replace(self._replica(verdicts[0]), claims=claims, representative=target, n_agreed=n_agreed)
+
+    def _by_other_scheme(self, url: str, host: str, callback: str) -> Decision | None:
+        """Return the decision about *url* whose page is found by the other scheme, if it is."""
+        if not self._config.dust or has_secret(url) or (same := self._schemes.same_of(url, host)) is None:
+            return None
+        if not self._replicas.shares(host, callback):
+            return None
+        decision = self._resolve(Action.DROP, Reason.OTHER_SCHEME, same.claim, {"other": same.url}, is_certain=True)
+        action = decision.action if same.is_proved or decision.action is not Action.DROP else Action.DEMOTE
+        return replace(decision, action=action, representative=same.url)
 
     def _changed(self, hit: Hit) -> Decision:
         evidence = {"rules": list(hit.rules), "canonical": hit.url, "fetched": hit.is_fetched}

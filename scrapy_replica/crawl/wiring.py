@@ -21,6 +21,7 @@ from scrapy_replica.crawl.claims.settling import Settling
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.asking import Asking
 from scrapy_replica.crawl.links.guide import Guide
@@ -100,7 +101,8 @@ def wire(
     samples, standings = Samples(store, config.explore, salt, key), Standings(store)
     log = DecisionLog(store, samples, key, now, counts, sink)
     restorer = Restorer(store, log)
-    policy = Policy(config, aliases, replicas, dust, guard, standings, scope, states)
+    schemes = Schemes(states, samples, standings)
+    policy = Policy(config, aliases, replicas, dust, guard, standings, scope, states, schemes)
     intake = Intake(
         store,
         policy,
@@ -117,10 +119,10 @@ def wire(
     claims = Claims(store, standings, replicas, dust, restorer, counts)
     settling = Settling(samples, replicas, store, key, revisits.is_stale)
     scope_check = ScopeCheck(store, scope, replicas, claims, settling, log, key)
-    fallback = Fallback(store, intake, replicas, samples)
+    fallback = Fallback(store, intake, replicas, schemes, samples)
     probes = Probes(store, intake, counts)
     look_ahead = LookAhead(store, intake, samples, guard, payloads)
-    late_samples = LateSamples(store, samples, standings, replicas, claims, restorer, look_ahead)
+    late_samples = LateSamples(store, samples, standings, replicas, claims, restorer, fallback, look_ahead)
     evidence = Evidence(
         store,
         replicas,

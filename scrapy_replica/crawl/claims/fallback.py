@@ -1,12 +1,13 @@
-"""Fallback: what a canonical host does not bring is asked of its mirrors."""
+"""Fallback: what a canonical host does not bring is asked of its mirrors, and by the other scheme."""
 
 from __future__ import annotations
 
 from scrapy_replica.address import has_secret
-from scrapy_replica.claim import Claim
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.settling import compared
 from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway
@@ -19,20 +20,35 @@ class Fallback:
 
     What was suppressed on a mirror comes back when its representative fails. What lies behind it was never found there,
     because the pages that lead to it were suppressed: the canonical host's own links do, so each of them that fails is
-    asked of the mirrors. What a mirror has and its canonical host lacks counts against the claim.
+    asked of the mirrors. What a mirror has and its canonical host lacks counts against the claim. The same holds of a
+    URL that fails by http and its twin by https.
     """
 
-    def __init__(self, store: CrawlDB, intake: Intake, replicas: Replicas, samples: Samples) -> None:
-        self._store, self._intake, self._replicas, self._samples = store, intake, replicas, samples
+    def __init__(self, store: CrawlDB, intake: Intake, replicas: Replicas, schemes: Schemes, samples: Samples) -> None:
+        self._store, self._intake, self._samples = store, intake, samples
+        self._replicas, self._schemes = replicas, schemes
         self._asked: dict[int, int] = {}
-        """Id of a URL on a mirror -> id of the canonical host's."""
+        """Id of a URL on a mirror, or by the other scheme -> id of the one that failed."""
+
+    def ask_again(self, host: str) -> bool:
+        """Ask for what failed on *host* before a claim acted that may suppress what leads to it.
+
+        Tell whether anything is asked for.
+        """
+        n_before = len(self._asked)
+        for url_id in self._store.pages.failed_on(host):
+            self.ask(url_id)
+        return len(self._asked) > n_before
 
     def ask(self, url_id: int) -> None:
-        """Ask the mirrors for what the canonical host did not bring at the URL of that id."""
+        """Ask the mirrors, and the other scheme, for what was not brought at the URL of that id."""
         failed = self._store.urls.row(url_id)
         is_plain = failed.leeway is Leeway.MOVE or (failed.leeway is Leeway.EXEMPT and failed.payload is None)
         if is_plain and not has_secret(failed.url):
-            for url, is_in_vain in self._replicas.on_copies(failed.url, failed.host):
+            others = self._replicas.on_copies(failed.url, failed.host)
+            if (other := self._schemes.instead_of(failed.url, failed.host)) is not None:
+                others.append((other, False))
+            for url, is_in_vain in others:
                 asked_id = self._intake.ask_elsewhere(failed, url, is_demoted=is_in_vain)
                 if asked_id is not None:
                     self._asked[asked_id] = url_id
@@ -40,14 +56,19 @@ class Fallback:
     def add_page(self, observation: Observation) -> list[Claim]:
         """Take note of a page; return the claims that it refuted."""
         failed_id = self._asked.pop(observation.url_id, None)
-        verdict = self._replicas.verdict_of(observation.page.host)
-        if failed_id is None or verdict is None:
+        if failed_id is None:
             return []
-        outcome = self._outcome(observation, failed_id)
-        self._replicas.asked(observation.page.host, is_news=outcome is not Outcome.SAME)
+        host, outcome = observation.page.host, self._outcome(observation, failed_id)
+        if self._store.urls.row(failed_id).host == host:
+            claim, reason = Claim(Kind.SCHEME, host), Reason.OTHER_SCHEME
+        elif (verdict := self._replicas.verdict_of(host)) is not None:
+            claim, reason = verdict.claim, Reason.REPLICA_HOST
+            self._replicas.asked(host, is_news=outcome is not Outcome.SAME)
+        else:
+            return []
         if outcome is Outcome.SAME:
             return []
-        decision = Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, claims=(verdict.claim,))
+        decision = Decision(Action.FETCH, Action.DROP, reason, claims=(claim,))
         self._samples.enter(observation.url_id, observation.page.url, decision)
         return self._samples.settle(observation.url_id, outcome)
 
@@ -61,5 +82,9 @@ class Fallback:
 
     def add_failure(self, url_id: int) -> None:
         """Take note that a URL brought no page: that mirror was asked in vain."""
-        if self._asked.pop(url_id, None) is not None:
-            self._replicas.asked(self._store.urls.row(url_id).host, is_news=False)
+        failed_id = self._asked.pop(url_id, None)
+        if failed_id is None:
+            return
+        host = self._store.urls.row(url_id).host
+        if host != self._store.urls.row(failed_id).host:
+            self._replicas.asked(host, is_news=False)

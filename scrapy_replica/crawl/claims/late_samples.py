@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.claim import Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.claims import Claims
+from scrapy_replica.crawl.claims.fallback import Fallback
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.standings import Standings
@@ -36,10 +37,12 @@ class LateSamples:
         replicas: Replicas,
         claims: Claims,
         restorer: Restorer,
+        fallback: Fallback,
         look_ahead: LookAhead,
     ) -> None:
         self._store, self._samples, self._standings, self._replicas = store, samples, standings, replicas
-        self._claims, self._restorer, self._look_ahead = claims, restorer, look_ahead
+        self._claims, self._restorer = claims, restorer
+        self._fallback, self._look_ahead = fallback, look_ahead
         self._sampled: set[Claim] = set()
         """Claims of which some of what they suppressed was fetched at the end."""
 
@@ -60,8 +63,11 @@ class LateSamples:
                 is_asked |= self._draw_of(Claim(Kind.RULE, str(row.id)), Reason.DUST_RULE, PROVED)
         for claim in self._store.suppressed.claims(Kind.RULES):
             is_asked |= self._draw_of(claim, Reason.DUST_RULE, PROVED)
-        for claim in self._store.suppressed.claims(Kind.LINKS):
-            is_asked |= self._draw_of(claim, reason_of(claim), 0)
+        for claim in self._store.suppressed.claims(Kind.SCHEME):
+            is_asked |= self._fallback.ask_again(claim.subject)
+        for kind in (Kind.SCHEME, Kind.LINKS):
+            for claim in self._store.suppressed.claims(kind):
+                is_asked |= self._draw_of(claim, reason_of(claim), 0)
         return is_asked
 
     def _draw_of(self, claim: Claim, reason: Reason, n_agreed: int) -> bool:

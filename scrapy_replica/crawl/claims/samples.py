@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 ENOUGH = 5_000
 """Samples of one claim after which what nobody drew is none any more: in ``observe`` mode every URL would be one."""
+CANDIDATES = frozenset({Reason.OTHER_SCHEME})
+"""Reasons whose claims nothing but their own samples can prove: what waits because of one is sampled as well."""
 MAX_TESTS = 10_000
 """Claims whose test is in memory, about 1 kB each; others are read again."""
 
@@ -115,7 +117,10 @@ class Samples:
 
         *pending* is what was drawn before and is not entered yet; what is drawn now is added to it.
         """
-        is_tested = decision.action in {Action.DROP, Action.REWRITE} and decision.reason in TESTED
+        is_acting = decision.action in {Action.DROP, Action.REWRITE} or (
+            decision.action is Action.DEMOTE and decision.reason in CANDIDATES
+        )
+        is_tested = is_acting and decision.reason in TESTED
         if not is_tested or not self.are_drawn:
             return decision
         pending = pending if pending is not None else Pending()

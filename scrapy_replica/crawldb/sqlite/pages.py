@@ -114,6 +114,11 @@ class PageTable:
         sql = "SELECT 1 FROM pages WHERE url = ? AND status IS NOT 200"
         return self._read(sql, (url_id,)).fetchone() is not None
 
+    def failed_on(self, host: str) -> list[int]:
+        """Return the ids of the URLs on *host* that were fetched and brought no page."""
+        sql = "SELECT url FROM pages WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND status IS NOT 200"
+        return [url_id for (url_id,) in self._read(sql, (host,))]
+
     def judgement(self, url_id: int) -> Judgement | None:
         """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
         row = self._read(
