@@ -7,6 +7,7 @@ from collections import Counter
 import mmh3
 import pytest
 
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
@@ -48,26 +49,26 @@ class Site:
         config = Config(strategy="breadth-first", probes=0, explore=1e-9, mode=mode)
         self.crawl = Crawl(config, self.db, key=key, now=lambda: 1e9, aliases=Aliases({}), payloads=payloads,
                            counts=self.counts, salt=3)  # fmt: skip
-        self.crawl.consequences.may_enter_probes = True
+        self.crawl.probes.may_enter = True
 
     def held(self, number):
         own = self.crawl.dust._hosts.of(HOST).own
         return next(watched for watched in own.values() if watched.id == number)
 
     def asked(self, path):
-        return self.crawl.policy.of_url(f"http://{HOST}/{path}", HOST, Leeway.MOVE, "", None)
+        return self.crawl.policy.decide(f"http://{HOST}/{path}", HOST, Leeway.MOVE, "", None)
 
     def enter(self, path, decision=None):
         url = f"http://{HOST}/{path}"
         url_id = self.db.urls.discover([NewUrl(url, HOST, key(url), is_dropped=decision is not None)])[0][0]
         if decision is not None:
-            self.crawl.intake.record(url_id, url, decision)
+            self.crawl._log.record(url_id, url, decision)
         return url_id
 
     def sample(self, path):
         """Let a URL that is to be saved be a sample."""
         url_id = self.enter(path)
-        self.crawl.trials.begin(url_id, f"http://{HOST}/{path}", self.asked(path))
+        self.crawl.samples.enter(url_id, f"http://{HOST}/{path}", self.asked(path))
         return url_id
 
     def fetch(self, path, text=None, words=20):
@@ -87,8 +88,8 @@ class Site:
         return [self.db.rules.row(number).state for number in self.ids]
 
     def waiting(self):
-        while self.crawl.consequences.has_work:
-            self.crawl.consequences.work()
+        while self.crawl.restorer.has_work:
+            self.crawl.restorer.work()
         return {url.removeprefix(f"http://{HOST}/") for url in self.db.urls.waiting_urls(HOST, 100)}
 
 
@@ -101,7 +102,7 @@ class TestSamples:
         site = sid_and_utm()
         for n in range(2):
             url_id = site.sample(f"x/{n}?sid=1")
-            site.crawl.consequences._end(site.crawl.trials.settle(url_id, Outcome.OTHER))
+            site.crawl.claims.refute(site.crawl.samples.settle(url_id, Outcome.OTHER))
         assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
         assert [site.asked(f"x/9?{name}=1").action for name in ("sid", "utm")] == [Action.FETCH, Action.REWRITE]
         site.open()
@@ -117,7 +118,7 @@ class TestSamples:
             pages = [(f"x/{n}?sid=1", words), (f"x/{n}", target_words)]
             for path, many in reversed(pages) if is_target_first else pages:
                 site.fetch(path, words=many)
-        samples = site.db.samples.of_cause(f"rule {site.ids[0]}")
+        samples = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
         assert [sample.outcome for sample in samples] == [Outcome.UNKNOWN] * 5
         assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
 
@@ -127,7 +128,7 @@ class TestSamples:
             site.sample(f"x/{n}?sid=1")
             site.fetch(f"x/{n}", f"{n} same")
             site.fetch(f"x/{n}?sid=1", f"{n} {text}")
-        outcomes = [sample.outcome for sample in site.db.samples.of_cause(f"rule {site.ids[0]}")]
+        outcomes = [sample.outcome for sample in site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))]
         assert outcomes == [Outcome.SAME, Outcome.SAME, Outcome.OTHER]
 
 
@@ -149,7 +150,8 @@ class TestTwoRulesOfOneUrl:
         waiting = site.waiting()
         assert site.states == [RuleState.ACTING] * 2
         assert {"x/1?sid=1", "x/1?utm=1"} <= waiting
-        assert {sample.cause: sample.outcome for sample in site.db.samples.of_url(site.enter("x/1?sid=1&utm=1"))} == {
+        samples = site.db.samples.of_url(site.enter("x/1?sid=1&utm=1"))
+        assert {str(sample.claim): sample.outcome for sample in samples} == {
             "rules 1+2": Outcome.OTHER, "rule 1": Outcome.UNKNOWN, "rule 2": Outcome.UNKNOWN
         }  # fmt: skip
 
@@ -185,14 +187,14 @@ class TestOthers:
     def test_a_rule_like_one_that_ended_goes_on(self):
         one, two = (Rule(HOST, (Condition(Fact("p0", "=", place)),), (Step("drop", "sid"),)) for place in "xy")
         site = Site(one, two)
-        site.crawl.consequences._end([f"rule {site.ids[0]}"])
+        site.crawl.claims.refute([Claim(Kind.RULE, str(site.ids[0]))])
         assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
 
     @pytest.mark.parametrize("step", [Step("drop", "sid"), Step("set", "sid", "1"), Step("only", "page")])
     def test_one_that_was_switched_off_is_not_proposed_in_another_form(self, step):
         site = sid_and_utm()
         site.fetch("x/1?sid=1")
-        site.crawl.consequences._disable({"id": site.ids[0]})
+        site.crawl.claims.end_rule(site.crawl.dust.disable(site.ids[0]))
         host = site.crawl.dust._hosts.of(HOST)
         for context in ((), (Condition(Fact("p0", "=", "x")),)):
             assert not site.crawl.dust._proposals.candidate(Rule(HOST, context, (step,)), host)
@@ -201,6 +203,6 @@ class TestOthers:
     def test_nor_one_of_a_path_that_says_the_same_of_a_page(self):
         site = Site(Rule(HOST, (), (Step("replace", "/old/", "/"),)))
         site.fetch("old/1")
-        site.crawl.consequences._disable({"id": site.ids[0]})
+        site.crawl.claims.end_rule(site.crawl.dust.disable(site.ids[0]))
         host = site.crawl.dust._hosts.of(HOST)
         assert not site.crawl.dust._proposals.candidate(Rule(HOST, (), (Step("template", "/old/{0}", "/{0}"),)), host)

@@ -15,6 +15,7 @@ from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words import (
     COLUMNS,
     REASONS,
+    STANDINGS,
     cleaned,
     counted,
     lasting,
@@ -212,7 +213,7 @@ def _lost(status: Status) -> str:
 def _last_hour(status: Status, *, is_running: bool) -> Iterator[str]:
     """Yield the verdicts and rules of the last hour, and how many there are in all."""
     hour = "the last hour" if is_running else "its last hour"
-    ended = "".join(f", {count:,} {why}" for why, count in sorted(status.ended.items()))
+    ended = "".join(f", {count:,} {STANDINGS[why]}" for why, count in sorted(status.ended.items()))
     yield "\n".join(
         [
             f"Copies of hosts: {status.holding:,} blocked{ended}; {status.n_verdicts:,} found in {hour}",
@@ -233,7 +234,7 @@ def _more(count: int) -> list[str]:
 def _verdict(view: VerdictView) -> str:
     verdict = view.verdict
     sure = "by hand" if view.is_manual else f"score {score(verdict.score)}"
-    tail = f"{sure}, {counted(view.saved, 'URL')} saved" + (f", {view.ended}" if view.ended else "")
+    tail = f"{sure}, {counted(view.saved, 'URL')} saved" + ("" if view.is_in_force else f", {STANDINGS[view.standing]}")
     room = COLUMNS - len(f"  00:00   is , {tail}")
     keeper = shortened(verdict.keeper, max(room // 2, room - width_of(cleaned(verdict.copy))))
     return f"  {_time(view.at)[-5:]}  {shortened(verdict.copy, room - width_of(keeper))} is {keeper}, {tail}"

@@ -171,7 +171,7 @@ class ReplicaScheduler(BaseScheduler):
         if self._crawl.is_pending:
             return True
         # Asked when nothing is on its way any more: what the verdicts rest on is looked at once more.
-        if not self._crawl.consequences.audit():
+        if not self._crawl.late_samples.draw():
             return False
         self._schedule()
         return True
@@ -236,8 +236,6 @@ class ReplicaScheduler(BaseScheduler):
         decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway, callback_of(request))
         if flight.found_on is None:
             decision = leaving(self._crawl.scope, request) or decision
-        if decision.is_sampled:
-            flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
         key = self._key(request, flight)
         if self._is_let_through(key, decision):
             key, leeway, decision = None, max(leeway, Leeway.AS_ASKED), FETCH
@@ -255,10 +253,10 @@ class ReplicaScheduler(BaseScheduler):
             leeway=leeway,
             slot=slot,
         )
-        is_entered = self._crawl.intake.enter([(new, decision)])[0]
+        entered = self._crawl.intake.enter([(new, decision)])[0]
         if found_on is not None and leeway < Leeway.AS_ASKED:
-            self._crawl.outlinks.note(found_on, [(new, decision)])
-        return is_entered
+            self._crawl.outlinks.note(found_on, [(new, entered.decision)])
+        return entered.is_waiting
 
     def _is_let_through(self, key: int | None, decision: Decision) -> bool:
         """Tell whether the user's filter asks once more for what is known, and nothing stands in its place."""

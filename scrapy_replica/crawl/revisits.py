@@ -11,7 +11,6 @@ import mmh3
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.histories import Expected, timed, unbelieved
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawl.trials import RETIRED
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Done, History, Pass
@@ -94,8 +93,8 @@ class Revisits:
         if self._store.pages.count(1) and not self._store.revisits.done_after(0, 1):
             logger.warning("No page of this job can be asked for again: another scheduler than the add-on's was in use")
         self._pass = Pass(self._pass.number + 1, self.now(), is_over=False)
-        # Verdicts and rules are on trial anew.
-        self._store.samples.retire(f"{RETIRED} {self._pass.number}: ")
+        # Mirrors and rewrite rules are tested anew.
+        self._store.samples.retire(self._pass.number)
         self._keep()
 
     def _keep(self) -> None:

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.crawldb.rules import ENDED, RuleState
 from scrapy_replica.mining.rows import PageRow, PageWriter
 from scrapy_replica.sites.evidence import path_of
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 BATCH = 10_000
 """Rows read at once; between two batches a crawl beside may clear its log."""
@@ -20,7 +22,7 @@ BATCH = 10_000
 KEPT = ENDED | {RuleState.ACTING}
 """States of rules that acted at some time."""
 
-Reading = Callable[[str], AbstractContextManager[Reader]]
+Reading = Callable[[str], AbstractContextManager[SqliteReader]]
 """Opens a job to be read."""
 
 

@@ -15,7 +15,7 @@ from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State
-from scrapy_replica.decision import Action, Decision
+from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Link
 
 
@@ -56,7 +56,7 @@ class Outlinks:
         urls = {self._intake.key(url): url for url in scores}
         for key, known in self._store.urls.find(urls).items():
             if known.state is State.DROPPED:
-                target, score = self._intake.in_place_of(urls[key]), scores[urls[key]]
+                target, score = self._intake.representative_of(urls[key]), scores[urls[key]]
                 scores[target] = max(score, scores.get(target, score))
         self._move(scores)
 
@@ -74,8 +74,8 @@ class Outlinks:
             for link, score in zip(links, self.scores(observation, links), strict=True)
             if not self.is_seen(link.url, score)
         ]
-        self._intake.enter(asked)
-        self.note(observation, asked)
+        entered = self._intake.enter(asked)
+        self.note(observation, [(new, one.decision) for (new, _), one in zip(asked, entered, strict=True)])
 
     def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter those of the *links* of a page that was observed before which nothing is known of."""
@@ -101,9 +101,11 @@ class Outlinks:
         if not observation.is_known:
             self._revisits.met(new.key for new, decision in asked if decision.action is Action.FETCH)
         for new, decision in asked:
+            if decision.action is Action.DROP and decision.reason is Reason.EXACT_DUPLICATE_LINKS:
+                observation.dropped.append(new.url)
             if decision.action is Action.FETCH:
                 self._seen.add(new.url, new.score, new.priority)
-            else:
+            else:  # it may come up again from a better page
                 self._seen.discard(new.url)
             if new.host != observation.page.host:
                 self._replicas.linked(new.host, observation.page.host)

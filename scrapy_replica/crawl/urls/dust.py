@@ -25,7 +25,7 @@ from scrapy_replica.crawl.urls.host_rules import Hit, HostRules
 from scrapy_replica.crawl.urls.rule_proposals import RuleProposals
 from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.pages import GONE, HeardPage, PageRow
+from scrapy_replica.crawldb.pages import GONE, PageRow, RemotePage
 from scrapy_replica.crawldb.rules import ENDED, RuleRow, RuleState
 from scrapy_replica.decision import Outcome
 from scrapy_replica.host_cache import HostCache
@@ -167,7 +167,7 @@ class Dust:
         if is_other:
             self._hosts.clear()
 
-    def heard(self, page: HeardPage) -> None:
+    def heard(self, page: RemotePage) -> None:
         """Take note of a fetch that another process made, whose callback is through, where its host is held."""
         form = form_of(page.url)
         host = self._hosts.peek(parse(form).host)

@@ -7,10 +7,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.pages import Pages
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Novelty, Page
@@ -18,6 +17,9 @@ from scrapy_replica.urls.budgets import NoveltyBudgets
 from scrapy_replica.urls.mazes import Mazes
 from scrapy_replica.urls.shapes import TrapKind, shape
 from scrapy_replica.urls.traps import Finder, Traps
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.pages import PageTable
 
 MAX_WEIGHT = 300_000
 """Prefixes, places and lines counted over the hosts in memory, 150 bytes each."""
@@ -86,7 +88,7 @@ class TrapGuard:
     link to it.
     """
 
-    def __init__(self, config: Config, pages: Pages) -> None:
+    def __init__(self, config: Config, pages: PageTable) -> None:
         self._config, self._pages = config, pages
         self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"), self._evicted)
         self._slack: OrderedDict[str, float] = OrderedDict()
