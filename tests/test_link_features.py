@@ -100,6 +100,7 @@ def one_by_one(strategy: LinkAware, url: str, which: int) -> dict[str, float]:
         "untried": math.log1p(max(0, new - tried)),
         "page_words": max(-MOST_LOG_ODDS, min(MOST_LOG_ODDS, float(graph.pages["word_odds"][page, which]))),
         "link_words": max(-MOST_LOG_ODDS, min(MOST_LOG_ODDS, said)),
+        "way": max(-MOST_LOG_ODDS, min(MOST_LOG_ODDS, float(graph.pages["way"][page]))),
     }
 
 
