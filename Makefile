@@ -9,13 +9,14 @@ WARC ?=
 TOPIC ?=
 ONLY ?=
 
-.PHONY: help demo trust shapes test test-scrapy lint wheel bench docs clean
+.PHONY: help demo trust shapes everyday test test-scrapy lint wheel bench docs clean
 
 help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
 	@echo "make demo WARC=FILE   rehearse on FILE; TOPIC=FOLDER gives examples of the topic, PAGES=N ends it"
 	@echo "make trust            crawl webs that somebody made to mislead, with the add-on and without; ONLY=... names some"
 	@echo "make shapes           crawl ordinary sites whose pages look alike, and count the items lost; ONLY=... names some"
+	@echo "make everyday         crawl ordinary sites whose pages have several URLs, count what is saved; ONLY=... names some"
 	@echo "make test             run the tests"
 	@echo "make test-scrapy      run Scrapy's own tests, of each release, with the add-on in every crawler; ONLY=2.19 names one"
 	@echo "make lint             style, types and import contracts"
@@ -48,6 +49,9 @@ trust: $(STAMPS)/test
 
 shapes: $(STAMPS)/test
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m shapes $(ONLY)
+
+everyday: $(STAMPS)/test
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m everyday $(ONLY)
 
 test: $(STAMPS)/test
 	$(BIN)/python -m pytest tests --ignore=tests/benchmarks -n auto --dist loadfile

@@ -15,6 +15,7 @@ from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
 from scrapy_replica.components.downloadermiddleware import (
+    AnswerMiddleware,
     BorderMiddleware,
     ConditionMiddleware,
     ReplicaDownloaderMiddleware,
@@ -47,8 +48,12 @@ GATE_ORDER = 60
 BORDER_ORDER = 760
 """After proxies (750) are chosen, and nearer to the downloader than retries (550)."""
 
+ANSWER_ORDER = 890
+"""Nearer to the downloader than Scrapy's redirects (600), not as near as its cache (900)."""
+
 CONDITION_ORDER = 960
 """Nearer to the downloader than Scrapy's cache (900)."""
+
 KEEPER_ORDER = 1000
 """Nearest to the downloader: it sees what was sent and what came, before it is decompressed."""
 
@@ -219,4 +224,5 @@ def _tell_of_queues(settings: BaseSettings) -> None:
 def _add_components(settings: BaseSettings) -> None:
     settings.setdefault_in_component_priority_dict("EXTENSIONS", ReplicaExtension, 0)
     settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", ReplicaDownloaderMiddleware, GATE_ORDER)
+    settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", AnswerMiddleware, ANSWER_ORDER)
     settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", ReplicaSpiderMiddleware, OBSERVER_ORDER)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from scrapy_replica.claim import Claim
+
 
 class Mode(str, Enum):
     """How far the add-on may act on what it believes (``REPLICA_MODE``)."""
@@ -93,10 +95,10 @@ class Decision:
     evidence: Mapping[str, object] = field(default_factory=dict)
     url: str | None = None
     """The URL to fetch instead, for a rewrite; of a sample, the one that it is held against."""
-    target: str | None = None
-    """The URL that stands in the place of one that is dropped or demoted: it was fetched or waits."""
-    causes: tuple[str, ...] = ()
-    """What brings the URL back when it ends: ``rule 12``, ``host a.example``, ``trap-budget on a.example``."""
+    representative: str | None = None
+    """The URL whose page stands for one that is suppressed: it was fetched or waits."""
+    claims: tuple[Claim, ...] = ()
+    """What suppresses the URL; it comes back when one of them ends."""
     n_agreed: int = 0
     """Comparisons that agreed before what decided came into force."""
     is_sampled: bool = False

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from scrapy_replica.claim import Claim, Kind
+
 
 class Link(NamedTuple):
     """One hyperlink of a page. A tuple because a page has dozens of them."""
@@ -57,9 +59,9 @@ class Verdict:
     """Feature -> value, unknown ones left out."""
 
     @property
-    def cause(self) -> str:
-        """What it is called where something is saved by it."""
-        return f"host {self.copy} of {self.keeper}"
+    def claim(self) -> Claim:
+        """The claim that acts while the verdict holds."""
+        return Claim(Kind.MIRROR, self.copy, self.keeper)
 
 
 class Doubt(str, Enum):

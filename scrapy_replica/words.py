@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from scrapy_replica.claim import Claim, Kind, Standing, Why
 from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Doubt, Verdict
 
@@ -24,6 +25,8 @@ MAX_PREFIX = 60
 """Columns of a path, or of a site with its path, that are shown."""
 
 _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*|\x1b.?")
+_NOT_PLAIN = re.compile(r"[^ -~]+")
+"""What has to be looked at letter by letter: a plain letter before it carries no mark of its own."""
 _JOINERS = "\u200c\u200d"  # they take no column, and Persian and Hindi are misspelt without them
 _MAX_MARKS = 3
 
@@ -36,14 +39,19 @@ def cleaned(text: str, most: int = MAX_TEXT) -> str:
 
     White space is folded, marks piled on one letter are thinned, and what goes beyond *most* characters is cut.
     """
+    shown = _NOT_PLAIN.sub(_shown, _ESCAPES.sub(" ", text[: 10 * most]))
+    folded = " ".join(shown.split())
+    return folded if len(folded) <= most else folded[: most - 1] + "…"
+
+
+def _shown(run: re.Match[str]) -> str:
     kept: list[str] = []
     marks = 0
-    for character in _ESCAPES.sub(" ", text[: 10 * most]):
+    for character in run.group():
         marks = marks + 1 if unicodedata.combining(character) else 0
         if marks <= _MAX_MARKS:
             kept.append(character if character.isprintable() or character in _JOINERS else " ")
-    folded = " ".join("".join(kept).split())
-    return folded if len(folded) <= most else folded[: most - 1] + "…"
+    return "".join(kept)
 
 
 def excerpt(text: str, most: int) -> str:
@@ -236,6 +244,17 @@ TRAPS = {
 }
 """Kinds of traps."""
 
+TRAP_NAMES = {
+    "calendar": "calendar",
+    "growing-path": "paths that grow",
+    "repeating-segments": "paths that repeat themselves",
+    "facets": "combined arguments",
+    "revisions": "views of wiki pages",
+    "exact-repetition": "pages of one text",
+    "no-news": "pages with little that is new",
+}
+"""Kinds of traps, as names."""
+
 
 OUTSIDE = {
     "other-host": "it is on none of the seeds' hosts or domains",
@@ -258,7 +277,7 @@ def decided(
 ) -> str:
     """Return what was decided about a URL and why, and what a fetch showed, in one line."""
     if wanted is Action.FETCH:
-        return f"comes back: {_back(reason, evidence)}"
+        return f"comes back: {_restored(evidence)}"
     done = ACTIONS[action]
     if is_sampled:
         done = "fetched as a sample, to test what would save it"
@@ -311,41 +330,57 @@ def _cleaned(evidence: Mapping[str, Any]) -> dict[str, Any]:
     return {what: cleaned(told, 2_000) if isinstance(told, str) else told for what, told in evidence.items()}
 
 
-def _back(reason: Reason, evidence: Mapping[str, Any]) -> str:
-    """Return why a URL that was saved is to be fetched after all."""
-    told = _cleaned(evidence)
-    if "gone" in told:
-        return f"{told['gone']}, which stood for it, brought no page"
-    if "ended" in told:
-        return f"samples showed that pages were lost by what saved it ({cause(told['ended'])})"
-    if "left out" in told:
-        return f"{told['left out']}, which stood for it, is out of scope, or some of what it leads to"
-    if "lifted" in told:
-        return f"{cause(told['lifted'])} holds no more; it is decided anew"
-    if "freed" in told:
-        return f"{told['freed']} is no longer blocked"
-    if "wrong" in told:
-        examples = "".join(f"; {cleaned(str(example), 400)}" for example in told.get("for example", ()))
-        return f"rule {told['withdrawn']} was wrong for {counted(told['wrong'], 'pair')} of {told['pairs']}{examples}"
-    if "withdrawn" in told:
-        return f"samples showed that {told['withdrawn']} is no copy after all"
-    if "repeats" in told:
-        what = f"repeats {told['repeats']}" if told["repeats"] else "has too little text to tell"
-        return f"the page that was fetched in its place {what}"
-    return f"what saved it holds no more ({REASONS[reason]})"
+def _restored(evidence: Mapping[str, Any]) -> str:
+    """Return why a URL that was suppressed is to be fetched after all."""
+    if "restored" not in evidence:
+        return "what suppressed it holds no more"
+    why, what = Why(evidence["restored"]), cleaned(str(evidence.get("what") or ""), 2_000)
+    if why in {Why.REFUTED, Why.ENDED}:
+        return _ended(why, Claim.read(what), evidence)
+    if why is Why.REPEATS:
+        shown = f"repeats {what}" if what else "has too little text to tell"
+        return f"the page that was fetched in its place {shown}"
+    return {
+        Why.GONE: f"{what or 'the page'}, which stood for it, brought no page",
+        Why.LEFT_OUT: f"{what}, which stood for it, is out of scope, or some of what it leads to",
+        Why.ITEM: "the page that it was found on gave an item that no page gave before",
+        Why.ORPHANED: "a process that is gone left nothing in its place",
+    }[why]
 
 
-def cause(text: str) -> str:
-    """Return what saves URLs in words: ``a.example is a copy of b.example``, ``rule 12``, ``... on a.example``."""
-    kind, _, rest = cleaned(text, 600).partition(" ")
-    if kind == "host" and " of " in rest:
-        copy, _, keeper = rest.partition(" of ")
-        return f"{copy} is a copy of {keeper}"
-    if kind == "only":
-        return f"only {rest.removeprefix('on ')}, a copy, links to it"
-    if kind in {reason.value for reason in Reason}:
-        return f"{REASONS[Reason(kind)]}{f' ({rest})' if rest else ''}"
-    return f"{kind} {rest}".strip()
+def _ended(why: Why, ended: Claim, evidence: Mapping[str, Any]) -> str:
+    if ended.kind is Kind.RULE and evidence.get("wrong"):
+        examples = "".join(f"; {cleaned(str(example), 400)}" for example in evidence.get("for example", ()))
+        return f"{claim(ended)} was wrong for {counted(evidence['wrong'], 'pair')} of {evidence['pairs']}{examples}"
+    if why is Why.REFUTED and ended.kind is Kind.MIRROR:
+        return f"samples showed that {ended.subject} is no copy of {ended.of} after all"
+    if why is Why.REFUTED and ended.kind is not Kind.RULE:
+        return f"samples showed that pages were lost by what suppressed it ({claim(ended)})"
+    if ended.kind is Kind.MIRROR:
+        return f"{ended.subject} is no longer blocked"
+    return f"{claim(ended)} holds no more; it is decided anew"
+
+
+_CLAIMS = {
+    Kind.MIRROR: "{0} is a copy of {1}",
+    Kind.UNSHARED: "only {0}, a copy of {1}, links to it",
+    Kind.RULE: "rule {0}",
+    Kind.RULES: "rules {0} together",
+    Kind.LINKS: "links to {1} on pages that repeat those of {0}",
+    Kind.FULL: "enough pages of its host",
+    Kind.SCOPE: "place out of scope",
+    Kind.EXCLUDED: "pattern excluded by hand ({0})",
+}
+
+
+def claim(one: Claim) -> str:
+    """Return a claim in words: ``a.example is a copy of b.example``, ``rule 12``, ``... on a.example``."""
+    told = cleaned(one.subject, 400), cleaned(one.of, 400)
+    if one.kind is Kind.TRAP:
+        return f"{TRAP_NAMES.get(one.of, told[1])} on {told[0]}"
+    if one.kind is Kind.BUDGET:
+        return f"{REASONS[Reason(one.of)]} ({told[0]})"
+    return _CLAIMS[one.kind].format(*told)
 
 
 # Verdicts
@@ -418,10 +453,20 @@ def place_of(verdict: Verdict) -> str:
 
 # Rules
 
+STANDINGS = {
+    Standing.CANDIDATE: "being proved",
+    Standing.REJECTED: "not proved",
+    Standing.IN_FORCE: "in force",
+    Standing.SUSPENDED: "ended by its age",
+    Standing.REFUTED: "refuted by samples",
+    Standing.DISABLED: "ended by hand",
+}
+"""How a claim stands."""
+
 RULE_STATES = {
     "candidate": "being proved",
     "acting": "in force",
-    "withdrawn": "withdrawn, for it was wrong",
+    "withdrawn": "withdrawn",
     "disabled": "switched off by hand",
 }
 """What a rule may do."""

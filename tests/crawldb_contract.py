@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -12,10 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scrapy_replica.address import name_of
-from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, Saved, State
-from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.claim import Claim, Kind, Work
+from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, State, Suppressed
+from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Outcome, Reason
+
+FIRST, SECOND = Claim(Kind.RULE, "1"), Claim(Kind.RULE, "2")
 
 
 class StopError(Exception):
@@ -221,12 +225,12 @@ class CrawlDBContract:
 
     def test_what_was_dropped_comes_back_as_it_is_asked_for(self, db):
         url_id = enter(db, "a/1", score=0.9, payload=b"old", is_dropped=True)[0]
-        db.saved.save([Saved(url_id, "rule 1", 5)])
+        db.suppressed.enter([Suppressed(url_id, Claim.read("rule 1"), 5)])
         assert db.urls.waiting == 0
         again = url("a/1", 0.3, priority=2, payload=b"new", leeway=Leeway.AS_ASKED)
         assert db.urls.discover([again]) == [(url_id, Found.RESTORED)]
         assert db.urls.waiting == 1
-        assert db.saved.causes_of(5) == []
+        assert db.suppressed.claims_for(5) == []
         row = db.urls.take()
         assert (row.score, row.priority, row.payload, row.leeway) == (0.3, 2, b"new", Leeway.AS_ASKED)
 
@@ -240,6 +244,11 @@ class CrawlDBContract:
         db.urls.discover([url("a/1", 0.3, leeway=Leeway.EXEMPT)])
         row = db.urls.take()
         assert (row.score, row.payload, row.leeway) == (0.9, b"first", Leeway.EXEMPT)
+
+    def test_the_last_id(self, db):
+        assert db.urls.last_id == 0
+        ids = enter(db, "a/1", "a/2", "a/1")
+        assert db.urls.last_id == max(ids)
 
     def test_without_a_key_it_is_entered_again(self, db):
         found = db.urls.discover([url("a/1", key=None)] * 2 + [url("a/1")])
@@ -281,13 +290,24 @@ class CrawlDBContract:
         assert [what for _, what in found] == [Found.KNOWN] * 300 + [Found.NEW]
         assert taken(db) == [*names, "new/1"]
 
+    def test_the_time_of_a_batch_is_linear(self, db):
+        def seconds(host, size):
+            links = [f"{host}/{n}" for n in range(size)]
+            enter(db, *links[::2])
+            begin = time.thread_time()
+            enter(db, *links[1::2], *links[::2])
+            return time.thread_time() - begin
+
+        few, many = seconds("a", 2_000), seconds("b", 16_000)
+        assert many < 24 * few, (few, many)  # 8 times as many links
+
     def test_nothing_is_a_batch(self, db):
         assert db.urls.discover([]) == []
         assert db.urls.find([]) == {}
         assert db.urls.rescore({}) == 0
         db.urls.set_scores({})
         db.urls.finish([])
-        db.saved.save([])
+        db.suppressed.enter([])
 
     def test_find_tells_the_state_and_leaves_out_what_is_unknown(self, db):
         ids = enter(db, "a/done", "a/leased", "a/waiting", "a/dropped")
@@ -378,20 +398,23 @@ class CrawlDBContract:
         db.urls.renew([(ids[2], 0.0, None)])
         assert [one.host for one in db.revisits.done_after(0, 9)] == ["a", "a"]
 
-    def test_promises(self, db):
-        assert db.revisits.promises_of("a") == Promises()
-        db.revisits.set_promises("a", Promises(1, 2, 3))
-        assert (db.revisits.promises_of("a"), db.revisits.promises_of("b")) == (Promises(1, 2, 3), Promises())
+    def test_hosts_that_are_doubted(self, db):
+        for _ in range(2):
+            db.revisits.doubt("a")
+        assert [db.revisits.is_doubted(host) for host in "ab"] == [True, False]
 
-    def test_samples_that_are_retired_are_of_another_cause(self, db):
+    def test_samples_that_are_retired_are_of_another_pass(self, db):
         settled, still_open = enter(db, "a/1", "a/2")
-        for one, cause in ((settled, "host a of b"), (still_open, "host a of b"), (settled, "trap-budget on a")):
-            db.samples.enter([Sample(one, cause, Reason.REPLICA_HOST, 5, "", 1.0)])
+        mirror, trap = Claim(Kind.MIRROR, "a", "b"), Claim(Kind.TRAP, "a", "calendar")
+        for one, claim in ((settled, mirror), (still_open, mirror), (settled, trap)):
+            db.samples.enter([Sample(one, claim, Reason.REPLICA_HOST, 5, "", 1.0)])
         db.samples.settle(settled, Outcome.SAME)
-        db.samples.retire("before: ")
-        assert [sample.id for sample in db.samples.of_cause("host a of b")] == [still_open]
-        assert [sample.id for sample in db.samples.of_cause("before: host a of b")] == [settled]
-        assert [sample.id for sample in db.samples.of_cause("trap-budget on a")] == [settled]
+        db.samples.retire(1)
+        assert [sample.id for sample in db.samples.of_claim(mirror)] == [still_open]
+        assert [sample.claim for sample in db.samples.of_url(settled)] == [trap]
+        assert [n for *_, n in db.samples.settled()] == [2]
+        again = Sample(settled, mirror, Reason.REPLICA_HOST, 5, "", 1.0)
+        assert db.samples.enter([again]) == [again]  # in the pass that goes on it is another sample
 
     def test_what_is_done_stays_so(self, db):
         url_id = enter(db, "a/1")[0]
@@ -418,52 +441,58 @@ class CrawlDBContract:
         assert db.urls.discover([url("b/2")])[0][1] is Found.NEW
         assert taken(db) == ["a/2", "b/1", "b/2"]
 
-    # Saved
+    # Suppressed
 
     def test_what_a_url_saved_comes_back_exempt_in_slices(self, db):
         ids = enter(db, "a/1", "a/2", "a/3", "a/4")
         for url_id in ids[:3]:
             db.urls.drop(url_id)
-        db.saved.save([Saved(ids[n], "exact-duplicate-links", 77) for n in range(3)])
-        db.saved.save([Saved(ids[3], "exact-duplicate-links", 78)])
-        assert db.saved.causes_of(77) == ["exact-duplicate-links"]
-        slices = [db.saved.restore_for(77, 2), db.saved.restore_for(77, 2)]
+        db.suppressed.enter([Suppressed(ids[n], Claim.read("links a of b"), 77) for n in range(3)])
+        db.suppressed.enter([Suppressed(ids[3], Claim.read("links a of b"), 78)])
+        assert db.suppressed.claims_for(77) == [Claim(Kind.LINKS, "a", "b")]
+        slices = [db.suppressed.restore(Work(None, 77), 2), db.suppressed.restore(Work(None, 77), 2)]
         assert [len(one) for one in slices] == [2, 1]
         assert sorted(slices[0] + slices[1]) == [(ids[n], f"http://a/{n + 1}") for n in range(3)]
-        assert db.saved.restore_for(77, 2) == []
-        assert db.saved.causes_of(77) == []
+        assert db.suppressed.restore(Work(None, 77), 2) == []
+        assert db.suppressed.claims_for(77) == []
         assert db.urls.waiting == 4
         rows = {row.id: row.leeway for row in iter(db.urls.take, None)}
         assert rows == {**dict.fromkeys(ids[:3], Leeway.EXEMPT), ids[3]: Leeway.MOVE}
 
-    def test_what_a_cause_saved_comes_back_as_before(self, db):
+    def test_what_a_claim_saved_comes_back_as_before(self, db):
         ids = enter(db, "a/1", "a/2", score=0.5, payload=b"x")
         for url_id in ids:
             db.urls.drop(url_id)
-        db.saved.save([Saved(ids[0], "rule 1", 5), Saved(ids[0], "rule 2", 5), Saved(ids[1], "rule 2", None)])
-        assert sorted(db.saved.causes_of(5)) == ["rule 1", "rule 2"]
-        assert db.saved.restore_of("rule 1", 9) == [(ids[0], "http://a/1")]
-        assert db.saved.restore_of("rule 1", 9) == []
+        db.suppressed.enter(
+            [
+                Suppressed(ids[0], Claim.read("rule 1"), 5),
+                Suppressed(ids[0], Claim.read("rule 2"), 5),
+                Suppressed(ids[1], Claim.read("rule 2"), None),
+            ]
+        )
+        assert list(map(str, db.suppressed.claims_for(5))) == ["rule 1", "rule 2"]
+        assert db.suppressed.restore(Work(Claim.read("rule 1")), 9) == [(ids[0], "http://a/1")]
+        assert db.suppressed.restore(Work(Claim.read("rule 1")), 9) == []
         row = db.urls.take()
         assert (row.id, row.score, row.payload, row.leeway) == (ids[0], 0.5, b"x", Leeway.MOVE)
-        assert db.saved.restore_of("rule 2", 9) == [(ids[1], "http://a/2")]
+        assert db.suppressed.restore(Work(Claim.read("rule 2")), 9) == [(ids[1], "http://a/2")]
 
     def test_what_is_saved_again_meanwhile_stays_so(self, db):
         ids = enter(db, "a/1", "a/2", "a/3")
         for url_id in ids:
             db.urls.drop(url_id)
-        db.saved.save([Saved(url_id, "host a", None) for url_id in ids])
-        first = db.saved.restore_of("host a", 2)
+        db.suppressed.enter([Suppressed(url_id, Claim.read("mirror a of b"), None) for url_id in ids])
+        first = db.suppressed.restore(Work(Claim.read("mirror a of b")), 2)
         assert first == [(ids[0], "http://a/1"), (ids[1], "http://a/2")]
         db.urls.drop(ids[0])
-        db.saved.save([Saved(ids[0], "host a", None)])
-        assert db.saved.restore_of("host a", 2, after=ids[1]) == [(ids[2], "http://a/3")]
-        assert db.saved.restore_of("host a", 2, after=ids[2]) == []
+        db.suppressed.enter([Suppressed(ids[0], Claim.read("mirror a of b"), None)])
+        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 2, after=ids[1]) == [(ids[2], "http://a/3")]
+        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 2, after=ids[2]) == []
 
     def test_what_was_demoted_is_raised_again(self, db):
         ids = enter(db, "a/1", is_demoted=True) + enter(db, "b/1", score=-1.0)
-        db.saved.save([Saved(ids[0], "host a", None)])
-        assert db.saved.restore_of("host a", 9) == [(ids[0], "http://a/1")]
+        db.suppressed.enter([Suppressed(ids[0], Claim.read("mirror a of b"), None)])
+        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 9) == [(ids[0], "http://a/1")]
         assert db.urls.waiting == 2
         assert taken(db) == ["a/1", "b/1"]
 
@@ -471,27 +500,28 @@ class CrawlDBContract:
         ids = enter(db, "a/leased", "a/done", "a/waiting")
         db.urls.take()
         db.urls.finish([db.urls.take().id])
-        db.saved.save([Saved(url_id, "host a", None) for url_id in ids])
-        assert db.saved.restore_of("host a", 9) == [(url_id, None) for url_id in ids]
-        assert db.saved.restore_of("host a", 9) == []
+        db.suppressed.enter([Suppressed(url_id, Claim.read("mirror a of b"), None) for url_id in ids])
+        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 9) == [(url_id, None) for url_id in ids]
+        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 9) == []
         assert db.urls.waiting == 1
 
     def test_work_stays_until_it_is_ended(self, opened, reopened):
         db = opened()
-        for work in ("of rule 2", "of host a", "of rule 2"):
-            db.saved.begin_work(work)
+        rule, mirror = Work(Claim(Kind.RULE, "2")), Work(Claim(Kind.MIRROR, "a", "b"))
+        for work in (rule, mirror, rule):
+            db.suppressed.begin(work)
         db = reopened(db)
-        assert db.saved.unfinished_work() == ["of rule 2", "of host a"]
-        db.saved.end_work("of rule 2")
-        db.saved.end_work("never begun")
-        assert db.saved.unfinished_work() == ["of host a"]
+        assert db.suppressed.unfinished() == [rule, mirror]
+        db.suppressed.end(Work(Claim.read("rule 2")))
+        db.suppressed.end(Work(Claim(Kind.RULE, "99")))
+        assert db.suppressed.unfinished() == [mirror]
 
     # Pages
 
     def test_a_page_that_raises_changes_nothing(self, db):
         ids = enter(db, "a/1", "b/1", "c/1", score=0.5)
         leased = db.urls.take()
-        db.saved.save([Saved(ids[1], "rule 1", 5)])
+        db.suppressed.enter([Suppressed(ids[1], Claim.read("rule 1"), 5)])
         db.set_meta("part", b"before")
         with failing_page(db):
             db.urls.discover([url("a/2", 0.9), url("new/1", 0.95), url("b/1", 0.8), url("d/1", slot="a")])
@@ -500,13 +530,13 @@ class CrawlDBContract:
                 assert name(db.urls.take()) == "new/1"
             db.urls.drop(ids[2])
             db.urls.rescore({key_of("b/1"): 0.1})
-            db.saved.restore_of("rule 1", 9)
-            db.saved.begin_work("of rule 1")
+            db.suppressed.restore(Work(Claim.read("rule 1")), 9)
+            db.suppressed.begin(Work(Claim.read("rule 1")))
             db.set_meta("part", b"after")
         assert db.urls.waiting == 2
         assert db.meta("part") == b"before"
-        assert db.saved.unfinished_work() == []
-        assert db.saved.causes_of(5) == ["rule 1"]
+        assert db.suppressed.unfinished() == []
+        assert db.suppressed.claims_for(5) == [Claim(Kind.RULE, "1")]
         keys = {one: key_of(one) for one in ("a/1", "b/1", "c/1", "new/1", "a/2", "d/1")}
         known = db.urls.find(keys.values())
         assert {one: known[key].state for one, key in keys.items() if key in known} == {
@@ -560,6 +590,17 @@ class CrawlDBContract:
         db.set_meta("part", b"one")
         db.set_meta("part", b"two")
         assert db.meta("part") == b"two"
+
+    def test_the_first_meta_stands(self, db):
+        assert [db.first_meta("salt", value) for value in (b"1", b"2")] == [b"1", b"1"]
+        db.set_meta("salt", b"3")
+        assert db.first_meta("salt", b"4") == db.meta("salt") == b"3"
+
+    def test_sums(self, db):
+        db.set_meta("outside", b"another key")
+        for sums in ({"near": 1, "far": 2}, {}, {"far": 3}):
+            db.add_sums("outside", sums)
+        assert db._connection.sums("outside") == {"near": 1, "far": 5}
 
 
 class StoredContract(CrawlDBContract):
@@ -621,12 +662,12 @@ class StoredContract(CrawlDBContract):
         with db.page():
             ids = enter(db, "a/1", "b/1")
         db.urls.drop(ids[0])
-        db.saved.save([Saved(ids[0], "rule 1", 5)])
+        db.suppressed.enter([Suppressed(ids[0], Claim.read("rule 1"), 5)])
         db.set_meta("part", b"one")
         db.commit()
         db = died(db)
         assert db.meta("part") == b"one"
-        assert db.saved.restore_for(5, 9) == [(ids[0], "http://a/1")]
+        assert db.suppressed.restore(Work(None, 5), 9) == [(ids[0], "http://a/1")]
         assert taken(db) == ["a/1", "b/1"]
 
 
@@ -656,7 +697,7 @@ class Reference:
 
     rows: dict[int, Row] = field(default_factory=dict)
     ids: dict[int, int] = field(default_factory=dict)
-    saved: dict[tuple[int, str], int | None] = field(default_factory=dict)
+    suppressed: dict[tuple[int, str], int | None] = field(default_factory=dict)
 
     def order(self, url_id):
         row = self.rows[url_id]
@@ -691,7 +732,9 @@ class Reference:
         row.is_demoted, row.priority, row.score = new.is_demoted, new.priority, score
         if was is State.DROPPED:
             row.leeway = new.leeway
-            self.saved = {(one, cause): target for (one, cause), target in self.saved.items() if one != url_id}
+            self.suppressed = {
+                (one, claim): target for (one, claim), target in self.suppressed.items() if one != url_id
+            }
         return Found.RAISED if was is State.WAITING else Found.RESTORED
 
     def enter(self, url_id, new):
@@ -703,7 +746,9 @@ class Reference:
     def restore(self, url_ids, leeway=None):
         restored = []
         for url_id in url_ids:
-            self.saved = {(one, cause): target for (one, cause), target in self.saved.items() if one != url_id}
+            self.suppressed = {
+                (one, claim): target for (one, claim), target in self.suppressed.items() if one != url_id
+            }
             row = self.rows[url_id]
             if row.state is State.DROPPED or (row.state is State.WAITING and row.is_demoted):
                 row.state, row.is_demoted = State.WAITING, False
@@ -725,7 +770,7 @@ NEW = st.builds(
     slot=st.sampled_from([None, None, "a", "mine"]),
 )
 SLOTS = ["a", "b", "c", "mine"]
-CAUSES = ["rule 1", "host a"]
+CLAIMS = [Claim(Kind.RULE, "1"), Claim(Kind.MIRROR, "a", "b")]
 TARGET = 5
 TARGETS = [TARGET, None]
 
@@ -808,34 +853,34 @@ class CrawlDBMachine(RuleBasedStateMachine):
             row = self.reference.rows[url_id]
             row.state, row.is_demoted = State.WAITING, True
 
-    @rule(data=st.data(), cause=st.sampled_from(CAUSES), instead=st.sampled_from(TARGETS))
-    def drop(self, data, cause, instead):
+    @rule(data=st.data(), claim=st.sampled_from(CLAIMS), instead=st.sampled_from(TARGETS))
+    def drop(self, data, claim, instead):
         url_id = self.pick(data, State.LEASED, State.WAITING)
         if url_id is not None:
             self.db.urls.drop(url_id)
             self.reference.rows[url_id].state = State.DROPPED
-            self.save(url_id, cause, instead)
+            self.save(url_id, claim, instead)
 
-    @rule(data=st.data(), cause=st.sampled_from(CAUSES), instead=st.sampled_from(TARGETS))
-    def save_what_waits(self, data, cause, instead):
+    @rule(data=st.data(), claim=st.sampled_from(CLAIMS), instead=st.sampled_from(TARGETS))
+    def save_what_waits(self, data, claim, instead):
         url_id = self.pick(data, State.WAITING)
         if url_id is not None:
-            self.save(url_id, cause, instead)
+            self.save(url_id, claim, instead)
 
-    def save(self, url_id, cause, target):
-        self.db.saved.save([Saved(url_id, cause, target)])
-        self.reference.saved[url_id, cause] = target
+    def save(self, url_id, claim, target):
+        self.db.suppressed.enter([Suppressed(url_id, claim, target)])
+        self.reference.suppressed[url_id, claim] = target
 
-    @rule(cause=st.sampled_from(CAUSES), most=st.sampled_from([1, 9]))
-    def restore_of(self, cause, most):
-        ids = sorted({one for one, why in self.reference.saved if why == cause})
-        assert self.all_restored(lambda: self.db.saved.restore_of(cause, most)) == self.reference.restore(ids)
+    @rule(claim=st.sampled_from(CLAIMS), most=st.sampled_from([1, 9]))
+    def restore_of(self, claim, most):
+        ids = sorted({one for one, why in self.reference.suppressed if why == claim})
+        assert self.all_restored(lambda: self.db.suppressed.restore(Work(claim), most)) == self.reference.restore(ids)
 
     @rule(most=st.sampled_from([1, 9]))
     def restore_for(self, most):
-        ids = sorted({one for (one, _), target in self.reference.saved.items() if target == TARGET})
+        ids = sorted({one for (one, _), target in self.reference.suppressed.items() if target == TARGET})
         wanted = self.reference.restore(ids, leeway=Leeway.EXEMPT)
-        assert self.all_restored(lambda: self.db.saved.restore_for(TARGET, most)) == wanted
+        assert self.all_restored(lambda: self.db.suppressed.restore(Work(None, TARGET), most)) == wanted
 
     def all_restored(self, restore):
         """All slices: which URLs one of them holds is the store's choice."""
@@ -869,7 +914,7 @@ class CrawlDBMachine(RuleBasedStateMachine):
             lambda: self.discover(data.draw(st.lists(NEW, max_size=6))),
             self.take if self.takes_in_pages else self.discover_nothing,
             lambda: self.finish(data),
-            lambda: self.drop(data, "rule 1", 5),
+            lambda: self.drop(data, FIRST, 5),
             lambda: self.demote(data),
             lambda: self.restore_for(most=9),
             lambda: self.rescore(data.draw(st.dictionaries(st.sampled_from(NAMES), SCORES, max_size=4))),

@@ -44,7 +44,7 @@ class OneOf:
             payloads=RequestPayloads(is_stored=True, url_of=store.urls.url_of, counts=counts),
             counts=counts,
         )
-        self.crawl.consequences.may_enter_probes = True
+        self.crawl.probes.may_enter = True
         self._page_of = page_of or (lambda url, html: page_from_tree(fromstring(html), url))
         self._in_flight = []
 
@@ -57,7 +57,7 @@ class OneOf:
     def listen(self):
         """Take up what the others wrote."""
         if (news := self.store.listen()) is not None:
-            self.crawl.heed(news)
+            self.crawl.apply_remote(news)
             self.store.commit()
         return news
 
@@ -164,7 +164,7 @@ class Crawls:
 
     @property
     def leader(self):
-        return next(one for one in self.all if one.store.leads)
+        return next(one for one in self.all if one.store.is_leader)
 
     @property
     def fetched(self):
@@ -190,6 +190,6 @@ class Crawls:
                 self.listen()
             if any(has_turned) or any(one.crawl.has_work for one in self.all) or self.all[0].store.urls.waiting:
                 continue
-            if not self.leader.crawl.consequences.audit():
+            if not self.leader.crawl.late_samples.draw():
                 return self
         raise AssertionError("the crawl does not end")

@@ -304,6 +304,23 @@ class TestRedirects:
         assert found == {"http://a.example/", "http://www.b.example/x", "http://www.b.example/y"}
         assert result.unfinished == {}
 
+    async def test_one_that_scrapys_cache_answers_is_known_for_one(self, tmp_path):
+        pages = {
+            "http://a.example/": page(["/old"], seed="top"),
+            "http://a.example/old": redirect("/new", 301),
+            "http://a.example/new": page(seed="new"),
+        }
+        cache = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache")}
+        found = []
+        for name in ("fetched", "cached"):
+            settings = {**REPLICA, **cache, "JOBDIR": str(tmp_path / name)}
+            result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/")
+            with reading(str(tmp_path / name)) as job:
+                view = job.url("http://a.example/old")
+            found.append((view.page.status, view.page.error, result.stats.get("replica/page/failed")))
+        assert result.urls == []
+        assert found == [(301, None, None)] * 2
+
     async def test_the_slot_of_the_old_host_is_not_taken_along(self):
         slots = {}
 

@@ -11,6 +11,7 @@ import pytest
 from crawldb_contract import CrawlDBContract, CrawlDBMachine, StoredContract, StoredMachine, enter, taken
 from hypothesis import HealthCheck, settings
 
+from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.samples import Sample
@@ -278,9 +279,9 @@ class TestPages:
 
 class TestSamples:
     SAMPLES = (
-        Sample(1, "dust-rule on a", Reason.DUST_RULE, 7, "a/x", 2.0),
-        Sample(1, "rule 5", None, 7, "a/x", 2.0),
-        Sample(2, "rule 5", Reason.DUST_RULE, None, "a/y", 4.0),
+        Sample(1, Claim.read("rule 4"), Reason.DUST_RULE, 7, "a/x", 2.0),
+        Sample(1, Claim.read("rule 5"), None, 7, "a/x", 2.0),
+        Sample(2, Claim.read("rule 5"), Reason.DUST_RULE, None, "a/y", 4.0),
     )
 
     @pytest.fixture
@@ -290,10 +291,10 @@ class TestSamples:
         yield db.samples
         db.close()
 
-    def test_they_are_found_by_url_and_by_cause(self, samples):
+    def test_they_are_found_by_url_and_by_claim(self, samples):
         first, second, third = self.SAMPLES
         assert samples.of_url(1) == [first, second]
-        assert samples.of_cause("rule 5") == [second, third]
+        assert samples.of_claim(Claim.read("rule 5")) == [second, third]
 
     def test_what_is_known_stays_what_it_is(self, samples):
         samples.settle(1, Outcome.SAME)
@@ -302,7 +303,7 @@ class TestSamples:
 
     def test_one_waits_for_its_target_until_it_is_settled(self, samples):
         assert samples.awaiting(7) == [1]
-        assert [one.cause for one in samples.settle(1, Outcome.OTHER)] == ["dust-rule on a", "rule 5"]
+        assert [one.claim for one in samples.settle(1, Outcome.OTHER)] == [Claim.read("rule 4"), Claim.read("rule 5")]
         assert samples.awaiting(7) == []
         assert samples.settle(1, Outcome.SAME) == []
 

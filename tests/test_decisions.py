@@ -76,9 +76,9 @@ class TestDuplicates:
         assert set(pages) - set(result.urls) == ({"http://b.example/y/x/behind"} if action == "drop" else set())
         lines = {line["url"]: line for line in map(json.loads, ledger.read_text().splitlines())}
         assert lines["http://b.example/y/x/behind"]["action"] == action
-        assert lines["http://b.example/y/x/behind"]["target"] == f"{TOP}x/behind"
+        assert lines["http://b.example/y/x/behind"]["representative"] == f"{TOP}x/behind"
         assert lines["http://b.example/y/x/own"]["action"] == "demote"
-        assert lines["http://b.example/y/x/own"]["target"] is None
+        assert lines["http://b.example/y/x/own"]["representative"] is None
 
     @pytest.mark.parametrize("mode", ["demote", "drop"])
     async def test_links_of_a_near_duplicate_wait(self, mode):
@@ -362,7 +362,7 @@ class TestLedger:
             (f"{TOP}d/3", "path-budget", "drop"),
             (f"{TOP}d/4", "path-budget", "drop"),
         }
-        fields = {"at", "url", "action", "wanted", "reason", "probability", "is_sampled", "target", "evidence"}
+        fields = {"at", "url", "action", "wanted", "reason", "probability", "is_sampled", "representative", "evidence"}
         assert {*lines[0]} == fields
 
     def test_explained(self, job, capsys):

@@ -18,7 +18,7 @@ from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.urls import dust, guard
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -100,7 +100,7 @@ class TestBudgets:
         db, times = SqliteCrawlDB(None), itertools.count()
         stranger = db.urls.discover([NewUrl("http://b.example/", "b.example", -1)])[0][0]
         db.pages.enter(Fetched(stranger, next(times), 200, is_news=False))
-        live = Guard(Config(), db.pages)
+        live = TrapGuard(Config(), db.pages)
         live.bars("http://a.example/", "a.example")
         found_on = None
         for number, is_news in enumerate([True, None, False] * 60 + [False] * 90):
@@ -114,7 +114,7 @@ class TestBudgets:
             live.count(url, "a.example", parent, is_novel=is_news)
             found_on = url_id
         assert live.bars("http://a.example/empty/2030-01", "a.example").evidence == {"kind": "calendar"}
-        again = Guard(Config(), db.pages)
+        again = TrapGuard(Config(), db.pages)
         for path in ("cal/y", "x/y", "new/y", "empty/2030-01", "days/2030-01"):
             url = f"http://a.example/{path}"
             assert live.bars(url, "a.example") == again.bars(url, "a.example")
@@ -122,9 +122,9 @@ class TestBudgets:
     @pytest.mark.parametrize("config", [Config(), Config(host_budget=9, path_budget=5), Config(trap_credit=0)])
     def test_a_guard_that_holds_one_host_bars_what_one_that_holds_all_does(self, monkeypatch, config):
         db, chance = SqliteCrawlDB(None), random.Random(1)
-        wide = Guard(config, db.pages)
+        wide = TrapGuard(config, db.pages)
         monkeypatch.setattr(guard, "MAX_WEIGHT", 1)
-        narrow = Guard(config, db.pages)
+        narrow = TrapGuard(config, db.pages)
         hosts = [f"h{number}.example" for number in range(5)]
         news = {"trap": [False], "dull": [False] * 4 + [True, None], "good": [True]}
         barred, found_on = 0, None
@@ -153,7 +153,7 @@ class TestTakenBack:
         duplicates = Duplicates(db.pages, config)
         replicas = Replicas(config, db, float, duplicates.index)
         rooms = (
-            Guard(config, db.pages),
+            TrapGuard(config, db.pages),
             replicas,
             Dust(config, db, float),
             Repetition(db.blocks),

@@ -13,8 +13,9 @@ import pytest
 from scrapy.cmdline import execute
 
 from scrapy_replica.address import host_of
+from scrapy_replica.claim import Claim, Standing, Work
 from scrapy_replica.commands.job import ordering, reading
-from scrapy_replica.crawldb.contract import URGENT, NewUrl, Saved, State
+from scrapy_replica.crawldb.contract import URGENT, NewUrl, State, Suppressed
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
@@ -33,14 +34,14 @@ def job(tmp_path):
     db.verdicts.enter(JUDGED, 1_700_000_000.0, 1_800_000_000.0)
     db.verdicts.enter(MOVED, 1_700_000_100.0, None)
     db.verdicts.enter(Verdict("c.example", "a.example", "", "", 0.9, 5), 1_700_000_000.0, 1_800_000_000.0)
-    db.verdicts.end("c.example", "withdrawn")
+    db.verdicts.end("c.example", Standing.REFUTED)
     enter(db, "http://a.example/0", "a.example", 10)
     for number, action in enumerate((Action.DROP, Action.REWRITE, Action.FETCH)):
         is_saved = action is not Action.FETCH
         url_id = enter(db, f"http://www.a.example/{number}", "www.a.example", number, is_dropped=is_saved)
         db.ledger.record(url_id, Decision(action, Action.DROP, Reason.REPLICA_HOST), 1_700_000_001.0)
         if is_saved:
-            db.saved.save([Saved(url_id, JUDGED.cause, 10 + number)])
+            db.suppressed.enter([Suppressed(url_id, JUDGED.claim, 10 + number)])
     enter(db, "http://c.example/", "c.example", 20)
     enter(db, "http://www.a.example:8080/", "www.a.example:8080", 21, slot="mine", priority=3, score=0.5)
     db.close()
@@ -146,7 +147,7 @@ class TestExplain:
         assert "copies of it: www.a.example, b.example" in replica(capsys, "explain", "a.example", "--job", job)[1]
 
     def test_tells_that_a_verdict_ended(self, job, capsys):
-        assert "but: withdrawn, for pages that its samples" in replica(capsys, "explain", "c.example", "--job", job)[1]
+        assert "but: refuted by samples" in replica(capsys, "explain", "c.example", "--job", job)[1]
 
     def test_tells_what_is_fetched_in_the_place_of_a_url(self, job, capsys):
         lines = replica(capsys, "explain", "http://www.a.example/0", "--job", job)[1].splitlines()
@@ -179,14 +180,14 @@ class TestExplain:
     def test_follows_what_is_fetched_in_the_place_of_what_is_not(self, job, capsys):
         db = SqliteCrawlDB(job)
         url_id = enter(db, "http://mirror.example/0", "mirror.example", 30, is_dropped=True)
-        db.saved.save([Saved(url_id, "rule 7", 1)])
+        db.suppressed.enter([Suppressed(url_id, Claim.read("rule 7"), 1)])
         db.close()
         lines = replica(capsys, "explain", "mirror.example/0", "--job", job)[1].splitlines()
         assert [line for line in lines if line.startswith("in its place")] == [
             "in its place: http://www.a.example/1 (not fetched)",
         ]
         db = SqliteCrawlDB(job)
-        db.saved.save([Saved(db.urls.find([1])[1].id, JUDGED.cause, 10)])
+        db.suppressed.enter([Suppressed(db.urls.find([1])[1].id, JUDGED.claim, 10)])
         db.close()
         lines = replica(capsys, "explain", "http://mirror.example/0", "--job", job)[1].splitlines()
         assert "in its place: http://a.example/0 (waiting)" in lines
@@ -214,14 +215,14 @@ class TestSaved:
 
     def test_but_not_what_came_back(self, job, capsys):
         db = SqliteCrawlDB(job)
-        db.saved.restore_for(11, 10)
+        db.suppressed.restore(Work(None, 11), 10)
         db.close()
         assert self.saved(job, capsys) == 1
 
     def test_nor_what_only_waits_behind_the_others(self, job, capsys):
         db = SqliteCrawlDB(job)
         url_id = enter(db, "http://www.a.example/9", "www.a.example", 9, is_demoted=True)
-        db.saved.save([Saved(url_id, JUDGED.cause, None)])
+        db.suppressed.enter([Suppressed(url_id, JUDGED.claim, None)])
         db.close()
         assert self.saved(job, capsys) == 2
 

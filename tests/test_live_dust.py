@@ -176,7 +176,7 @@ class TestWrongRules:
         assert not any(state == "acting" for *_, state, _, _ in wrong)
         assert result.stats["replica/dust/withdrawn"] >= 1
         db = sqlite3.connect(tmp_path / FILE_NAME)
-        (told,) = db.execute("SELECT COUNT(*) FROM decisions WHERE evidence LIKE '%withdrawn%'").fetchone()
+        (told,) = db.execute("SELECT COUNT(*) FROM decisions WHERE evidence LIKE '%refuted%'").fetchone()
         (dropped,) = db.execute("SELECT COUNT(*) FROM decisions WHERE reason = 'dust-rule' AND action != 'fetch'")
         db.close()
         assert told > 0

@@ -340,11 +340,11 @@ class TestTurning:
         n_dropped = states()[State.DROPPED]
         assert n_dropped >= 28
         now[0] = 30 * 86_400 - 1
-        crawl.consequences.obey()
+        crawl.obey()
         assert states()[State.DROPPED] == n_dropped
         now[0] = 30 * 86_400 + 1
-        crawl.consequences.obey()
-        crawl.consequences.work()
+        crawl.obey()
+        crawl.restorer.work()
         assert states()[State.WAITING] == n_dropped
         assert [v for v, _ in store.verdicts.holding()] == []
         run()

@@ -19,8 +19,8 @@ from web import page as html
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
-from scrapy_replica.crawl.urls.carried import Carried
 from scrapy_replica.crawl.urls.host_pages import form_of
+from scrapy_replica.crawl.urls.rule_priors import RulePriors
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.mining import dust, schema
 from scrapy_replica.mining.evidence import HostRows, Row, evidence_of, mark_of_row, sketch_of_simhash
@@ -289,9 +289,9 @@ class TestRules:
             loads(text)
 
 
-class TestCarried:
+class TestRulePriors:
     def test_rules_come_up_on_their_hosts(self):
-        carried = Carried()
+        carried = RulePriors()
         carried.give([Rule("a.example", (), (Step("drop", "x"),)), Rule(".b.example", (), (Step("drop", "y"),))])
         for host, expected in (
             ("a.example", ["x"]),

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis_server import RedisServer
 
+from scrapy_replica.claim import Claim, Work
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.ids import Ids
 from scrapy_replica.crawldb.redis.mirror import LOCAL_META, URLS, Mirror, pack, unpack
@@ -220,7 +221,7 @@ def test_what_is_taken_back_was_not_written(pair):
     with failing_page(pair.one):
         enter(pair.one, "a/1")
         pair.one.set_meta("x", b"1")
-        pair.one.saved.begin_work("of rule 1")
+        pair.one.suppressed.begin(Work(Claim.read("rule 1")))
     assert pair.ship() == ([], [])
 
 
@@ -242,15 +243,15 @@ def test_a_row_that_was_written_here_and_is_not_shipped_stays(pair):
 
 
 def test_the_same_work_begun_by_two_is_one(pair):
-    pair.one.saved.begin_work("of rule 1")
-    pair.other.saved.begin_work("of rule 2")
-    pair.other.saved.begin_work("of rule 1")
+    pair.one.suppressed.begin(Work(Claim.read("rule 1")))
+    pair.other.suppressed.begin(Work(Claim.read("rule 2")))
+    pair.other.suppressed.begin(Work(Claim.read("rule 1")))
     pair.mirror.apply(pair.heard.changed().rows)
     pair.heard.shipped()
     pair.ship()
-    pair.one.saved.end_work("of rule 1")
+    pair.one.suppressed.end(Work(Claim.read("rule 1")))
     pair.ship()
-    assert pair.other.saved.unfinished_work() == ["of rule 2"]
+    assert pair.other.suppressed.unfinished() == [Work(Claim.read("rule 2"))]
 
 
 def test_what_is_written_silently_is_not_noted(pair):
@@ -290,7 +291,7 @@ def test_the_first_copy_is_the_whole_job(pair, server):
         for number in range(3_000):
             pair.one.set_meta(f"key {number}", b"\x00\xff")
         enter(pair.one, *(f"h{number % 7}/{number}" for number in range(500)))
-        pair.one.saved.begin_work("of rule 1")
+        pair.one.suppressed.begin(Work(Claim.read("rule 1")))
     server.run_many([["HSET", server.key(f"t:{name}"), key, row] for name, key, row in pair.mirror.changed().rows])
     n_rows = pair.heard.copy(server, batches(pair.one._connection, 64))
     assert tables(pair.other._connection) == tables(pair.one._connection)
@@ -328,8 +329,8 @@ def test_tables_take_the_numbers_that_are_given():
 
         db._connection.new_id = new_id
         enter(db, "a/1")
-        db.saved.begin_work("of rule 1")
-        db.saved.begin_work("of rule 1")
+        db.suppressed.begin(Work(Claim.read("rule 1")))
+        db.suppressed.begin(Work(Claim.read("rule 1")))
         number = db.rules.enter({"host": "a"}, 1.0)
         order = db.orders.give("pause", {}, 1.0)
         assert asked == [("hosts", "a", "a"), ("work",), ("rules",), ("orders",)]

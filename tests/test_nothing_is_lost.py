@@ -390,7 +390,7 @@ class TestOrders:
             def item(self, response):
                 if response.url == TOP:
                     extension = self.crawler.get_extension(ReplicaExtension)
-                    obey = extension.crawl.consequences.obey
+                    obey = extension.crawl.obey
 
                     def raises_once():
                         if not failed:
@@ -398,7 +398,7 @@ class TestOrders:
                             raise RuntimeError("once")
                         obey()
 
-                    monkeypatch.setattr(extension.crawl.consequences, "obey", raises_once)
+                    monkeypatch.setattr(extension.crawl, "obey", raises_once)
                 elif response.url.endswith("/5"):
                     block = threading.Thread(target=lambda: write_order(tmp_path))
                     block.start()

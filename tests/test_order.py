@@ -131,6 +131,25 @@ class TestScores:
         result = await crawl(Wants, lambda r: page(seed=r.url), {**ALONE, "REPLICA_STRATEGY": "known"})
         assert numbers(result) == ["0", "2", "1", "80", "50", "90"]
 
+    @pytest.mark.parametrize("before", [0, -5])
+    async def test_a_priority_raises_what_a_page_before_linked_to_as_well(self, known_scores, before):
+        class Wants(Spider):
+            name = "wants"
+            start_urls = ("http://a.example/s0",)
+
+            def parse(self, response):
+                if response.url.endswith("/s0"):
+                    for n in (90, 80, 75, 70):
+                        yield Request(f"http://a.example/s{n}", priority=before)
+                elif response.url.endswith("/s90"):
+                    yield Request("http://a.example/s70", priority=before + 5)
+
+        pages = {
+            f"http://a.example/s{n}": page([f"/s{m}" for m in (70, 75, 80, 90)], seed=n) for n in (0, 70, 75, 80, 90)
+        }
+        result = await crawl(Wants, pages, {**ALONE, "REPLICA_STRATEGY": "known"})
+        assert numbers(result) in (["0", "90", "70", "80", "75"], ["0", "90", "80", "70", "75"])
+
 
 class Clock:
     """A machine of hosts, each held or not, and a time that only the test moves."""

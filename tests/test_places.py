@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_replica.crawl.urls.carried import Carried
-from scrapy_replica.crawl.urls.places import EVERYWHERE, PER_WRONG, Places, place_of
+from scrapy_replica.crawl.urls.rule_places import EVERYWHERE, PER_WRONG, Places, place_of
+from scrapy_replica.crawl.urls.rule_priors import RulePriors
 from scrapy_replica.urls.rule import Rule, Step, share_argument
 
 TOP = "http://h.example/"
@@ -83,12 +83,12 @@ class TestSiblings:
         assert not share_argument(other, rule(("drop", "sid")))
 
 
-class TestCarried:
+class TestRulePriors:
     def proposed(self, carried):
         return carried.rules_for(f"{TOP}?PHPSESSID=1", "h.example")
 
     def test_a_guess_that_was_wrong_on_two_hosts_is_not_made_again(self):
-        carried = Carried()
+        carried = RulePriors()
         (guess,) = self.proposed(carried)
         carried.refuted(guess)
         assert self.proposed(carried) == [guess]
@@ -96,7 +96,7 @@ class TestCarried:
         assert self.proposed(carried) == []
 
     def test_unless_it_is_right_on_as_many(self):
-        carried = Carried()
+        carried = RulePriors()
         (guess,) = self.proposed(carried)
         for host in "ab":
             carried.refuted(rule(*guess.transformation, host=host))

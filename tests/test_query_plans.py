@@ -7,9 +7,11 @@ import inspect
 import pytest
 from crawldb_contract import url
 
-from scrapy_replica.crawldb.contract import URGENT, Saved
+from scrapy_replica.claim import Claim, Standing, Work
+from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.revisits import History, Promises
+from scrapy_replica.crawldb.revisits import History
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -37,11 +39,12 @@ ONCE = {
         "SELECT name, SUM(visits - 1), SUM(changes), SUM(checked_at - first_at)"
         " FROM revisits JOIN hosts ON hosts.id = revisits.host WHERE visits > 1 GROUP BY name"
     ),
+    "SELECT copy, keeper FROM verdicts WHERE standing = 'refuted'",
     "SELECT work FROM work ORDER BY id",
     (
-        "SELECT DISTINCT target FROM saved WHERE target IS NOT NULL AND NOT EXISTS ( SELECT 1 FROM urls"
-        " LEFT JOIN pages ON pages.url = urls.id WHERE urls.key = target AND CASE urls.state WHEN 3 THEN EXISTS"
-        " (SELECT 1 FROM saved AS again WHERE again.url = urls.id)"
+        "SELECT DISTINCT representative FROM suppressed WHERE representative IS NOT NULL AND NOT EXISTS ( SELECT 1 FROM"
+        " urls LEFT JOIN pages ON pages.url = urls.id WHERE urls.key = representative AND CASE urls.state"
+        " WHEN 3 THEN EXISTS (SELECT 1 FROM suppressed AS again WHERE again.url = urls.id)"
         " WHEN 2 THEN pages.url IS NULL OR pages.status < 400 ELSE 1 END) LIMIT ?"
     ),
     "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
@@ -56,7 +59,7 @@ ONCE = {
     ),
     (
         "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL FROM verdicts"
-        " WHERE ended IS NULL ORDER BY id"
+        " WHERE standing = 'in force' ORDER BY id"
     ),
 }
 """What is run when a job is opened, or by a command, or a few times in all."""
@@ -129,24 +132,26 @@ def statements(monkeypatch):
 
 def use(db, folder):
     """Call every method of every table; return those that were left out."""
-    names = "urls saved pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts"
+    names = "urls suppressed pages visits ledger samples verdicts uncertain_pairs orders rules forms blocks texts"
     tables = [Calls(getattr(db, name)) for name in (*names.split(), "revisits", "seeds", "captures", "items")]
-    urls, saved, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, *rest = tables
+    urls, suppressed, pages, visits, ledger, samples, verdicts, pairs, orders, rules, forms, blocks, texts, *rest = (
+        tables
+    )
     revisits, seeds, captures, items = rest
     items.enter({1})
     items.keep(1, {1})
     assert (items.of_page(1), items.are_given()) == ({1}, True)
     with db.page():
-        use_urls(urls, saved)
+        use_urls(urls, suppressed)
         use_revisits(urls, revisits)
         use_seeds(seeds)
     use_pages(pages, visits, ledger, samples)
-    use_what_others_entered(urls, saved, pages, visits)
+    use_what_others_entered(urls, suppressed, pages, visits)
     verdict = Verdict("a", "b", "", "", 0.9, 20)
     verdicts.enter(verdict, 1.0, 2.0)
     assert verdicts.of("a") == (verdict, False)
-    verdicts.end("c", "allowed")
-    verdicts.withdrawn()
+    verdicts.end("c", Standing.DISABLED)
+    verdicts.refuted()
     verdicts.expired(3.0)
     assert list(verdicts.holding()) == [(verdict, False)]
     pairs.enter(UncertainPair(verdict, 0.95, Doubt.SCORE))
@@ -154,9 +159,9 @@ def use(db, folder):
     pairs.decided("a", "b")
     pairs.forget("a")
     number = rules.enter({"host": "a"}, 1.0)
-    rules.update(number, "acting", 1, 0, 0)
+    rules.update(number, RuleState.ACTING, 1, 0, 0)
     rules.set_proofs(number, [("http://a/1", 1)])
-    rules.disable(number)
+    rules.update(number, RuleState.DISABLED, 1, 0, 0)
     assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == 1
     assert rules.row(number).id == number
     assert list(rules.acting()) == list(rules.wide()) == list(rules.withdrawn()) == []
@@ -180,14 +185,14 @@ def use(db, folder):
     return {f"{type(table._wrapped).__name__}.{name}" for table in tables for name in uncalled(table)}
 
 
-def use_what_others_entered(urls, saved, pages, visits):
+def use_what_others_entered(urls, suppressed, pages, visits):
     assert (urls.found([2])[0].url, urls.claimed()) == ("http://a/1", ())
-    assert pages.heard([1])[0].simhash == 5
+    assert pages.remote([1])[0].simhash == 5
     visits.add(Visit("http://a/1", 0.5, {"x": 1}, []))
     assert [number for number, _ in visits.of([visits.newest, 99])] == [visits.newest]
     visits.heard(1)
-    saved.save([Saved(2, "host a", 7)])
-    assert (saved.causes(), saved.bereft(9)) == (["host a"], [7])
+    suppressed.enter([Suppressed(2, Claim.read("mirror a of b"), 7)])
+    assert (suppressed.claims(), suppressed.orphans(9)) == ([Claim.read("mirror a of b")], [7])
 
 
 def use_texts(texts):
@@ -214,12 +219,12 @@ def use_revisits(urls, revisits):
     assert revisits.of(url_id) == revisits.done_after(0, 9)[0][0] == revisits.believed_of("again", 9)[0]
     assert revisits.changes_of_hosts() == {"again": (1, 0, 0.0)}
     revisits.forget_terms([url_id])
-    revisits.set_promises("again", Promises(1, 2, 3))
-    assert revisits.promises_of("again") == Promises(1, 2, 3)
+    revisits.doubt("again")
+    assert revisits.is_doubted("again")
     assert urls.renew([(url_id, 0.5, None)]) == 1
 
 
-def use_urls(urls, saved):
+def use_urls(urls, suppressed):
     ids = [one for one, _ in urls.discover([url(f"a/{n}", is_dropped=n == 3) for n in range(9)])]
     urls.discover([url("a/1", 1.0), url("a/3", 1.0), url("new/1", payload=b"live")])
     keys = [urls.key_of(one) for one in ids]
@@ -241,16 +246,16 @@ def use_urls(urls, saved):
     urls.set_scores(dict.fromkeys(ids, 0.6))
     urls.drop(ids[5])
     urls.drop(ids[6])
-    saved.save([Saved(ids[5], "rule 1", 5), Saved(ids[6], "rule 2", 6)])
-    saved.restore_for(5, 10)
-    saved.restore_of("rule 2", 10)
-    saved.causes_of(5)
-    saved.save([Saved(ids[5], "host a", 5)])
-    saved.some_of("host a", 3)
-    saved.restore(ids[5])
-    saved.begin_work("rule 1")
-    saved.end_work("rule 1")
-    saved.unfinished_work()
+    suppressed.enter([Suppressed(ids[5], Claim.read("rule 1"), 5), Suppressed(ids[6], Claim.read("rule 2"), 6)])
+    suppressed.restore(Work(None, 5), 10)
+    suppressed.restore(Work(Claim.read("rule 2")), 10)
+    suppressed.claims_for(5)
+    suppressed.enter([Suppressed(ids[5], Claim.read("mirror a of b"), 5)])
+    suppressed.some_of("host a", 3)
+    suppressed.restore_one(ids[5])
+    suppressed.begin(Work(Claim.read("rule 1")))
+    suppressed.end(Work(Claim.read("rule 1")))
+    suppressed.unfinished()
     urls.forget_waiting(b"live")
 
 
@@ -302,7 +307,7 @@ def use_pages(pages, visits, ledger, samples):
     ledger.knows(1, Reason.TRAP_BUDGET)
     ledger.last(1)
     samples.enter([Sample(1, "rule 1", Reason.DUST_RULE, 5, "a", 1.0)])
-    assert len(samples.of_url(1)) == len(samples.of_cause("rule 1")) == len(samples.awaiting(5)) == 1
+    assert len(samples.of_url(1)) == len(samples.of_claim("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
     samples.reconsider(1)
     samples.retire("before: ")

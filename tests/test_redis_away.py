@@ -15,6 +15,7 @@ from processes import NumberedWeb, end_all, until
 from redis import Redis
 from redis_server import RedisServer
 
+from scrapy_replica.claim import Claim, Work
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis import mirror
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
@@ -232,12 +233,12 @@ def test_a_cluster(tmp_path):
             time.sleep(0.05)
         one, two = opened(redis, lease=30), opened(redis, lease=30)
         enter(one, "a/1", "b/1", "c/1")
-        one.saved.begin_work("of rule 1")
+        one.suppressed.begin(Work(Claim.read("rule 1")))
         for store in (one, two, one):
             store.listen()
         found = [*taken(two), *taken(one)]
         assert sorted(found) == ["a/1", "b/1", "c/1"]
-        assert two.saved.unfinished_work() == ["of rule 1"]
+        assert two.suppressed.unfinished() == [Work(Claim.read("rule 1"))]
         one.urls.drop(one.urls.discover([url("d/1")])[0][0])
         one.close()
         two.close()

@@ -23,14 +23,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from redis_server import RedisServer
 
-from scrapy_replica.crawldb.contract import Found, Leeway, Saved, State, StoreError
+from scrapy_replica.claim import Claim, Kind, Work
+from scrapy_replica.crawldb.contract import Found, Leeway, State, StoreError, Suppressed
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.records import Records, Row
-from scrapy_replica.crawldb.rules import DISABLED, WITHDRAWN
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.urls.interchange import clean_param
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
@@ -152,6 +153,20 @@ class TestTwoProcesses:
         assert (one.urls.waiting, two.urls.waiting) == (3, 3)
         assert one.urls.find([key_of("c/1")])[key_of("c/1")].id == again[1]
         assert two.urls.discover([url("a/1")]) == [(first[0], Found.KNOWN)]
+
+    def test_two_that_begin_in_one_instant_agree_who_was_first(self, both):
+        one, two = both
+        assert [one.first_meta("salt", b"1"), two.first_meta("salt", b"2")] == [b"1", b"1"]
+        self.hear(one, two)
+        assert [db.meta("salt") for db in both] == [b"1", b"1"]
+
+    def test_sums_of_both_add_up(self, both):
+        one, two = both
+        one.add_sums("outside", {"far": 1}), two.add_sums("outside", {"far": 2})
+        self.hear(one, two)
+        one.add_sums("outside", {"far": 4})
+        self.hear(one, two)
+        assert [db._connection.sums("outside") for db in both] == [{"far": 7}] * 2
 
     def test_a_host_has_one_id(self, both):
         one, two = both
@@ -283,53 +298,53 @@ class TestTwoProcesses:
         assert name(two.urls.take()) == "a/2"
         assert two.forms.terms("a") == ["word"]
 
-    def test_what_is_saved_by_a_cause_that_ended_elsewhere_waits(self, both):
+    def test_what_is_saved_by_a_claim_that_ended_elsewhere_waits(self, both):
         one, two = both
         ids = enter(one, "a/1", "b/1")
         self.hear(one, two)
-        two.saved.begin_work("of host a of b")
+        two.suppressed.begin(Work(Claim.read("mirror a of b")))
         two.commit()
         one.urls.drop(ids[0])
-        one.saved.save([Saved(ids[0], "host a of b", key_of("b/1"))])
+        one.suppressed.enter([Suppressed(ids[0], Claim.read("mirror a of b"), key_of("b/1"))])
         self.hear(one, two)
         assert [store.urls.find([key_of("a/1")])[key_of("a/1")].state for store in both] == [State.WAITING] * 2
-        assert [store.saved.causes_of(key_of("b/1")) for store in both] == [[], []]
+        assert [store.suppressed.claims_for(key_of("b/1")) for store in both] == [[], []]
         assert sorted(taken(one)) == ["a/1", "b/1"]
 
-    def test_what_is_saved_by_a_cause_whose_end_was_not_told_yet_waits(self, both):
+    def test_what_is_saved_by_a_claim_whose_end_was_not_told_yet_waits(self, both):
         one, two = both
         (url_id,) = enter(one, "a/1")
         self.hear(one, two)
-        two.saved.begin_work("of budget on a")
+        two.suppressed.begin(Work(Claim.read("trap a of calendar")))
         two.commit()
         one.catch_up()  # as it does when a slot comes over
         one.urls.drop(url_id)
-        one.saved.save([Saved(url_id, "budget on a", None)])
+        one.suppressed.enter([Suppressed(url_id, Claim.read("trap a of calendar"), None)])
         one.commit()
         assert one.urls.find([key_of("a/1")])[key_of("a/1")].state is State.WAITING
 
-    def test_a_cause_may_end_again_before_all_that_it_saved_came_back(self, both):
+    def test_a_claim_may_end_again_before_all_that_it_saved_came_back(self, both):
         one, two = both
         (url_id,) = enter(one, "a/1")
-        two.saved.begin_work("of budget on a")
+        two.suppressed.begin(Work(Claim.read("trap a of calendar")))
         self.hear(one, two)
-        two.saved.begin_work("of budget on a")
+        two.suppressed.begin(Work(Claim.read("trap a of calendar")))
         two.commit()
         one.urls.drop(url_id)
-        one.saved.save([Saved(url_id, "budget on a", None)])
+        one.suppressed.enter([Suppressed(url_id, Claim.read("trap a of calendar"), None)])
         one.commit()
         assert one.urls.find([key_of("a/1")])[key_of("a/1")].state is State.WAITING
-        assert one.listen().ended == {"budget on a"}
+        assert one.listen().work == {Work(Claim.read("trap a of calendar"))}
 
-    def test_what_is_saved_by_a_cause_that_was_known_to_end_is_saved(self, both):
+    def test_what_is_saved_by_a_claim_that_was_known_to_end_is_suppressed(self, both):
         one, two = both
         (url_id,) = enter(one, "a/1")
-        two.saved.begin_work("of budget on a")
+        two.suppressed.begin(Work(Claim.read("trap a of calendar")))
         self.hear(one, two)
         one.urls.drop(url_id)
-        one.saved.save([Saved(url_id, "budget on a", None)])
+        one.suppressed.enter([Suppressed(url_id, Claim.read("trap a of calendar"), None)])
         self.hear(one, two)
-        assert two.saved.restore_of("budget on a", 9) == [(url_id, "http://a/1")]
+        assert two.suppressed.restore(Work(Claim.read("trap a of calendar")), 9) == [(url_id, "http://a/1")]
 
     def test_what_one_drops_while_another_scores_it_waits(self, both):
         one, two = both
@@ -341,16 +356,16 @@ class TestTwoProcesses:
         assert taken(one) == ["a/1"]
 
     @pytest.mark.parametrize("ended", ["rule 1", "rule 2"])
-    def test_what_is_saved_by_two_causes_of_which_one_ended_elsewhere_waits(self, both, ended):
+    def test_what_is_saved_by_two_claims_of_which_one_ended_elsewhere_waits(self, both, ended):
         one, two = both
         ids = enter(one, "a/1", "b/1")
         self.hear(one, two)
-        two.saved.begin_work(f"of {ended}")
+        two.suppressed.begin(Work(Claim.read(ended)))
         two.commit()
         one.urls.drop(ids[0])
-        one.saved.save([Saved(ids[0], cause, key_of("b/1")) for cause in ("rule 1", "rule 2")])
+        one.suppressed.enter([Suppressed(ids[0], Claim(Kind.RULE, number), key_of("b/1")) for number in "12"])
         self.hear(one, two)
-        assert [store.saved.causes_of(key_of("b/1")) for store in both] == [[], []]
+        assert [store.suppressed.claims_for(key_of("b/1")) for store in both] == [[], []]
         assert sorted(taken(one)) == ["a/1", "b/1"]
 
     def test_what_is_not_kept_is_not_there_for_who_comes_later(self, both, opened):
@@ -358,13 +373,13 @@ class TestTwoProcesses:
         ids = enter(one, "a/1", "b/1")
         self.hear(one, two)
         one.urls.drop(ids[0])
-        one.saved.save([Saved(ids[0], "rule 1", key_of("b/1"))])
+        one.suppressed.enter([Suppressed(ids[0], Claim.read("rule 1"), key_of("b/1"))])
         self.hear(one, two)
-        two.saved.begin_work("of rule 1")
+        two.suppressed.begin(Work(Claim.read("rule 1")))
         two.commit()
-        one._connection.write("UPDATE saved SET target = target")  # as who saves it once more
+        one._connection.write("UPDATE suppressed SET claim = claim")  # as who saves it once more
         self.hear(one, two)
-        assert opened().saved.causes_of(key_of("b/1")) == []
+        assert opened().suppressed.claims_for(key_of("b/1")) == []
 
     @pytest.mark.parametrize("end", ["finish", "drop"])
     def test_what_is_saved_for_a_page_that_came_to_its_end_elsewhere_waits(self, both, end):
@@ -376,20 +391,20 @@ class TestTwoProcesses:
         two.urls.finish([ids[1]]) if end == "finish" else two.urls.drop(ids[1])
         two.urls.retry(ids[0], 0, None)
         two.commit()
-        one.saved.save([Saved(ids[0], "rule 1", key_of("b/1"))])
+        one.suppressed.enter([Suppressed(ids[0], Claim.read("rule 1"), key_of("b/1"))])
         one.commit()
-        assert one.saved.causes_of(key_of("b/1")) == []
+        assert one.suppressed.claims_for(key_of("b/1")) == []
 
-    def test_what_is_saved_for_a_page_that_was_done_is_saved(self, both):
+    def test_what_is_saved_for_a_page_that_was_done_is_suppressed(self, both):
         one, two = both
         ids = enter(one, "b/1", "a/1")
         one.commit()
         two.urls.finish([two.urls.take().id])
         self.hear(two, one)
         one.urls.drop(ids[1])
-        one.saved.save([Saved(ids[1], "rule 1", key_of("b/1"))])
+        one.suppressed.enter([Suppressed(ids[1], Claim.read("rule 1"), key_of("b/1"))])
         self.hear(one, two)
-        assert two.saved.restore_for(key_of("b/1"), 9) == [(ids[1], "http://a/1")]
+        assert two.suppressed.restore(Work(None, key_of("b/1")), 9) == [(ids[1], "http://a/1")]
 
     def test_who_fetches_a_url_says_what_becomes_of_it(self, both):
         one, two = both
@@ -415,8 +430,8 @@ class TestTwoProcesses:
         age(one)
         assert two.urls.take() is None
         news = two.listen()
-        assert news.leads
-        assert two.leads
+        assert news.is_leader
+        assert two.is_leader
         assert sorted(taken(two)) == ["a/1", "b/1"]
 
     def test_nothing_of_the_dead_stays_but_what_it_counted(self, both, opened):
@@ -459,12 +474,12 @@ class TestTwoProcesses:
 
     def test_one_leads_until_it_leaves(self, opened):
         one, two = opened(), opened()
-        assert (one.leads, two.leads) == (True, False)
-        assert two.listen() is None or not two.leads
+        assert (one.is_leader, two.is_leader) == (True, False)
+        assert two.listen() is None or not two.is_leader
         one.close()
-        assert two.listen().leads
-        assert two.leads
-        assert not opened().leads
+        assert two.listen().is_leader
+        assert two.is_leader
+        assert not opened().is_leader
 
     def test_news(self, both):
         one, two = both
@@ -472,10 +487,15 @@ class TestTwoProcesses:
         one.set_meta("part", b"one")
         one.seeds.enter("a")
         one.forms.add_terms("b", ["word"])
-        one.saved.begin_work("of rule 7")
+        one.suppressed.begin(Work(Claim.read("rule 7")))
         one.commit()
         news = two.listen()
-        assert (list(news.urls), news.seeds, news.forms, news.ended) == (ids, {"a"}, {"b"}, {"rule 7"})
+        assert (list(news.urls), news.seeds, news.forms, news.work) == (
+            ids,
+            {"a"},
+            {"b"},
+            {Work(Claim(Kind.RULE, "7"))},
+        )
         assert "part" in news.meta
         assert two.listen() is None
         assert one.listen() is None
@@ -490,7 +510,9 @@ class TestTwoProcesses:
         two.listen()
         assert len(two.urls.find([key_of(f"a/{n}") for n in range(5)])) == 5
 
-    @pytest.mark.parametrize("ends", [(DISABLED, WITHDRAWN), (WITHDRAWN, DISABLED)])
+    @pytest.mark.parametrize(
+        "ends", [(RuleState.DISABLED, RuleState.WITHDRAWN), (RuleState.WITHDRAWN, RuleState.DISABLED)]
+    )
     def test_a_rule_that_a_person_disabled_stays_so(self, both, ends):
         one, two = both
         number = one.rules.enter(clean_param("a", "sid").to_dict(), 1.0)
@@ -498,7 +520,7 @@ class TestTwoProcesses:
         for store, end in zip(both, ends, strict=True):
             store.rules.update(number, end, 9, 9, 3)
         self.hear(one, two)
-        assert [store.rules.row(number).state for store in both] == [DISABLED] * 2
+        assert [store.rules.row(number).state for store in both] == [RuleState.DISABLED] * 2
 
     def test_a_third_begins_with_all_that_the_others_wrote(self, both, opened):
         one, two = both
@@ -507,7 +529,7 @@ class TestTwoProcesses:
         two.urls.drop(enter(two, "c/1")[0])
         self.hear(one, two)
         three = opened()
-        tables = ("urls", "hosts", "meta", "saved", "seed_hosts")
+        tables = ("urls", "hosts", "meta", "suppressed", "seed_hosts")
         for table in tables:
             rows = [sorted(map(repr, db._connection.read(f"SELECT * FROM {table}"))) for db in (one, two, three)]
             assert rows[0] == rows[1] == rows[2]
@@ -590,7 +612,7 @@ class TestTwoProcesses:
             store.idle(True)
         self.hear(one, two, one, two, one)
         assert one.are_all_idle
-        one.saved.begin_work("of budget on a")  # and two has to bring back what it saved by that
+        one.suppressed.begin(Work(Claim.read("trap a of calendar")))  # and two has to bring back what it saved by that
         self.hear(one)
         one.listen()
         assert not one.are_all_idle
@@ -752,16 +774,20 @@ class TestRestarts:
             one._server.run("SAVE")
             with one.page():
                 mine = one.urls.discover([url("b/1")])
-                one.saved.begin_work("of one")
+                one.suppressed.begin(Work(Claim(Kind.RULE, "1")))
             redis.kill()
             redis.start()
             with two.page():
                 theirs = two.urls.discover([url("c/1"), url("c/2")])
-                two.saved.begin_work("of two")
+                two.suppressed.begin(Work(Claim(Kind.RULE, "2")))
             for store in (one, two, one):
                 store.listen()
             assert not {*mine} & {*theirs}
-            assert one.saved.unfinished_work() == two.saved.unfinished_work() == ["of one", "of two"]
+            assert (
+                one.suppressed.unfinished()
+                == two.suppressed.unfinished()
+                == [Work(Claim(Kind.RULE, number)) for number in "12"]
+            )
             for store in (one, two):
                 hosts = store._connection.read("SELECT name FROM hosts").fetchall()
                 assert sorted(hosts) == [("a",), ("b",), ("c",)]
@@ -857,7 +883,7 @@ class TestRaces:
         for store in stores * 2:
             store.listen()
         third = RedisCrawlDB(server.address())
-        for table, columns in {"urls": "*", "hosts": "*", "saved": "*", "work": "work"}.items():
+        for table, columns in {"urls": "*", "hosts": "*", "suppressed": "*", "work": "work"}.items():
             sql = f"SELECT {columns} FROM {table}"
             rows = [sorted(map(repr, db._connection.read(sql))) for db in (*stores, third)]
             assert rows[0] == rows[1] == rows[2]
@@ -865,8 +891,8 @@ class TestRaces:
         waiting = {row[0] for row in third._connection.read("SELECT url FROM urls WHERE state = 0")}
         assert third.urls.waiting == len(waiting)
         ids = list(third._connection.read("SELECT id FROM urls WHERE state = 3"))
-        saved = {row[0] for row in third._connection.read("SELECT url FROM saved")}
-        assert {one for (one,) in ids} <= saved
+        suppressed = {row[0] for row in third._connection.read("SELECT url FROM suppressed")}
+        assert {one for (one,) in ids} <= suppressed
         for store in stores:
             die(store)
         third.listen()
@@ -889,13 +915,13 @@ class TestRaces:
             urls.demote(leased.pop())
         elif what == "drop" and known is not None and known.state is State.WAITING:
             urls.drop(known.id)
-            store.saved.save([Saved(known.id, "rule 1", key_of(NAMES[0]))])
+            store.suppressed.enter([Suppressed(known.id, Claim.read("rule 1"), key_of(NAMES[0]))])
         elif what == "rescore":
             urls.rescore({key_of(one): score})
         elif what == "restore":
-            store.saved.restore_for(key_of(NAMES[0]), 2)
+            store.suppressed.restore(Work(None, key_of(NAMES[0])), 2)
         elif what == "end":
-            store.saved.begin_work("of rule 1")
+            store.suppressed.begin(Work(Claim.read("rule 1")))
         elif what == "listen":
             store.listen()
         elif what == "commit":

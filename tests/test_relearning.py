@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_replica.focus.links import directories
 from scrapy_replica.focus.online import DenseModel
-from scrapy_replica.focus.outcomes import DirectoryTree
+from scrapy_replica.focus.outcomes import CHANCE, DirectoryTree
 from scrapy_replica.focus.relearning import MOST_UNLABELLED, next_stage, unlabelled
 
 
@@ -85,10 +85,10 @@ class TestWasted:
         gone, alive, other = (tree.id_of(["a.org", f"a.org/{name}"]) for name in ("gone", "alive", "other"))
         for outcome in (0.6, 0.4, 0.5):
             tree.add(alive, outcome)
-        before = tree.means(np.array([gone, alive, other]))[0]
+        before = tree.means(np.array([gone, alive, other]))[0, CHANCE]
         for _ in range(10):
             tree.add_wasted(gone)
             tree.add_wasted(alive)
-        after = tree.means(np.array([gone, alive, other]))[0]
+        after = tree.means(np.array([gone, alive, other]))[0, CHANCE]
         assert after[0] < before[0] / 3
         assert after[1:].tolist() == before[1:].tolist()

@@ -17,8 +17,9 @@ from test_status import NOW, enter, fill, save
 from web import crawl, page
 
 from scrapy_replica import Addon, TopicSpider
+from scrapy_replica.claim import Claim, Kind, Standing
 from scrapy_replica.commands.job import reading
-from scrapy_replica.crawldb.contract import URGENT, Saved
+from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.results import HostSize, Savings
 from scrapy_replica.crawldb.samples import Sample
@@ -95,7 +96,7 @@ class TestPage:
         store.pages.enter(Fetched(url_id, NOW, 200, title=hostile, novelty="novel", size=10))
         verdict = Verdict(name.replace("\ud800", ""), f"keeper{hostile}", hostile, "", 0.9, 9, {"sm10": 0.9})
         store.verdicts.enter(verdict, NOW, NOW * 2)
-        store.saved.save([Saved(url_id, verdict.cause, None)])
+        store.suppressed.enter([Suppressed(url_id, verdict.claim, None)])
         store.rules.enter({**RULE, "host": hostile, "examples": [[url.replace("\ud800", ""), hostile]]}, NOW)
         evidence = {"kind": "no-news", "prefix": f"{hostile}\u202e"}
         store.ledger.record(url_id, Decision(Action.DEMOTE, Action.DEMOTE, Reason.TRAP_BUDGET, evidence=evidence), NOW)
@@ -112,7 +113,7 @@ class TestPage:
     def test_a_secret_is_not_told(self, store, written):
         url_id = enter(store, "http://me:secret@a.example/?sort=1&token=secret", "a.example", is_dropped=True)
         rule = store.rules.enter({**RULE, "examples": [["http://a.example/?token=secret", "x"]]}, NOW)
-        store.saved.save([Saved(url_id, f"rule {rule}", None)])
+        store.suppressed.enter([Suppressed(url_id, Claim.read(f"rule {rule}"), None)])
         source = written()
         assert "http://***@a.example/?sort=1&token=***" in html.document_fromstring(source).text_content()
         assert "secret" not in source
@@ -156,14 +157,14 @@ class TestFigures:
 
     def test_evidence_examples_and_what_was_taken_back(self, store):
         store.verdicts.enter(Verdict("b.example", "a.example", "docs", "", 0.912, 9, {"sm10": 0.93}), NOW, NOW * 2)
-        (url_id, *_) = save(store, 2, cause="host b.example of a.example")
+        (url_id, *_) = save(store, 2, claim=Claim(Kind.MIRROR, "b.example", "a.example"))
         store.verdicts.enter(Verdict("c.example", "a.example", "", "", 0.7, 5), NOW, NOW * 2)
-        store.verdicts.end("c.example", "withdrawn")
+        store.verdicts.end("c.example", Standing.REFUTED)
         text, _ = shown(store, "groups")
         assert "1 host was found to be a copy of another; 2 URLs of theirs are not fetched" in text
         assert "pages in equal places that agree: 9 of 9" in text
         assert store.urls.url_of(url_id) in text
-        assert "c.example of a.example withdrawn" in text
+        assert "c.example of a.example refuted by samples" in text
 
     def test_rules_in_force_come_first_with_what_they_saved(self, store):
         store.rules.enter({**RULE, "host": "old.example"}, NOW)
@@ -222,12 +223,14 @@ class TestSavings:
         for n, size in enumerate((100, 200, 700)):
             store.pages.enter(Fetched(enter(store, f"http://b.example/{n}", "b.example"), NOW, 200, size=size))
         first, second = save(store, 2)
-        store.saved.save([Saved(first, "host b.example of a.example", store.urls.key_of(stand_in))])
-        store.saved.save([Saved(second, "host b.example of a.example", None)])
+        store.suppressed.enter(
+            [Suppressed(first, Claim.read("mirror b.example of a.example"), store.urls.key_of(stand_in))]
+        )
+        store.suppressed.enter([Suppressed(second, Claim.read("mirror b.example of a.example"), None)])
         store.commit()
         with reading(tmp_path / "job") as job:
             savings = job.results.savings()
-        assert (savings.urls, savings.known, savings.stand_ins) == (2, 1, 1)
+        assert (savings.urls, savings.known, savings.representatives) == (2, 1, 1)
         assert savings.bytes == (5_000 + 450, 5_000 + 1_500)
         text, _ = shown(store, "saved")
         assert "They would have brought about 5.5 kB to 6.5 kB" in text

@@ -15,10 +15,13 @@ from pathlib import Path
 import pytest
 from kill_target import CONCURRENT_REQUESTS, PAGES, links_of, url_of
 from scrapy import Request, Spider
+from scrapy.utils.request import RequestFingerprinter
 from web import HTML, REPLICA, crawl, job_states, page
 
-from scrapy_replica.components.payloads import RequestPayloads
-from scrapy_replica.crawldb.contract import NewUrl
+from scrapy_replica.claim import Claim, Kind, Work
+from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.components.payloads import LIVE, RequestPayloads
+from scrapy_replica.crawldb.contract import NewUrl, Suppressed
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
 
@@ -155,6 +158,22 @@ class TestStartRequests:
         second = await crawl(Grows, lambda r: page(seed=r.url), settings, many=4)
         assert [url[-1] for url in first.urls + second.urls] == ["0", "1", "2", "3"]
 
+    async def test_one_that_is_given_twice_is_fetched_twice_in_this_run_and_in_no_later_one(self, tmp_path):
+        class Twice(Spider):
+            name = "twice"
+
+            async def start(self):
+                for n in (0, 1, 0, 1):
+                    yield Request(f"http://a.example/{n}", dont_filter=True)
+
+            def parse(self, response):
+                yield {}
+
+        settings = {**REPLICA, "JOBDIR": str(tmp_path)}
+        first = await crawl(Twice, lambda r: page(seed=r.url), settings)
+        second = await crawl(Twice, lambda r: page(seed=r.url), settings)
+        assert (sorted(url[-1] for url in first.urls), second.urls) == (["0", "0", "1", "1"], [])
+
 
 class TestChangedSpider:
     @pytest.mark.asyncio
@@ -182,3 +201,30 @@ class TestChangedSpider:
         assert result.urls == ["http://a.example/1"]
         assert result.unfinished == {}
         assert "http://a.example/0 cannot be made again" in caplog.text
+
+    @pytest.mark.asyncio
+    async def test_a_request_of_memory_that_was_saved_comes_back_with_a_link(self, tmp_path, caplog):
+        """Its callback is no method, so that the job cannot hold it; what saved it ends in a later run."""
+
+        class Follows(Spider):
+            name = "follows"
+            start_urls = ("http://a.example/",)
+
+            def parse(self, response):
+                yield {"url": response.url}
+                yield from response.follow_all(css="a")
+
+        url = "http://a.example/saved"
+        db = SqliteCrawlDB(tmp_path, "follows")
+        fingerprints = UrlFingerprints(RequestFingerprinter())
+        new = NewUrl(url, "a.example", fingerprints.of_url(url), payload=LIVE + b"of an earlier run", is_dropped=True)
+        url_id = db.urls.discover([new])[0][0]
+        claim = Claim(Kind.TRAP, "a.example", "calendar")
+        db.suppressed.enter([Suppressed(url_id, claim, None)])
+        db.suppressed.begin(Work(claim))
+        db.close()
+        pages = {"http://a.example/": page([url], seed=1), url: page(seed=2)}
+        result = await crawl(Follows, pages, REPLICA | {"JOBDIR": str(tmp_path)})
+        assert f"{url} was asked for by a request" in caplog.text
+        assert [item["url"] for item in result.items] == list(pages)
+        assert result.unfinished == {}

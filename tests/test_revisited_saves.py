@@ -32,7 +32,7 @@ class TestVerdicts:
         later = [site(f"http://{host}.example", "two") for host in "ab"]
         again = await crawled(tmp_path, *later, REPLICA_REVISIT=True)
         assert {url.partition("example")[2] for url in again.urls} == pages
-        assert per_host(again)["b.example"] <= 8  # samples, and the front page, which is no copy
+        assert per_host(again)["b.example"] <= 13  # 12 samples, and the front page, which is no copy
         assert again.stats["replica/sample/false_drop_rate"] < 0.1
         assert again.stats.get("replica/host/withdrawn", 0) == 0
         assert again.unfinished == {}
@@ -76,7 +76,7 @@ class TestVerdicts:
         later = [site(f"http://{host}.example", "two") for host in "ab"]
         again = await crawled(tmp_path, *later, REPLICA_REVISIT=True)
         assert per_host(again)[kept] == len(one)
-        assert per_host(again)[saved] <= 8
+        assert per_host(again)[saved] <= 15  # 12 samples; a page of text too short is none
 
 
 class TestRules:
@@ -105,7 +105,7 @@ class TestRules:
         for web.work in (2, 3):
             again = await self.visit(tmp_path, web, REPLICA_REVISIT=True)
             assert {number_of(url) for url in again.urls} == set(range(N))
-            assert len(again.urls) < 1.5 * N
+            assert len(again.urls) < 1.75 * N  # samples of the rule in each pass, which is tested anew
             assert acting(tmp_path) == rules
             assert again.stats.get("replica/dust/withdrawn", 0) == 0
 

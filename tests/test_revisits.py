@@ -404,7 +404,7 @@ class TestServersThatLie:
         web = Site(n=30, tells="liar")
         await first(tmp_path, web)
         web.texts = {name: f"later{name}" for name in web.texts}
-        result = await again(tmp_path, web, REPLICA_EXPLORE=0.02, REPLICA_SEED=1)
+        result = await again(tmp_path, web, REPLICA_EXPLORE=0.2, REPLICA_SEED=1)
         told = counts(result)
         assert told["hosts_doubted"] == 1
         assert told["changed"] == 30
@@ -422,16 +422,16 @@ class TestServersThatLie:
         def broken(request):
             return (304, HTML, "") if "If-None-Match" in request.headers else web(request)
 
-        result = await again(tmp_path, broken, REPLICA_EXPLORE=0.02, REPLICA_SEED=1)
+        result = await again(tmp_path, broken, REPLICA_EXPLORE=0.2, REPLICA_SEED=1)
         assert counts(result)["changed"] == 30
         assert counts(result)["hosts_doubted"] == 1
 
-    async def test_honest_hosts_are_tested_and_stay_believed(self, tmp_path):
+    async def test_honest_hosts_are_tested_where_they_are_explored_and_stay_believed(self, tmp_path):
         web = Site(n=60)
         await first(tmp_path, web)
-        result = await again(tmp_path, web, REPLICA_EXPLORE=0.02, REPLICA_SEED=1)
+        result = await again(tmp_path, web, REPLICA_EXPLORE=0.2, REPLICA_SEED=1)
         told = counts(result)
-        assert 3 <= told["tested"] == told["unchanged"] <= 25
+        assert 5 <= told["tested"] == told["unchanged"] <= 20
         assert told["not_modified"] + told["unchanged"] == 60
         assert "hosts_doubted" not in told
         assert {history(tmp_path, web.url(name)).visits for name in web.texts} == {2}

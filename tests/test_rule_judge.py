@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from scrapy_replica.crawl.urls import taught
-from scrapy_replica.crawl.urls.in_force import HostRules
-from scrapy_replica.crawl.urls.taught import Taught
-from scrapy_replica.crawl.urls.watched import WatchedRule
+from scrapy_replica.crawl.urls import rule_judge
+from scrapy_replica.crawl.urls.host_rules import HostRules
+from scrapy_replica.crawl.urls.rule_judge import CrawlRuleJudge
+from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.interchange import priors
@@ -150,8 +150,8 @@ def row(rule_id, step, right=0):
 
 
 def test_the_rules_tried_last_teach(monkeypatch):
-    monkeypatch.setattr(taught, "MOST_TRIED", 5)
-    crawl = Taught()
+    monkeypatch.setattr(rule_judge, "MOST_TRIED", 5)
+    crawl = CrawlRuleJudge()
     for number in range(20):
         wrong = number < 10
         row = RuleRow(

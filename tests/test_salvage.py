@@ -14,8 +14,9 @@ import pytest
 from scrapy.cmdline import execute
 from web import REPLICA, crawl, job_states, page
 
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.components.spider import TopicSpider
-from scrapy_replica.crawldb.contract import NewUrl, Saved, State, StoreError
+from scrapy_replica.crawldb.contract import NewUrl, State, StoreError, Suppressed
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.salvage import salvage
@@ -177,9 +178,13 @@ class TestWhatIsKept:
         rows += [NewUrl(f"http://b.example/{k}", "b.example", 100 + k, is_dropped=True) for k in range(5)]
         ids = [url_id for url_id, _ in db.urls.discover(rows)]
         holds, ended = (Verdict("b.example", f"{name}.example", "", "", 0.9, 9) for name in "ac")
-        db.saved.save([Saved(ids[4], holds.cause, 1), Saved(ids[5], "exact-duplicate-links on b.example", 999)])
-        db.saved.save([Saved(ids[7], cause, 1) for cause in (ended.cause, "only on b.example")])
-        db.saved.save([Saved(ids[8], cause, 1) for cause in ("rule 99", "dust-rule on b.example")])
+        db.suppressed.enter(
+            [Suppressed(ids[4], holds.claim, 1), Suppressed(ids[5], Claim.read("links a.example of b.example"), 999)]
+        )
+        db.suppressed.enter(
+            [Suppressed(ids[7], claim, 1) for claim in (ended.claim, ended.claim._replace(kind=Kind.UNSHARED))]
+        )
+        db.suppressed.enter([Suppressed(ids[8], Claim.read(claim), 1) for claim in ("rule 99", "rules 98+99")])
         db.verdicts.enter(holds, time.time(), time.time() + 1e6)
         db.rules.enter({"host": "a.example", "rule": "x"}, 1.0, is_manual=True)
         db._connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'allow', '{}')")

@@ -439,6 +439,6 @@ class TestLeftOut:
         assert not other.left_out_of("a.example")
         scope.leave_out(Outside.EXCLUDED, "http://a.example/x", "a.example")
         scope.take_news()
-        assert other.follow({f"{LEFT_OUT_OF}a.example", "stage"}) == {"a.example"}
+        assert other.apply_remote({f"{LEFT_OUT_OF}a.example", "stage"}) == {"a.example"}
         assert other.left_out_of("a.example") == ["http://a.example/x"]
         db.close()

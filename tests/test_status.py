@@ -14,10 +14,11 @@ from scrapy.cmdline import execute
 from web import crawl, page
 
 from scrapy_replica import Addon, TopicSpider
+from scrapy_replica.claim import Standing, Work
 from scrapy_replica.commands import status as command
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.control import view
-from scrapy_replica.crawldb.contract import NewUrl, Saved
+from scrapy_replica.crawldb.contract import NewUrl, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample
@@ -50,13 +51,13 @@ def fill(db, host="a.example", at=NOW - 1_000.0):
         enter(db, f"http://{host}/waits/{n}", host, is_demoted=n < 2)
 
 
-def save(db, n, reason=Reason.REPLICA_HOST, cause=VERDICT.cause):
+def save(db, n, reason=Reason.REPLICA_HOST, claim=VERDICT.claim):
     """Drop *n* URLs, the first of which were to be dropped before; return their ids."""
     ids = []
     for number in range(n):
         url_id = enter(db, f"http://b.example/{reason.value}/{number}", "b.example", is_dropped=True)
         db.ledger.record(url_id, Decision(Action.DROP, Action.DROP, reason), NOW)
-        db.saved.save([Saved(url_id, cause, 10_000 + url_id)])
+        db.suppressed.enter([Suppressed(url_id, claim, 10_000 + url_id)])
         ids.append(url_id)
     return ids
 
@@ -67,13 +68,13 @@ def job(tmp_path):
     fill(db)
     db.verdicts.enter(VERDICT, NOW - 1_200.0, NOW * 2)
     db.verdicts.enter(Verdict("c.example", "a.example", "", "", 0.8, 5), NOW - 90_000.0, NOW * 2)
-    db.verdicts.end("c.example", "withdrawn")
+    db.verdicts.end("c.example", Standing.REFUTED)
     save(db, 4)
     sample = enter(db, "http://b.example/sample", "b.example")
     db.ledger.record(sample, Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, is_sampled=True), NOW)
-    db.samples.enter([Sample(sample, VERDICT.cause, Reason.REPLICA_HOST, 5, "", 3.0)])
+    db.samples.enter([Sample(sample, VERDICT.claim, Reason.REPLICA_HOST, 5, "", 3.0)])
     db.samples.settle(sample, Outcome.OTHER)
-    db.samples.enter([Sample(1, VERDICT.cause, Reason.REPLICA_HOST, 6, "", 1.0)])
+    db.samples.enter([Sample(1, VERDICT.claim, Reason.REPLICA_HOST, 6, "", 1.0)])
     db.samples.settle(1, Outcome.SAME)
     db.close()
     return tmp_path
@@ -159,7 +160,7 @@ class TestFigures:
 
     def test_what_came_back_is_not_saved(self, job, capsys):
         db = SqliteCrawlDB(job, "news")
-        db.saved.restore_of(VERDICT.cause, 3)
+        db.suppressed.restore(Work(VERDICT.claim), 3)
         db.close()
         found = figures(capsys, job)
         assert (found["saved"], found["decision.replica-host.drop"]) == (1, 4)
@@ -167,7 +168,7 @@ class TestFigures:
     def test_verdicts_of_the_last_hour_of_a_crawl_that_ended(self, job, capsys):
         told = status(capsys, job)
         assert [verdict["copy"] for verdict in told["verdicts"]] == ["b.example"]
-        assert (told["figures"]["verdicts.holding"], told["figures"]["verdicts.withdrawn"]) == (1, 1)
+        assert (told["figures"]["verdicts.holding"], told["figures"]["verdicts.refuted"]) == (1, 1)
 
     def test_rules_of_the_last_hour_that_act(self, job, capsys):
         rule = {"host": "a.example", "transformation": [["drop", "sid"]], "context": []}
@@ -397,7 +398,7 @@ def test_only_indexes_are_read(job, capsys, monkeypatch):
     }
     file.close()
     assert len(plans) > 15
-    big = ("urls", "pages", "decisions", "saved")
+    big = ("urls", "pages", "decisions", "suppressed")
     scans = {
         step for steps in plans.values() for step in steps if step.startswith(tuple(f"SCAN {table}" for table in big))
     }

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.rule import Rule, Step
-from scrapy_replica.urls.validation import Pair, RuleWatch, is_due, pairs_to_fetch
+from scrapy_replica.urls.validation import Pair, is_due, is_proved, is_refuted, pairs_to_fetch
 
 DROP = Rule("h", (), (Step("drop", "sid"),))
-PAIR = Pair("http://h/?sid=1", "http://h/")
 
 
 class TestIsDue:
@@ -41,44 +38,17 @@ class TestPairsToFetch:
         assert pairs_to_fetch(DROP, ["http://h/a?sid=1"], [], budget=0) == []
 
 
-class TestRuleWatch:
-    def test_acts_only_after_its_proof(self):
-        watch = RuleWatch(DROP)
-        states = []
-        for _ in range(3):
-            states.append(watch.may_act)
-            watch.record(PAIR, True)
-        assert states == [False, False, False]
-        assert watch.may_act
+class TestRecord:
+    def test_proved_by_three_right_pairs_and_one_wrong_in_twenty(self):
+        assert [is_proved(right, 0) for right in range(4)] == [False, False, False, True]
+        assert not is_proved(18, 1)
+        assert is_proved(19, 1)
 
-    def test_wrong_rule_is_withdrawn_and_stays_so(self):
-        watch = RuleWatch(DROP)
-        for _ in range(3):
-            watch.record(PAIR, True)
-        for _ in range(3):
-            watch.record(PAIR, False)
-        assert watch.is_withdrawn
-        for _ in range(100):
-            watch.record(PAIR, True)
-        assert not watch.may_act
-        assert watch.wrong_pairs == [PAIR] * 3
+    def test_refuted_by_one_wrong_of_few_and_by_ten_of_a_hundred(self):
+        assert [is_refuted(right, 1) for right in (0, 3, 60)] == [True, True, False]
+        assert is_refuted(90, 10)
 
-    def test_one_accident_among_many_is_forgiven(self):
-        watch = RuleWatch(DROP, right=60)
-        watch.record(PAIR, False)
-        assert watch.may_act
-
-    def test_limits_are_checked(self):
-        with pytest.raises(ValueError, match="needed"):
-            RuleWatch(DROP, needed=0)
-
-    def test_three_wrong_of_the_latest_ten_withdraw_however_often_it_was_right_before(self):
-        watch = RuleWatch(DROP)
-        for _ in range(500):
-            watch.record(PAIR, True)
-        for _ in range(2):
-            watch.record(PAIR, False)
-            watch.record(PAIR, True)
-        assert watch.may_act
-        watch.record(PAIR, False)
-        assert watch.is_withdrawn
+    def test_three_wrong_of_the_latest_ten_refute_however_often_it_was_right_before(self):
+        assert not is_refuted(500, 3)
+        assert not is_refuted(500, 3, (True, False) * 2)
+        assert is_refuted(500, 3, (True, False) * 3)

@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_replica import words
+from scrapy_replica.claim import Claim, Restoration, Why
 from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Verdict
+
+MIRROR = Claim.read("mirror b.example of a.example")
+WRONG = {"pairs": 7, "wrong": 1, "for example": ["x is not y"]}
 
 
 @pytest.mark.parametrize(
@@ -155,14 +159,16 @@ def test_decisions_tell_the_mode_the_sample_and_what_comes_back():
     observed = words.decided(Action.FETCH, *made[1:])
     assert observed.startswith("fetched, since nothing is saved in observe mode (otherwise: not fetched): its host")
     for told, words_ in [
-        ({"gone": "http://b.example/"}, "http://b.example/, which stood for it, brought no page"),
-        ({"freed": "b.example"}, "b.example is no longer blocked"),
-        ({"withdrawn": "b.example"}, "samples showed that b.example is no copy after all"),
-        ({"withdrawn": 3, "pairs": 7, "wrong": 1, "for example": ["x is not y"]}, "rule 3 was wrong for 1 pair of 7"),
-        ({"ended": "trap-budget on b.example"}, "leads to nothing new (on b.example)"),
-        ({}, "what saved it holds no more"),
+        (Restoration(Why.GONE, "http://b.example/"), "http://b.example/, which stood for it, brought no page"),
+        (Restoration(Why.ENDED, str(MIRROR)), "b.example is no longer blocked"),
+        (Restoration(Why.REFUTED, str(MIRROR)), "samples showed that b.example is no copy of a.example after all"),
+        (Restoration(Why.REFUTED, "rule 3", WRONG), "rule 3 was wrong for 1 pair of 7; x is not y"),
+        (Restoration(Why.ENDED, "rule 3"), "rule 3 holds no more"),
+        (Restoration(Why.REFUTED, "trap b.example of calendar"), "(calendar on b.example)"),
+        (Restoration(Why.REPEATS, "http://b.example/"), "repeats http://b.example/"),
+        (Restoration(Why.ORPHANED), "a process that is gone"),
     ]:
-        back = words.decided(Action.FETCH, Action.FETCH, Reason.REPLICA_HOST, told)
+        back = words.decided(Action.FETCH, Action.FETCH, Reason.REPLICA_HOST, told.evidence())
         assert back.startswith("comes back: ")
         assert words_ in back
 
@@ -189,11 +195,22 @@ def test_every_reason_action_and_outcome_has_words():
     assert words.OUTCOMES.keys() == set(Outcome)
 
 
-def test_causes():
-    assert words.cause("host a.example of b.example") == "a.example is a copy of b.example"
-    assert words.cause("rule 12") == "rule 12"
-    assert words.cause("trap-budget on a.example") == "leads to nothing new (on a.example)"
-    assert words.cause("only on a.example") == "only a.example, a copy, links to it"
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("mirror a.example of b.example", "a.example is a copy of b.example"),
+        ("rule 12", "rule 12"),
+        ("trap a.example of calendar", "calendar on a.example"),
+        ("unshared a.example of b.example", "only a.example, a copy of b.example, links to it"),
+        ("links a.example of b.example", "links to b.example on pages that repeat those of a.example"),
+        ("budget a.example of path-budget", "limit of pages below its path (a.example)"),
+        ("excluded */of */x", "pattern excluded by hand (*/of */x)"),
+        ("scope", "place out of scope"),
+    ],
+)
+def test_claims(name, told):
+    assert words.claim(Claim.read(name)) == told
+    assert str(Claim.read(name)) == name
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.reader import Reader
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 SHOWN = 40
 """Lost pages that are told one by one."""
@@ -135,7 +135,7 @@ def keys_by_text(urls: Sequence[str], settings: Settings) -> dict[str, str]:
     return key_of
 
 
-def reasons_of(lost: set[str], key_of: Mapping[str, str], job: Reader) -> dict[str, str]:
+def reasons_of(lost: set[str], key_of: Mapping[str, str], job: SqliteReader) -> dict[str, str]:
     """Return for each lost page key why none of its URLs was fetched, and tell of the first on standard error."""
     told: dict[str, list[tuple[str, str]]] = {key: [] for key in sorted(lost)}
     for url, key in key_of.items():
@@ -152,7 +152,7 @@ def reasons_of(lost: set[str], key_of: Mapping[str, str], job: Reader) -> dict[s
     return reasons
 
 
-def why(url: str, job: Reader) -> str:
+def why(url: str, job: SqliteReader) -> str:
     """Return what a crawl knows of a URL that it did not fetch: the reason of a decision, or its state."""
     view = job.url(url)
     if view is None:

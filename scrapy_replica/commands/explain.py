@@ -11,6 +11,7 @@ from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import host_of, redacted
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.explain_text import in_words, scope_in_words
 from scrapy_replica.commands.job import reading
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.reader import DecisionView, PageView, Reader, UrlView, VerdictView
+    from scrapy_replica.crawldb.reader import DecisionView, PageView, UrlView, VerdictView
     from scrapy_replica.crawldb.revisits import History
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 
 SCHEMES = ("https", "http")
@@ -85,7 +87,7 @@ class ExplainCommand(Command):
         return 0
 
 
-def explain_any(job: Reader, what: str) -> dict[str, Any] | None:
+def explain_any(job: SqliteReader, what: str) -> dict[str, Any] | None:
     """Return what *job* knows of a URL, or of one of a host and path; ``None`` if nothing.
 
     :raises ValueError: it is no URL.
@@ -130,7 +132,7 @@ def _url_of(text: str, what: str | None = None) -> str:
     return url
 
 
-def explain_url(job: Reader, url: str) -> dict[str, Any] | None:
+def explain_url(job: SqliteReader, url: str) -> dict[str, Any] | None:
     """Return what *job* knows of *url*, or of another way to write it; ``None`` if nothing."""
     found = _find(job, url)
     if found is None:
@@ -148,28 +150,27 @@ def explain_url(job: Reader, url: str) -> dict[str, Any] | None:
         told |= _fetched(found.page)
     if found.history is not None:
         told |= _visited(found.history)
-    if found.saved_by:
-        told |= {"saved by": list(found.saved_by), "rules": _rules(job, found.saved_by)}
+    if found.claims:
+        told |= {"suppressed by": list(map(str, found.claims)), "rules": _rules(job, found.claims)}
     if instead := list(_instead(job, found)):
         told |= {"in its place": instead}
     return told | {"decisions": [_decision(decision) for decision in found.decisions]}
 
 
-def _find(job: Reader, url: str) -> UrlView | None:
+def _find(job: SqliteReader, url: str) -> UrlView | None:
     return job.url(url, UrlFingerprints(RequestFingerprinter()).of_url(url))
 
 
-def _rules(job: Reader, causes: Sequence[str]) -> dict[str, str]:
-    """Return what the rules among *causes* say."""
-    ids = [cause.removeprefix("rule ") for cause in causes if cause.startswith("rule ")]
-    rows = {rule_id: job.rule(int(rule_id)) for rule_id in ids}
-    return {f"rule {rule_id}": rule(row.rule) for rule_id, row in rows.items() if row is not None}
+def _rules(job: SqliteReader, claims: Sequence[Claim]) -> dict[str, str]:
+    """Return what the rules among *claims* say."""
+    rows = {claim: job.rule(int(claim.subject)) for claim in claims if claim.kind is Kind.RULE}
+    return {str(claim): rule(row.rule) for claim, row in rows.items() if row is not None}
 
 
-def _instead(job: Reader, found: UrlView) -> Iterator[dict[str, Any]]:
+def _instead(job: SqliteReader, found: UrlView) -> Iterator[dict[str, Any]]:
     """Yield what is asked for in the place of a URL that is not fetched, and in the place of that."""
     seen = {found.url}
-    while others := [url for url in _stand_ins(found) if url not in seen]:
+    while others := [url for url in _representatives(found) if url not in seen]:
         for url in others:
             seen.add(url)
             other = _find(job, url)
@@ -184,14 +185,14 @@ def _instead(job: Reader, found: UrlView) -> Iterator[dict[str, Any]]:
         found = other
 
 
-def _stand_ins(found: UrlView) -> Sequence[str]:
-    if found.stand_ins or found.state is not State.DROPPED or not found.decisions:
-        return found.stand_ins
+def _representatives(found: UrlView) -> Sequence[str]:
+    if found.representatives or found.state is not State.DROPPED or not found.decisions:
+        return found.representatives
     told = found.decisions[-1].evidence
     return [url for what in ("url", "canonical") if isinstance(url := told.get(what), str)][:1]
 
 
-def explain_scope(job: Reader, what: str) -> dict[str, Any] | None:
+def explain_scope(job: SqliteReader, what: str) -> dict[str, Any] | None:
     """Return why *what*, a URL or host that *job* knows nothing of, does not belong to the crawl; ``None`` if it does.
 
     Links out of scope are counted, and not kept.
@@ -244,7 +245,7 @@ def _decision(made: DecisionView) -> dict[str, Any]:
     }
 
 
-def explain_words(job: Reader, url: str) -> dict[str, Any]:
+def explain_words(job: SqliteReader, url: str) -> dict[str, Any]:
     """Return which words of the page at *url* speak for the topic and which against it, as far as they are kept."""
     said = job.texts.said_of(url)
     told: dict[str, Any] = {} if said is None else {"marked": said}
@@ -256,7 +257,7 @@ def explain_words(job: Reader, url: str) -> dict[str, Any]:
     }
 
 
-def explain_score(job: Reader, known: Mapping[str, Any]) -> dict[str, Any]:
+def explain_score(job: SqliteReader, known: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the strategy says of the URL of *known* now: distance, and what its score is made of."""
     strategy, url = made_again(job), known["url"]
     if strategy is None:
@@ -279,7 +280,7 @@ def explain_score(job: Reader, known: Mapping[str, Any]) -> dict[str, Any]:
     return {"score now": sum(part["share"] for part in parts), "judged by": page, **told, **made}
 
 
-def explain_host(job: Reader, host: str) -> dict[str, Any] | None:
+def explain_host(job: SqliteReader, host: str) -> dict[str, Any] | None:
     """Return what *job* knows of *host*; ``None`` if nothing."""
     found = job.host(host.lower())
     if found is None:
@@ -301,14 +302,14 @@ def explain_host(job: Reader, host: str) -> dict[str, Any] | None:
 def _verdict(view: VerdictView) -> dict[str, Any]:
     verdict = view.verdict
     return {
-        "verdict": "replica" if view.ended is None else f"replica, {view.ended} since",
+        "verdict": "replica" if view.is_in_force else f"replica, {view.standing.value} since",
         "keeper": verdict.keeper,
         "score": round(verdict.score, 4),
         "since": view.at,
         "by": "hand" if view.is_manual else "judge",
         "aligned pages": verdict.n_aligned,
         "place": place_of(verdict),
-        "ended": view.ended,
+        "standing": view.standing.value,
         "evidence": dict(verdict.evidence),
         "evidence in words": evidence_of(verdict),
     }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
-from scrapy_replica.words import ACTIONS, OUTSIDE, REASONS, cause, cleaned, counted, score, time_of, wrapped
+from scrapy_replica.words import ACTIONS, OUTSIDE, REASONS, STANDINGS, claim, cleaned, counted, score, time_of, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,13 +58,6 @@ NOVELTIES = {
 LEAST_SHARE = 0.005
 """Share of a score that is told."""
 
-ENDED = {
-    "withdrawn": "withdrawn, for pages that its samples brought are not on the other host",
-    "expired": "ended by its age",
-    "allowed": "ended by hand",
-}
-"""Why verdicts end, in words."""
-
 
 def in_words(known: Mapping[str, Any]) -> str:
     """Return *known* as lines for a person."""
@@ -96,8 +90,8 @@ def _url_lines(known: Mapping[str, Any]) -> Iterator[str]:
     yield _line("state", STATES[State(known["state"])] + behind)
     for other in known.get("in its place", ()):
         yield _line("in its place", other["url"] + _briefly(other))
-    if "saved by" in known:
-        yield _line("because", "; ".join(_causes(known)))
+    if "suppressed by" in known:
+        yield _line("because", "; ".join(_claims(known)))
     yield _line("found on", known["found on"] or "nothing, it is a seed or was asked for by the spider")
     yield _line("links from a seed", known["depth"])
     yield from _page_lines(known)
@@ -107,11 +101,10 @@ def _url_lines(known: Mapping[str, Any]) -> Iterator[str]:
         yield wrapped(f"{time_of(made['at'])} {made['in words']}", 2, 4)
 
 
-def _causes(known: Mapping[str, Any]) -> list[str]:
-    """Return what saves a URL; that it does so on that host is told where nothing else is."""
-    causes: list[str] = known["saved by"]
-    telling = [one for one in causes if one.partition(" ")[0] in {"host", "rule", "only"}]
-    return [cause(one) + (f": {known['rules'][one]}" if one in known["rules"] else "") for one in telling or causes]
+def _claims(known: Mapping[str, Any]) -> list[str]:
+    """Return what suppresses a URL."""
+    names: list[str] = known["suppressed by"]
+    return [claim(Claim.read(one)) + (f": {known['rules'][one]}" if one in known["rules"] else "") for one in names]
 
 
 def _briefly(other: Mapping[str, Any]) -> str:
@@ -209,14 +202,14 @@ def _host_lines(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _verdict_lines(known: Mapping[str, Any]) -> Iterator[str]:
-    by_hand = known["by"] == "hand"
+    by_hand, is_in_force = known["by"] == "hand", known["standing"] == Standing.IN_FORCE.value
     how = "by hand" if by_hand else f"by the judge, score {score(known['score'])}"
     yield _line(
-        "was taken for a copy of" if known["ended"] else "a copy of",
+        "a copy of" if is_in_force else "was taken for a copy of",
         f"{known['keeper']}, since {time_of(known['since'])} {how}",
     )
-    if known["ended"]:
-        yield _line("but", ENDED.get(known["ended"], known["ended"]))
+    if not is_in_force:
+        yield _line("but", STANDINGS[Standing(known["standing"])])
     if known["place"]:
         yield _line("where", known["place"])
     for witness in known["evidence in words"]:

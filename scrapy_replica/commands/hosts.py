@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.reader import Reader
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 
 class HostsCommand(Command):
@@ -130,7 +130,7 @@ def host_name(text: str) -> str:
     return host
 
 
-def verdicts_of(job: Reader) -> list[dict[str, Any]]:
+def verdicts_of(job: SqliteReader) -> list[dict[str, Any]]:
     """Return the verdicts that hold, one dict each."""
     return [
         {

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.crawldb.reader import Orders, Reader, Salvaged
+from scrapy_replica.crawldb.reader import Orders, Salvaged
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.check import quick_check
@@ -21,6 +21,7 @@ from scrapy_replica.crawldb.sqlite.salvage import salvage
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.redis.reader import Follower
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 SCHEMES = ("redis://", "rediss://", "unix://")
 """Beginnings of addresses."""
@@ -63,7 +64,7 @@ def is_begun(job: str) -> bool:
     return _follower(job).is_begun if is_shared(job) else (Path(job) / FILE_NAME).is_file()
 
 
-def reading(job: str) -> AbstractContextManager[Reader]:
+def reading(job: str) -> AbstractContextManager[SqliteReader]:
     """Open *job* to read it, whether its crawl runs or not.
 
     :raises ValueError: there is none, or it cannot be read.

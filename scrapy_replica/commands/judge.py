@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from scrapy_replica.crawl.links.questions import Asked
-    from scrapy_replica.crawldb.reader import Reader
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 MOST = 100
 """Pages asked about at once: to choose them out of 1,000 takes 3 s."""
@@ -124,7 +124,7 @@ def _mark(opts: argparse.Namespace) -> int:
     return 0
 
 
-def _known(job: Reader, given: str) -> str:
+def _known(job: SqliteReader, given: str) -> str:
     """Return how the crawl writes the URL *given*.
 
     :raises ValueError: nothing could be learnt from that page.

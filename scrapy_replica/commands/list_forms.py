@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.reader import Reader
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 SHOWN_VALUES = 5
 MAX_VALUE = 60
@@ -51,7 +51,7 @@ class FormsCommand(Command):
         return 0
 
 
-def sites_of(job: Reader, host: str | None = None) -> list[dict[str, Any]]:
+def sites_of(job: SqliteReader, host: str | None = None) -> list[dict[str, Any]]:
     """Return the sites that have a form, or the one at *host*, one dict each."""
     return [
         {

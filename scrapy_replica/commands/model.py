@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.reader import Reader
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 PARTS = {"layers": "how far the text of a page is from it", "links": "what its links lead to"}
 """Parts of what strategies learn, in words; ``hub`` goes with ``links``."""
@@ -49,7 +49,7 @@ class ModelCommand(Command):
         return 0
 
 
-def learnt_by(job: Reader) -> Learnt:
+def learnt_by(job: SqliteReader) -> Learnt:
     """Return what the crawl of *job* has learnt.
 
     :raises ValueError: nothing, for it had no topic.

@@ -18,7 +18,7 @@ from scrapy_replica.words import cleaned, score
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from scrapy_replica.crawldb.reader import Reader
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ LEAST_LOAD = 0.2
 MOST_ASKED = 10
 
 
-def _asking(reader: Reader) -> list[dict[str, Any]] | None:
+def _asking(reader: SqliteReader) -> list[dict[str, Any]] | None:
     """Return the pages to ask about; ``None`` where the crawl has no topic that it could learn."""
     try:
         pages = asked_about(reader, MOST_ASKED)
@@ -62,7 +62,7 @@ class ServedJob:
     def __init__(self, job: str) -> None:
         self._job = job
         self._per_second = 0.0
-        self._made: dict[str, Callable[[Reader], Any]] = {
+        self._made: dict[str, Callable[[SqliteReader], Any]] = {
             "acts": lambda reader: view.acts(reader, lambda order: command_of(order, name_of(job))),
             "pairs": view.pairs,
             "copies": view.copies,
@@ -101,7 +101,7 @@ class ServedJob:
         told = {"job": cleaned(name_of(self._job)), "is_running": is_running(self._job), "problem": problem}
         return {"state": (json.dumps(told), 0.0), **found}
 
-    def _look(self, section: str, reader: Reader) -> tuple[str, float]:
+    def _look(self, section: str, reader: SqliteReader) -> tuple[str, float]:
         begun = time.thread_time()
         try:
             text = json.dumps(self._made[section](reader), allow_nan=False)  # which no browser could read
@@ -112,7 +112,7 @@ class ServedJob:
             return "null", math.inf  # it is tried again as late as may be
         return text, time.thread_time() - begun
 
-    def _figures(self, reader: Reader) -> dict[str, Any]:
+    def _figures(self, reader: SqliteReader) -> dict[str, Any]:
         runs = is_running(self._job)
         status = reader.status(time.time() if runs else None, view.MAX_HOSTS)
         self._per_second = status.per_second

@@ -142,7 +142,7 @@ def figures_of(status: Status, *, has_topic: bool) -> dict[str, float]:
         **{f"dropped.{reason.value}": count for reason, count in status.dropped.items()},
         **_tested("", tested),
         "verdicts.holding": status.holding,
-        **{f"verdicts.{why}": count for why, count in status.ended.items()},
+        **{f"verdicts.{why.value}": count for why, count in status.ended.items()},
         "verdicts.last_hour": status.n_verdicts,
         **{f"rules.{state}": count for state, count in status.rules.items()},
         "rules.last_hour": status.n_new_rules,
@@ -182,7 +182,7 @@ def rows_of(status: Status) -> dict[str, Any]:
 def _verdict(view: VerdictView) -> dict[str, Any]:
     verdict = view.verdict
     record = {"copy": verdict.copy, "keeper": verdict.keeper, "score": round(verdict.score, 4), "at": view.at}
-    return record | {"by": "hand" if view.is_manual else "judge", "saved": view.saved, "ended": view.ended}
+    return record | {"by": "hand" if view.is_manual else "judge", "saved": view.saved, "standing": view.standing.value}
 
 
 def _rule(view: RuleView) -> dict[str, Any]:

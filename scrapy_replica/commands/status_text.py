@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import said
 from scrapy_replica.crawldb.contract import State
-from scrapy_replica.crawldb.rules import ACTING
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words import (
     COLUMNS,
     REASONS,
+    STANDINGS,
     cleaned,
     counted,
     lasting,
@@ -212,13 +213,13 @@ def _lost(status: Status) -> str:
 def _last_hour(status: Status, *, is_running: bool) -> Iterator[str]:
     """Yield the verdicts and rules of the last hour, and how many there are in all."""
     hour = "the last hour" if is_running else "its last hour"
-    ended = "".join(f", {count:,} {why}" for why, count in sorted(status.ended.items()))
+    ended = "".join(f", {count:,} {STANDINGS[why]}" for why, count in sorted(status.ended.items()))
     yield "\n".join(
         [
             f"Copies of hosts: {status.holding:,} blocked{ended}; {status.n_verdicts:,} found in {hour}",
             *map(_verdict, status.verdicts),
             *_more(status.n_verdicts - len(status.verdicts)),
-            f"Rules: {status.rules.get(ACTING, 0):,} in force; {status.n_new_rules:,} of {hour}",
+            f"Rules: {status.rules.get(RuleState.ACTING.value, 0):,} in force; {status.n_new_rules:,} of {hour}",
             *map(_rule, status.new_rules),
             *_more(status.n_new_rules - len(status.new_rules)),
             "",
@@ -233,7 +234,7 @@ def _more(count: int) -> list[str]:
 def _verdict(view: VerdictView) -> str:
     verdict = view.verdict
     sure = "by hand" if view.is_manual else f"score {score(verdict.score)}"
-    tail = f"{sure}, {counted(view.saved, 'URL')} saved" + (f", {view.ended}" if view.ended else "")
+    tail = f"{sure}, {counted(view.saved, 'URL')} saved" + ("" if view.is_in_force else f", {STANDINGS[view.standing]}")
     room = COLUMNS - len(f"  00:00   is , {tail}")
     keeper = shortened(verdict.keeper, max(room // 2, room - width_of(cleaned(verdict.copy))))
     return f"  {_time(view.at)[-5:]}  {shortened(verdict.copy, room - width_of(keeper))} is {keeper}, {tail}"

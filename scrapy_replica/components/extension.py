@@ -256,7 +256,7 @@ class ReplicaExtension:
         if self.error is not None:
             return
         try:
-            if self.crawl.consequences.obey():
+            if self.crawl.obey():
                 self.wake()
         except StoreError as error:
             self.stop(error)

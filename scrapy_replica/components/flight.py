@@ -52,7 +52,7 @@ class Flight:
     location: str | None = None
     """URL that its response redirects to."""
     size: int | None = None
-    """Bytes of the body of its response as they came over the network."""
+    """Bytes of the body of its response as they came over the network; ``None`` where none did."""
     error: str | None = None
     """Name of the exception that it ended with."""
     asks_more: bool = False

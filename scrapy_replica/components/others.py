@@ -1,4 +1,4 @@
-"""The other processes of a crawl: what they wrote is heeded, and the crawl ends when none has anything to do."""
+"""The other processes of a crawl: what they wrote is applied, and the crawl ends when none has anything to do."""
 
 from __future__ import annotations
 
@@ -82,20 +82,20 @@ class Others:
             self._stop(error)
         except Exception as error:
             # Whoever does not hear the others any more must not go on beside them.
-            logger.exception("What other processes wrote cannot be taken up")
+            logger.exception("What other processes wrote cannot be applied")
             self.close()
             self._stop(StoreError(f"the others are not heard any more ({type(error).__name__}): start it again"))
 
     def _listen(self) -> None:
         self._looks += 1
-        news = self._store.listen()
-        if news is not None:
-            self._crawl.heed(news)
+        update = self._store.listen()
+        if update is not None:
+            self._crawl.apply_remote(update)
             if self._crawl.has_work:
                 self.is_idle = False
         if self._looks % TELL_EVERY == 0:
             self.tell()
-        if news is not None or self._is_quiet or self._looks % ASK_EVERY == 0:
+        if update is not None or self._is_quiet or self._looks % ASK_EVERY == 0:
             self._wake()
 
     @property
@@ -113,9 +113,9 @@ class Others:
         self.is_idle = not crawl.has_work
         if not self._is_quiet:
             return False
-        if not store.leads or store.is_over:
+        if not store.is_leader or store.is_over:
             return store.is_over
-        if crawl.consequences.audit():
+        if crawl.late_samples.draw():
             store.commit()
             self._wake()
             return False

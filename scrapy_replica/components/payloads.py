@@ -47,6 +47,10 @@ BYTES = "b"
 """Where a body is kept that is no ASCII, as Latin-1."""
 
 
+class LostError(LookupError):
+    """The request could only be kept in memory, and was that of an earlier run."""
+
+
 class RequestPayloads:
     """Makes payloads of requests, and requests of payloads; each payload belongs to one row.
 
@@ -174,6 +178,7 @@ class RequestPayloads:
     def load(self, taken: Waiting) -> Request:
         """Return the request that waited, whose row gives its payload up.
 
+        :raises LostError: an earlier run had it in memory.
         :raises Exception: it cannot be made again, because its callback went away, for example.
         """
         payload = taken.payload
@@ -181,7 +186,9 @@ class RequestPayloads:
         if payload is None:
             return Request(taken.url, meta=meta, priority=taken.priority)
         if payload.startswith(LIVE):
-            request = self._live.pop(payload)
+            request = self._live.pop(payload, None)
+            if request is None:
+                raise LostError(taken.url)
             return request if request.url == taken.url else request.replace(url=taken.url)
         fields = self._fields_in(payload)
         fields["meta"] = {**fields.get("meta", {}), **meta}
@@ -193,15 +200,14 @@ class RequestPayloads:
         return request_from_dict({**fields, "url": taken.url, "priority": taken.priority}, spider=self.spider)
 
     def again(self, payload: bytes | None) -> bytes | None:
-        if payload is None or not payload.startswith(LIVE):
-            return payload
-        return self._keep(self._live[payload].copy(), is_lost=False)
+        live = self._live_of(payload)
+        return payload if live is None else self._keep(live.copy(), is_lost=False)
 
     def elsewhere(self, payload: bytes | None) -> bytes | None:
-        if payload is None:
-            return None
-        if payload.startswith(LIVE):
-            request = self._live[payload] = self._live[payload].copy()
+        if payload is None or self.is_lost(payload):
+            return payload
+        if (live := self._live_of(payload)) is not None:
+            request = self._live[payload] = live.copy()
             request.headers.pop("Referer", None)
             return payload
         fields = self._told(payload)
@@ -216,26 +222,32 @@ class RequestPayloads:
     def callback(self, payload: bytes | None) -> str:
         if payload is None:
             return ""
-        if payload.startswith(LIVE):
-            return callback_of(self._live[payload])
+        if (live := self._live_of(payload)) is not None:
+            return callback_of(live)
         fields = self._told(payload)
         return _callback_name(fields.get("callback", ""), fields.get("meta", {}))
 
     def has_arguments(self, payload: bytes | None) -> bool:
         if payload is None:
             return False
-        is_live = payload.startswith(LIVE)
-        return bool(self._live[payload].cb_kwargs if is_live else self._told(payload).get("cb_kwargs"))
+        live = self._live_of(payload)
+        return bool(self._told(payload).get("cb_kwargs") if live is None else live.cb_kwargs)
 
     def may_leave(self, payload: bytes | None) -> bool:
         if payload is None:
             return False
-        is_live = payload.startswith(LIVE)
-        return says_it_leaves(self._live[payload].meta if is_live else self._told(payload).get("meta", {}))
+        live = self._live_of(payload)
+        return says_it_leaves(self._told(payload).get("meta", {}) if live is None else live.meta)
+
+    def is_lost(self, payload: bytes | None) -> bool:
+        return payload is not None and payload.startswith(LIVE) and payload not in self._live
 
     def forget(self, payload: bytes | None) -> None:
         if payload is not None:
             self._live.pop(payload, None)
+
+    def _live_of(self, payload: bytes | None) -> Request | None:
+        return self._live.get(payload) if payload is not None else None
 
     def _fields_in(self, payload: bytes) -> dict[str, Any]:
         if self._is_shared:
@@ -246,6 +258,8 @@ class RequestPayloads:
 
     def _told(self, payload: bytes) -> dict[str, Any]:
         """Return what *payload* tells; nothing where it makes no sense, which is found out when it is loaded."""
+        if payload.startswith(LIVE):
+            return {}  # of an earlier run
         try:
             return self._fields_in(payload)
         except UnreadableError:

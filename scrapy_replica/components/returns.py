@@ -96,7 +96,10 @@ class Returns:
             return flight.answer if flight.is_through else flight.answer._replace(terms=None)
         content = flight.location.encode("utf-8", "surrogatepass") if flight.location is not None else None
         terms = self._revisits.terms
-        return Answer(flight.status, content=content, is_conditional=flight.is_conditional, terms=terms)
+        is_cached = flight.status is not None and flight.size is None
+        return Answer(
+            flight.status, content=content, is_conditional=flight.is_conditional, is_cached=is_cached, terms=terms
+        )
 
     def _answer(self, response: Response, flight: Flight, content: bytes | None) -> Answer:
         headers, body = response.headers, _hash(response)
@@ -107,7 +110,7 @@ class Returns:
             content if content is not None else body.to_bytes(8, "big", signed=True),
             flight.size or 0,
             flight.is_conditional,
-            is_cached=flight.status is None,
+            is_cached=flight.size is None,
             terms=self._revisits.terms,
             kept=flight.kept,
         )

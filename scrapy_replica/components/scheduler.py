@@ -17,10 +17,10 @@ from scrapy_replica.components.dupefilter import Filters
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import leeway_of
 from scrapy_replica.components.outputs import Feeds
-from scrapy_replica.components.payloads import LIVE, callback_of
+from scrapy_replica.components.payloads import LIVE, LostError, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.components.returns import has_conditions, location_of
+from scrapy_replica.components.returns import has_conditions
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.components.takeover import PlainJob
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
     from twisted.internet.defer import Deferred
     from typing_extensions import Self
@@ -62,8 +61,10 @@ class ReplicaScheduler(BaseScheduler):
         self._urls = extension.crawl.store.urls
         extension.serve_frontier()
         self._leases: list[Request] = []
+        self._last_id = 0
+        """Of the URLs that earlier runs entered."""
         self._begun: set[int] = set()
-        """Keys of the start requests that no earlier run knew."""
+        """Keys of the start requests that this process was the first to enter, where others share the job."""
         self._first: dict[int, bytes | None] = {}
         """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
         self._timer: CallLaterResult | None = None
@@ -113,7 +114,6 @@ class ReplicaScheduler(BaseScheduler):
         connect = self._crawler.signals.connect
         connect(self._reached_downloader, signals.request_reached_downloader)
         connect(self._left_downloader, signals.request_left_downloader)
-        connect(self._response_downloaded, signals.response_downloaded)
         lost = self._urls.forget_waiting(LIVE) if self._extension.others is None else ()
         if lost:
             logger.warning(
@@ -121,6 +121,7 @@ class ReplicaScheduler(BaseScheduler):
             )
             self._crawl.revisits.lost({parent for _, parent in lost if parent is not None})
         if self._extension.others is None:  # else it was refused
+            self._last_id = self._urls.last_id
             self._plain.take_queue(self._enter_taken)
         if self._filters.own is not None and isinstance(spider, TopicSpider):
             logger.warning(
@@ -170,7 +171,7 @@ class ReplicaScheduler(BaseScheduler):
         if self._crawl.is_pending:
             return True
         # Asked when nothing is on its way any more: what the verdicts rest on is looked at once more.
-        if not self._crawl.consequences.audit():
+        if not self._crawl.late_samples.draw():
             return False
         self._schedule()
         return True
@@ -197,7 +198,7 @@ class ReplicaScheduler(BaseScheduler):
         """Enter what waited in a job of Scrapy's own scheduler; ``Spider.start()`` may ask for it once more."""
         self._extension.flights.of(request).is_start = bool(request.meta.get("is_start_request"))
         self._enter(request)
-        self._begun.clear()
+        self._last_id = self._urls.last_id
 
     def _retry(self, request: Request) -> bool:
         """Let the URL of *request* wait again if it tries once more what failed; tell whether it does."""
@@ -235,8 +236,6 @@ class ReplicaScheduler(BaseScheduler):
         decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway, callback_of(request))
         if flight.found_on is None:
             decision = leaving(self._crawl.scope, request) or decision
-        if decision.is_sampled:
-            flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
         key = self._key(request, flight)
         if self._is_let_through(key, decision):
             key, leeway, decision = None, max(leeway, Leeway.AS_ASKED), FETCH
@@ -254,10 +253,10 @@ class ReplicaScheduler(BaseScheduler):
             leeway=leeway,
             slot=slot,
         )
-        is_entered = self._crawl.intake.enter([(new, decision)])[0]
+        entered = self._crawl.intake.enter([(new, decision)])[0]
         if found_on is not None and leeway < Leeway.AS_ASKED:
-            self._crawl.outlinks.note(found_on, [(new, decision)])
-        return is_entered
+            self._crawl.outlinks.note(found_on, [(new, entered.decision)])
+        return entered.is_waiting
 
     def _is_let_through(self, key: int | None, decision: Decision) -> bool:
         """Tell whether the user's filter asks once more for what is known, and nothing stands in its place."""
@@ -273,12 +272,15 @@ class ReplicaScheduler(BaseScheduler):
         assert flight.key is not None
         if not request.dont_filter:
             return flight.key
-        key = flight.key ^ START
-        if not flight.is_start or key in self._begun:
+        if not flight.is_start:
             return None
-        if not self._urls.find([key]):
+        key = flight.key ^ START
+        known = self._urls.find([key]).get(key)
+        if self._extension.others is None:  # ids tell, lest every start request of a spider that never ends be held
+            return None if known is not None and known.id > self._last_id else key
+        if known is None:
             self._begun.add(key)
-        return key
+        return None if known is not None and key in self._begun else key
 
     # Out
 
@@ -319,6 +321,15 @@ class ReplicaScheduler(BaseScheduler):
             return self._payloads.load(taken)
         except StoreError:
             raise
+        except LostError as error:
+            logger.warning(
+                "%s was asked for by a request that an earlier run had in memory only; it is lost", taken.url
+            )
+            self._crawl.failed(taken.id, None, type(error).__name__)
+            if taken.parent is not None:
+                self._crawl.revisits.lost([taken.parent])
+            self._urls.drop(taken.id)  # a link may find it anew, and then it comes back
+            return None
         except Exception as error:
             logger.exception("The request of %s cannot be made again; did its callback go away?", taken.url)
             self._crawl.failed(taken.id, None, type(error).__name__)
@@ -352,10 +363,6 @@ class ReplicaScheduler(BaseScheduler):
                 self._politeness.unused(slot, flight.ready_at)
             self._politeness.ended(slot)
             self._schedule()
-
-    def _response_downloaded(self, response: Response, request: Request) -> None:
-        flight = self._extension.flights.of(request)
-        flight.status, flight.location = response.status, location_of(response)
 
     def _acknowledge(self) -> None:
         """Finish the leases that the engine is through with."""

@@ -63,7 +63,7 @@ class ReplicaSpiderMiddleware:
         if crawler.crawling:
             extension = middleware._extension
             extension.open()  # nobody may have crawled when it was made
-            extension.crawl.consequences.may_enter_probes = isinstance(crawler.spider, TopicSpider)
+            extension.crawl.probes.may_enter = isinstance(crawler.spider, TopicSpider)
         return middleware
 
     @cached_property
@@ -202,8 +202,6 @@ class ReplicaSpiderMiddleware:
                 flight.decision = crawl.policy.decide_link(observation, request.url, host, leeway, callback)
             else:
                 flight.decision = crawl.policy.decide(request.url, host, leeway, callback, observation.url_id)
-            if flight.decision.is_sampled:
-                flight.key = self._extension.fingerprints.of_url(request.url)  # not that of what it is held against
             new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))
@@ -229,7 +227,7 @@ class ReplicaSpiderMiddleware:
             and not extension.has_own_filter
             and not request.dont_filter
             and extension.fingerprints.is_by_url(request)
-            and extension.crawl.outlinks.is_seen(request.url, score)
+            and extension.crawl.outlinks.is_seen(request.url, score, request.priority)
         )
 
     def _may_pass(self, request: Request, new: NewUrl) -> bool:

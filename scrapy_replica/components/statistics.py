@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_replica.crawl import Crawl
-    from scrapy_replica.crawl.trials import Trials
+    from scrapy_replica.crawl.claims.samples import Samples
 
 SCRAPY_STATS = ("scheduler/", "dupefilter/")
 """Counts that keep the names that Scrapy's own components use."""
@@ -22,18 +22,18 @@ def flush(crawl: Crawl, stats: StatsCollector) -> None:
     for name, count in crawl.guide.distances_told().items():
         stats.set_value(f"replica/distance/{name}", count)
     crawl.scope.store()
-    _flush_false_drops(crawl.trials, stats)
+    _flush_false_drops(crawl.samples, stats)
 
 
-def _flush_false_drops(trials: Trials, stats: StatsCollector) -> None:
-    for reason in trials.reasons:
-        if (found := trials.rate(reason)) is not None:
+def _flush_false_drops(samples: Samples, stats: StatsCollector) -> None:
+    for reason in samples.reasons:
+        if (found := samples.estimate(reason).rate) is not None:
             stats.set_value(f"replica/sample/false_drop_rate/{reason.value}", round(found[0], 5))
-    found = trials.rate()
-    if found is not None:
-        rate, low, high = found
-        stats.set_value("replica/sample/settled", trials.n_settled)
-        stats.set_value("replica/sample/false_drops", trials.n_false)
+    whole = samples.estimate()
+    if whole.rate is not None:
+        rate, low, high = whole.rate
+        stats.set_value("replica/sample/settled", whole.n_settled)
+        stats.set_value("replica/sample/false_drops", whole.n_false)
         stats.set_value("replica/sample/false_drop_rate", round(rate, 5))
         stats.set_value("replica/sample/false_drop_rate_low", round(low, 5))
         stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))

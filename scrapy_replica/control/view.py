@@ -12,7 +12,7 @@ from scrapy_replica.address import has_secret, redacted
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import PAUSE, RESUME
-from scrapy_replica.crawldb.rules import ACTING
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
 from scrapy_replica.words import (
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scrapy_replica.crawldb.orders import Order
-    from scrapy_replica.crawldb.reader import Reader, RuleView, VerdictView
+    from scrapy_replica.crawldb.reader import RuleView, VerdictView
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
     from scrapy_replica.crawldb.status import HostStatus, Lost, Status
     from scrapy_replica.records import PagePair, UncertainPair
 
@@ -49,7 +50,7 @@ OWN = {"summary", "rules"}
 """Sections of the report that the page has in its own way."""
 
 
-def figures(job: Reader, status: Status, *, is_running: bool) -> dict[str, Any]:
+def figures(job: SqliteReader, status: Status, *, is_running: bool) -> dict[str, Any]:
     """Return the figures of the crawl, its *status*, and its hosts with most fetches."""
     total, urls = status.total, status.urls
     left = status.seconds_left
@@ -82,7 +83,7 @@ def _lost(lost: Lost | None) -> str:
     return f"about {lost.about:,.0f} wrongly, {lost.most:,.0f} at most{untested}"
 
 
-def _paused(job: Reader) -> set[str]:
+def _paused(job: SqliteReader) -> set[str]:
     """Return the hosts that a person let pause, as far as the last orders tell."""
     paused: set[str] = set()
     for order in reversed(job.acts(MAX_ORDERS)):
@@ -99,7 +100,7 @@ def _host(host: HostStatus, paused: set[str]) -> dict[str, Any]:
     return {"host": _name(host.host), "told": told, "is_paused": host.host in paused}
 
 
-def report(job: Reader, *, is_running: bool) -> dict[str, Any] | None:
+def report(job: SqliteReader, *, is_running: bool) -> dict[str, Any] | None:
     """Return titles and sections of the report as ``report.js`` takes them; ``None`` before the first fetch."""
     found = figures_of(job, time.time() if is_running else None)
     if not found.status.total.fetches:
@@ -109,7 +110,7 @@ def report(job: Reader, *, is_running: bool) -> dict[str, Any] | None:
     return {"titles": titles, "update": made | {"sections": {name: made["sections"][name] for name in titles}}}
 
 
-def pairs(job: Reader) -> list[dict[str, Any]]:
+def pairs(job: SqliteReader) -> list[dict[str, Any]]:
     """Return the pairs of hosts to decide, nearest to a verdict first."""
     return [_pair(pair) for pair in job.uncertain_pairs()[:MAX_PAIRS]]
 
@@ -148,7 +149,7 @@ def address(url: str) -> dict[str, Any]:
     return {"url": redacted(cleaned(url, 2_000)), "is_link": is_link}
 
 
-def copies(job: Reader) -> list[dict[str, Any]]:
+def copies(job: SqliteReader) -> list[dict[str, Any]]:
     """Return the verdicts that hold, last reached first."""
     return [_copy(view) for view in reversed(job.verdicts()[-MAX_COPIES:])]
 
@@ -165,9 +166,9 @@ def _copy(view: VerdictView) -> dict[str, Any]:
     }
 
 
-def rules(job: Reader) -> list[dict[str, Any]]:
+def rules(job: SqliteReader) -> list[dict[str, Any]]:
     """Return the rules in force, last proposed first."""
-    in_force = [view for view in job.rules() if view.row.state == ACTING]
+    in_force = [view for view in job.rules() if view.row.state == RuleState.ACTING]
     return [_rule(view) for view in reversed(in_force[-MAX_RULES:])]
 
 
@@ -177,7 +178,7 @@ def _rule(view: RuleView) -> dict[str, Any]:
     return {"id": row.id, "rule": rule(row.rule), "told": origin, "saved": f"{saved:,}"}
 
 
-def acts(job: Reader, command_of: Callable[[Order], str]) -> list[dict[str, Any]]:
+def acts(job: SqliteReader, command_of: Callable[[Order], str]) -> list[dict[str, Any]]:
     """Return what was told the crawl by hand, last told first, each with the command that does the same."""
     return [
         {

@@ -8,33 +8,13 @@ from typing import Any, TextIO
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.consequences import Consequences
-from scrapy_replica.crawl.fallback import Fallback
-from scrapy_replica.crawl.heeding import Heeding
-from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.intake import Intake, Payloads
-from scrapy_replica.crawl.links.asking import Asking
-from scrapy_replica.crawl.links.guide import Guide
-from scrapy_replica.crawl.links.heads import Heads
-from scrapy_replica.crawl.links.outlinks import Outlinks
+from scrapy_replica.crawl.intake import Payloads
 from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
-from scrapy_replica.crawl.links.seen import Seen
-from scrapy_replica.crawl.obeying import Obeying
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawl.pages.novelty import Duplicates
-from scrapy_replica.crawl.pages.repetition import Repetition
-from scrapy_replica.crawl.pages.search_forms import Forms
-from scrapy_replica.crawl.policy import Policy
-from scrapy_replica.crawl.revisits import Revisits
-from scrapy_replica.crawl.samples import Samples
-from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, CrawlScope, full
-from scrapy_replica.crawl.states import UrlStates
+from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, full
 from scrapy_replica.crawl.steering import Steering
-from scrapy_replica.crawl.trials import Trials
-from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawl.urls.look_ahead import LookAhead
-from scrapy_replica.crawldb.contract import CrawlDB, Leeway, News, NewUrl, Waiting
+from scrapy_replica.crawl.wiring import wire
+from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, RemoteUpdate, Waiting
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.crawldb.pages import NOT_MODIFIED, Fetched, is_absent
 from scrapy_replica.decision import Decision, Reason
@@ -82,99 +62,65 @@ class Crawl:
     ) -> None:
         self.config, self.store, self.counts, self._now, self._payloads = config, store, counts, now, payloads
         self._check_noise()
-        self.scope = CrawlScope(config, store, counts, aliases.canonical_host)
-        self.guide = Guide(config, store)
-        self._asking = Asking(store, self.guide.relevance)
-        self._duplicates = Duplicates(store.pages, config)
-        self.replicas = Replicas(config, store, now, self._duplicates.index)
-        salt = self._salt(salt)
-        self.revisits = Revisits(config, store, key, now, salt, counts, self.scope)
-        self._states = UrlStates(store, key, self.revisits)
-        self.dust = Dust(config, store, now, self.revisits.is_stale_url)
-        self.forms = Forms(store.forms)
-        self.repetition = Repetition(store.blocks)
-        self._guard = Guard(config, store.pages)
-        self.trials = Trials(store.samples, config.explore, salt, key)
-        self.policy = Policy(
+        parts = wire(
             config,
-            aliases,
-            self.replicas,
-            self.dust,
-            self._guard,
-            self.trials,
-            self.scope,
-            self._states,
-        )
-        self.intake = Intake(
             store,
-            self.policy,
-            self.trials,
-            self.scope,
-            payloads,
             key=key,
             now=now,
-            counts=self.counts,
-            on_new=self.replicas.known,
-            on_led=self.revisits.led_on,
+            aliases=aliases,
+            payloads=payloads,
+            counts=counts,
+            salt=int(store.first_meta(SALT, str(salt).encode())),
             sink=sink,
         )
-        samples = Samples(self.trials, self.replicas, store, key, self.revisits.is_stale)
-        fallback = Fallback(store, self.intake, self.replicas, self.trials)
-        self.obeying = Obeying(store, now)
-        self.consequences = Consequences(
-            store,
-            self.intake,
-            self.replicas,
-            self.dust,
-            self.trials,
-            samples,
-            fallback,
-            self.scope,
-            self.obeying,
-            LookAhead(store, self.intake, self.trials, self._guard, payloads),
-            self.counts,
+        self.scope, self.guide, self.replicas, self.revisits = parts.scope, parts.guide, parts.replicas, parts.revisits
+        self.dust, self.forms, self.repetition, self.samples = parts.dust, parts.forms, parts.repetition, parts.samples
+        self.policy, self.intake, self.outlinks, self.orders = parts.policy, parts.intake, parts.outlinks, parts.orders
+        self.claims, self.evidence, self.restorer = parts.claims, parts.evidence, parts.restorer
+        self.late_samples, self.probes = parts.late_samples, parts.probes
+        self._asking, self._duplicates, self._guard, self._states = (
+            parts.asking,
+            parts.duplicates,
+            parts.guard,
+            parts.states,
         )
-        self._seen = Seen()
-        self._heads = Heads(store, self.guide, self._seen, self.revisits.is_known)
-        self.outlinks = Outlinks(
-            store, self.guide, self.policy, self.intake, self.scope, self.revisits, self.replicas, self._seen, counts
-        )
+        self._scope_check, self._log, self._seen, self._heads = parts.scope_check, parts.log, parts.seen, parts.heads
+        self._remote = parts.remote
         self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
-        self._heeding = Heeding(
-            store,
-            self.replicas,
-            self.dust,
-            self._duplicates,
-            self.guide,
-            self.scope,
-            self.obeying,
-            self.consequences,
-            payloads,
-            now,
-        )
-        self.obeying.add(MARK, self._mark, url=str, is_relevant=bool)
-        self.obeying.follow(MARK, lambda _: self.guide.relevance.marks.read_again())
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
-        if self.scope.is_changed and store.leads:
-            self.consequences.lift(OUT_OF_SCOPE)
-            self.consequences.lift(HOST_PAGES)
-        self.consequences.obey()
+        self._open()
+
+    def _open(self) -> None:
+        self.orders.add(MARK, self._mark, url=str, is_relevant=bool)
+        self.orders.follow(MARK, lambda _: self.guide.relevance.marks.read_again())
+        if self.store.is_leader:
+            self.restorer.adopt()
+            if self.scope.is_changed:
+                self.claims.lift(OUT_OF_SCOPE)
+                self.claims.lift(HOST_PAGES)
+        self.obey()
+
+    def obey(self) -> bool:
+        """Carry out what a person told the crawl through its database, and let old verdicts end.
+
+        Another process does so where this one is not the leader.
+
+        :return: whether there was any order.
+        """
+        has_obeyed = False
+        if self.store.is_leader:
+            self.claims.end_mirrors(self.replicas.expire())
+            has_obeyed = self.orders.obey()
+        self.store.commit()
+        return has_obeyed
 
     def _check_noise(self) -> None:
         """Raise ``ConfigError`` where texts of this run and of those before do not compare."""
-        noise, before = self.config.noise.value.encode(), self.store.meta(NOISE)
-        if before is None:
-            self.store.set_meta(NOISE, noise)
-        elif before != noise:
+        noise = self.config.noise.value.encode()
+        before = self.store.first_meta(NOISE, noise)
+        if before != noise:
             raise ConfigError(f"REPLICA_NOISE: the crawl began with {before.decode()}; give that, or another JOBDIR")
-
-    def _salt(self, salt: int) -> int:
-        """Return the salt of the job, *salt* for a new one."""
-        stored = self.store.meta(SALT)
-        if stored is None:
-            self.store.set_meta(SALT, str(salt).encode())
-        return salt if stored is None else int(stored)
 
     def steer(self, on_seed: Callable[[str], None]) -> None:
         """Take note that the frontier is in use: a person's orders about it are carried out, beginning with those
@@ -187,25 +133,23 @@ class Crawl:
             self.open_to(host_of(url))
             on_seed(url)
 
-        Steering(
-            self.store, self.scope, self.intake, self.consequences, self.obeying, self.revisits.wanted, on_seed=added
-        )
-        self.consequences.obey()
+        Steering(self.store, self.scope, self.intake, self.claims, self.orders, self.revisits.wanted, on_seed=added)
+        self.obey()
 
     # Other processes
 
-    def heed(self, news: News) -> None:
-        """Take up what other processes that share the crawl wrote; called several times a second, in no span.
+    def apply_remote(self, update: RemoteUpdate) -> None:
+        """Apply what other processes that share the crawl wrote; called several times a second, in no span.
 
-        *news* is what the store's ``listen`` gave. What follows from it is committed.
+        *update* is what the store's ``listen`` gave. What follows from it is committed.
         """
         before = self._pages
-        self._pages += self._heeding.heed(news)
+        self._pages += self._remote.apply(update)
         if self._pages // READ_AGAIN > before // READ_AGAIN:
             self._asking.read_again()
-        if RELEVANCE in news.meta:
+        if RELEVANCE in update.meta:
             self._seen.clear()  # scores of another model
-        for host in news.forms:
+        for host in update.forms:
             self.forms.forget(host)
         self.store.commit()
 
@@ -262,7 +206,8 @@ class Crawl:
                 self._asking.add(page, url_id, relevance)
         is_changed = before is not None and before[0] != page.signature
         observation = Observation(page, url_id, depth, relevance, novelty, twin, is_changed=is_changed)
-        self.consequences.of_page(observation)
+        self.evidence.add_findings(observation, *self.replicas.observe(page, url_id))
+        self.evidence.add_page(observation)
         self._reopen(page.host)
         self.counts["page/observed"] += 1
         self.counts[f"page/{novelty.value}"] += 1
@@ -276,8 +221,8 @@ class Crawl:
 
     def open_to(self, host: str) -> None:
         """Let *host* into the scope, as that of a seed; what was dropped because it was outside comes back."""
-        if self.scope.open_to(host) and self.store.saved.some_of(OUT_OF_SCOPE, 1):
-            self.consequences.lift(OUT_OF_SCOPE)
+        if self.scope.open_to(host) and self.store.suppressed.some_of(OUT_OF_SCOPE, 1):
+            self.claims.lift(OUT_OF_SCOPE)
 
     def observe_again(self, page: Page, url_id: int, depth: int) -> Observation:
         """Return what is known of a page that says what it said before; nothing is judged anew."""
@@ -305,9 +250,10 @@ class Crawl:
 
     def decided(self, url: str, decision: Decision) -> None:
         """Write *decision* down about a URL that another scheduler fetches all the same, once for each reason."""
+        decision = self.intake.draw(url, self.intake.key(url), decision)
         url_id = self._entered(url)
         if decision.reason is not None and not self.store.ledger.knows(url_id, decision.reason):
-            self.intake.record(url_id, url, decision)
+            self._log.record(url_id, url, decision)
 
     def _entered(self, url: str, found_on: int | None = None) -> int:
         """Return the id of *url*, which is not to be given out."""
@@ -338,7 +284,7 @@ class Crawl:
             if not was_page or (is_asked and is_absent(status)):
                 self.store.pages.enter(Fetched(failed_id, self._now(), status, error, size=size if is_asked else None))
             if not was_page or (is_asked and status != NOT_MODIFIED):
-                self.consequences.of_failure(failed_id, status, location)
+                self.evidence.add_failure(failed_id, status, location)
         if status is None or status >= FIRST_ERROR:
             self.guide.wasted(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1
@@ -359,18 +305,18 @@ class Crawl:
         *payload* is its request where it is more than a plain GET.
         """
         if not self.revisits.settle(url_id, answer, payload):
-            self.consequences.of_unchanged(url_id)
+            self.evidence.add_unchanged(url_id)
 
     # Links
 
     @property
     def has_to_learn(self) -> bool:
         """Whether there is something to do for :meth:`learn_anew`: a span for nothing would take 15 us a response."""
-        return (self.store.leads and self._asking.has_work) or self.guide.has_to_learn(self._pages)
+        return (self.store.is_leader and self._asking.has_work) or self.guide.has_to_learn(self._pages)
 
     def learn_anew(self) -> None:
         """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back."""
-        if self.store.leads:
+        if self.store.is_leader:
             self._asking.work()
         self.outlinks.rescore(self.guide.learn_anew(self._pages))
 
@@ -405,7 +351,7 @@ class Crawl:
 
     def _reopen(self, host: str) -> None:
         if self._guard.take_reopened(host):
-            self.consequences.reopen(host)
+            self.claims.lift_traps(host)
 
     def end(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
         """Take note that the spider's *callback* is through with the page.
@@ -421,8 +367,8 @@ class Crawl:
             if observation.items:
                 self.store.items.keep(observation.url_id, observation.items)
                 told = self.replicas.gave(observation.page, observation.url_id, observation.items)
-                self.consequences.of_findings(told)
-            self.consequences.of_callback(observation, callback, asks_more=asks_more or observation.gives_news)
+                self.evidence.add_findings(None, told)
+            self.evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
 
     def enter_listed(self, listed: Sequence[tuple[str, float | None]]) -> None:
         """Enter URLs that a site's own list names, one link from the seeds, and when they changed, where it says so."""
@@ -444,7 +390,7 @@ class Crawl:
 
     def take(self) -> Waiting | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
-        self.consequences.work()
+        self.restorer.work()
         self.revisits.work()
         self.replicas.work()
         self.dust.work()
@@ -456,8 +402,8 @@ class Crawl:
                 return None
             self._claim()
             if (decision := self._left_out(taken)) is not None:
-                self.consequences.leave_out(taken, decision)
-            elif self.intake.again(taken):
+                self._scope_check.leave_out(taken, decision)
+            elif self.intake.reconsider(taken):
                 return taken
         self.is_behind = True
         return None
@@ -475,9 +421,9 @@ class Crawl:
     @property
     def has_work(self) -> bool:
         """Whether :meth:`take` has something to do although it gave nothing."""
-        return self.is_behind or self.consequences.has_work or self.revisits.has_work
+        return self.is_behind or self.restorer.has_work or self.revisits.has_work
 
     @property
     def is_pending(self) -> bool:
         """Whether there is anything to fetch, now or later."""
-        return self.store.urls.waiting > 0 or self.consequences.has_work or self.revisits.has_work
+        return self.store.urls.waiting > 0 or self.restorer.has_work or self.revisits.has_work

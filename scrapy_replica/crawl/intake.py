@@ -1,20 +1,19 @@
-"""The intake: the one hand on the frontier. It turns decisions into rows and lines of the ledger."""
+"""The intake: the one hand on the frontier. It turns decisions into rows."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple, Protocol, TextIO
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
-from scrapy_replica.address import has_secret, host_of, redacted
-from scrapy_replica.crawl.late import LateSaves
+from scrapy_replica.address import has_secret, host_of, name_of
+from scrapy_replica.crawl.claims.restoring import Restorer
+from scrapy_replica.crawl.claims.samples import Pending, Samples
+from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawl.trials import Trials
-from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Saved, StoreError, Waiting
-from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
+from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Waiting
+from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
@@ -38,8 +37,20 @@ class Payloads(Protocol):
     def may_leave(self, payload: bytes | None) -> bool:
         """Tell whether the user said that the request may leave the scope."""
 
+    def is_lost(self, payload: bytes | None) -> bool:
+        """Tell whether only an earlier run could have made the request: nothing can be fetched in its place."""
+
     def forget(self, payload: bytes | None) -> None:
         """Take note that no row holds *payload*."""
+
+
+class Entered(NamedTuple):
+    """What became of a URL that was to be entered."""
+
+    decision: Decision
+    """What was decided about it, samples drawn."""
+    is_waiting: bool
+    """It, or what stands for it, waits now and did not before, or waits in a better place."""
 
 
 class Row(NamedTuple):
@@ -59,74 +70,80 @@ class Row(NamedTuple):
 class Intake:
     """Enters URLs as decided, and decides about those that were taken.
 
+    Samples are drawn here, of what is new: a sample is a row, and nothing else.
+
     :param key: URL -> 64 bits of its request fingerprint, signed.
-    :param now: seconds since the epoch.
     :param counts: statistics, as ``area/what``.
     :param on_new: told URL, host and callback of every URL that waits and was not known; no callback where the URL
         stands in the place of another one, whose callback it is, or was found on no page.
     :param on_led: told the id of every page that leads to a URL that waits and was not known.
-    :param sink: where decisions are written as lines of JSON, besides the ledger of the store.
     """
 
     def __init__(
         self,
         store: CrawlDB,
         policy: Policy,
-        trials: Trials,
+        samples: Samples,
         scope: CrawlScope,
         payloads: Payloads,
+        restorer: Restorer,
+        log: DecisionLog,
         *,
         key: Callable[[str], int],
-        now: Callable[[], float],
         counts: Counter[str],
         on_new: Callable[[str, str, str | None], None],
         on_led: Callable[[int], None],
-        sink: TextIO | None = None,
     ) -> None:
-        self._store, self._policy, self._trials, self._payloads = store, policy, trials, payloads
-        self._scope = scope
-        self.key, self._now, self._counts, self._sink = key, now, counts, sink
-        self._on_new, self._on_led = on_new, on_led
-        self._ended: set[str] = set()
-        """Causes that ended in this run."""
-        self._late = LateSaves(now) if store.is_shared else None
+        self._store, self._policy, self._samples, self._payloads = store, policy, samples, payloads
+        self._scope, self._restorer, self._log = scope, restorer, log
+        self.key, self._counts, self._on_new, self._on_led = key, counts, on_new, on_led
 
-    def enter(self, asked: Sequence[tuple[NewUrl, Decision]], *, are_moved: bool = False) -> list[bool]:
-        """Enter URLs as decided: as they stand, behind the others, under another URL, or as dropped.
+    def enter(self, asked: Sequence[tuple[NewUrl, Decision]], *, are_moved: bool = False) -> list[Entered]:
+        """Enter URLs as decided, less the samples: as they stand, behind the others, under another URL, or as dropped.
 
         :param are_moved: they stand in the place of others.
-        :return: for each whether it, or what stands for it, waits now and did not before, or waits in a better place.
         """
-        rows, last = [], []
+        rows: list[Row] = []
+        places, pending = [], Pending()
         for new, decision in asked:
-            holds = self._ended.isdisjoint(decision.causes)
-            rows += self._rows(new, decision if holds else self._again_of(new), is_moved=are_moved)
-            last.append(len(rows) - 1)
-        rows += [self._control(rows[place]) for place in last if rows[place].needs_control]
+            current = decision if self._restorer.are_in_force(decision.claims) else self._decide(new)
+            made = self._rows(new, current, pending, is_moved=are_moved)
+            places.append((len(rows), len(rows) + len(made) - 1))
+            rows += made
+        rows += [self._control(rows[last]) for _, last in places if rows[last].needs_control]
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._entered(row, url_id, what)
-        return [not rows[place].new.is_dropped and found[place][1] is not Found.KNOWN for place in last]
+        return [
+            Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
+            for first, last in places
+        ]
 
-    def end(self, cause: str) -> None:
-        """Take note that *cause* ended: what was decided because of it and is not entered yet is decided once more."""
-        self._ended.add(cause)
+    def draw(self, url: str, key: int | None, decision: Decision, pending: Pending | None = None) -> Decision:
+        """Return *decision*, or that *url* is fetched as a sample; what is known is none."""
+        drawn = self._samples.draw(decision, url, pending)
+        if not drawn.is_sampled or key is None or not self._store.urls.find([key]):
+            return drawn
+        if pending is not None:
+            for claim in decision.claims:
+                pending.drawn[claim].pop()
+        return decision
 
-    def has_ended(self, cause: str) -> bool:
-        """Tell whether *cause* ended in this run."""
-        return cause in self._ended
-
-    def _rows(self, new: NewUrl, decision: Decision, *, is_moved: bool) -> list[Row]:
+    def _rows(self, new: NewUrl, decision: Decision, pending: Pending, *, is_moved: bool) -> list[Row]:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
         rows = []
         for _ in range(MAX_REWRITES):
+            # Under the key of the URL as it stands: its fingerprint may be that of what it is rewritten to.
+            own = new._replace(key=self.key(new.url)) if decision.url is not None and new.key is not None else new
+            decision = self.draw(new.url, own.key, decision, pending)
+            if decision.is_sampled:
+                new = own
             if decision.action is not Action.REWRITE or decision.url is None:
                 break
-            # Under the key of the URL as it stands: its fingerprint may be that of what it is rewritten to.
-            dropped = new._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
+            dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
             rows.append(Row(dropped, decision))
             new = self._moved(new, decision.url)
-            decision = self._again_of(new)
+            decision = self._decide(new)
         else:
             decision = FETCH
         if decision.action is Action.DEMOTE and new.priority > 0:
@@ -137,7 +154,7 @@ class Intake:
             new = new._replace(is_demoted=True)
         return [*rows, Row(new, decision, is_moved=is_moved or bool(rows))]
 
-    def _again_of(self, url: NewUrl | Waiting) -> Decision:
+    def _decide(self, url: NewUrl | Waiting) -> Decision:
         callback = self._payloads.callback(url.payload)
         return self._policy.decide(url.url, url.host, url.leeway, callback, url.parent)
 
@@ -152,11 +169,11 @@ class Intake:
         new = row.new._replace(payload=self._payloads.again(row.new.payload))
         return Row(self._moved(new, row.decision.url), FETCH, is_moved=True)
 
-    def in_place_of(self, url: str) -> str:
+    def representative_of(self, url: str) -> str:
         """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
         for _ in range(MAX_REWRITES):
-            decision = self._policy.of_url(url, host_of(url))
-            other = decision.url or decision.target
+            decision = self._policy.decide(url, host_of(url))
+            other = decision.url or decision.representative
             if other is None or decision.action not in {Action.REWRITE, Action.DROP}:
                 break
             url = other
@@ -166,7 +183,7 @@ class Intake:
         if what in {Found.KNOWN, Found.RAISED}:
             self._payloads.forget(row.new.payload)
         if what is Found.NEW and row.decision.reason is not None:
-            self.record(url_id, row.new.url, row.decision)
+            self._log.record(url_id, row.new.url, row.decision)
         if row.new.is_dropped:
             return
         self._counts[_COUNTED[what]] += 1
@@ -177,19 +194,23 @@ class Intake:
             callback = self._payloads.callback(row.new.payload) if is_found else None
             self._on_new(row.new.url, row.new.host, callback)
 
-    def again(self, taken: Waiting) -> bool:
+    def reconsider(self, taken: Waiting) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
-        decision = self._again_of(taken)
+        if self._payloads.is_lost(taken.payload):
+            return True  # which fails
+        decision = self._decide(taken)
         if decision.reason is None or (decision.action is Action.DEMOTE and (taken.is_demoted or taken.priority > 0)):
             return True
         # A budget is one of new pages, and this one was fetched before.
         if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):
             return True
         # What a person orders holds for samples, too.
-        if decision.reason in TESTED and self._trials.is_sample(taken.id):
+        if decision.reason in TESTED and self._samples.is_sample(taken.id):
             return True
-        if decision.action is not Action.FETCH or not self._store.ledger.knows(taken.id, decision.reason):
-            self.record(taken.id, taken.url, decision)
+        is_noted = self._store.ledger.knows(taken.id, decision.reason)
+        decision = self._samples.draw(decision, taken.url)
+        if decision.action is not Action.FETCH or not is_noted:
+            self._log.record(taken.id, taken.url, decision)
         if decision.action is Action.DEMOTE:
             self._store.urls.demote(taken.id)
         elif decision.action is not Action.FETCH:
@@ -200,99 +221,41 @@ class Intake:
 
     def _enter_instead(self, taken: Waiting, url: str) -> None:
         """Enter *url* in place of *taken*, in its place in the order."""
-        new = NewUrl(
-            taken.url,
-            taken.host,
-            taken.key,
-            taken.score,
-            taken.priority,
-            depth=taken.depth,
-            parent=taken.parent,
-            payload=self._payloads.again(taken.payload),
-            leeway=taken.leeway,
+        new = self._moved(self._like(taken), url)
+        self.enter([(new, self._decide(new))], are_moved=True)
+
+    def _like(self, row: Waiting) -> NewUrl:
+        """Return a URL to enter that is asked for as *row* is; the user's slot stays the one of the request."""
+        return NewUrl(
+            row.url,
+            row.host,
+            row.key,
+            row.score,
+            row.priority,
+            depth=row.depth,
+            parent=row.parent,
+            payload=self._payloads.again(row.payload),
+            leeway=row.leeway,
+            slot=row.slot if row.slot != name_of(row.host) else None,
         )
-        new = self._moved(new, url)
-        self.enter([(new, self._again_of(new))], are_moved=True)
 
     def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
         """Enter a URL that is to decide something, unless there is anything against it.
 
         One that holds a secret may be the guess of a page that was found on another host, which alone may hear it.
         """
-        if has_secret(url) or self._scope.outside(url, host) or self._policy.of_url(url, host) is not FETCH:
+        if has_secret(url) or self._scope.outside(url, host) or self._policy.decide(url, host) is not FETCH:
             return False
-        return self.enter([(NewUrl(url, host, self.key(url), score, depth=depth, parent=parent), FETCH)])[0]
+        new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent)
+        return self.enter([(new, FETCH)])[0].is_waiting
 
     def ask_elsewhere(self, failed: Waiting, url: str, *, is_demoted: bool) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
         if not self._scope.may_stand(url):
             return None
-        new = NewUrl(
-            failed.url,
-            failed.host,
-            failed.key,
-            failed.score,
-            failed.priority,
-            is_demoted,
-            depth=failed.depth,
-            parent=failed.parent,
-            payload=self._payloads.again(failed.payload),
-            leeway=Leeway.EXEMPT,
-        )
-        url_id, found = self._store.urls.discover([self._moved(new, url)])[0]
+        new = self._moved(self._like(failed)._replace(is_demoted=is_demoted, leeway=Leeway.EXEMPT), url)
+        url_id, found = self._store.urls.discover([new])[0]
         return url_id if found in {Found.NEW, Found.RESTORED} else None
-
-    def bring_back_late(self, rest: str | int, reason: Reason, evidence: Mapping[str, object]) -> None:
-        """Let come back what was saved here of late and rests on a cause or target that is no more.
-
-        That ended in another process, which did not know of it.
-        """
-        for url_id in self._late.take(rest) if self._late is not None else ():
-            self._store.saved.restore(url_id)
-            decision = Decision(Action.FETCH, Action.FETCH, reason, evidence=evidence)
-            self.record(url_id, self._store.urls.url_of(url_id), decision)
-
-    def record(self, url_id: int, url: str, decision: Decision) -> None:
-        """Write *decision* about a URL into ledger, counts and sink, and what it saved.
-
-        People read ledger and sink: secrets in URLs are left out there.
-        """
-        reason = decision.reason
-        assert reason is not None
-        at = self._now()
-        decision = replace(decision, evidence={what: _redacted(told) for what, told in decision.evidence.items()})
-        self._store.ledger.record(url_id, decision, at)
-        if decision.action is not Action.FETCH:
-            target = self.key(decision.target) if decision.target is not None else None
-            self._store.saved.save([Saved(url_id, cause, target) for cause in decision.causes])
-            if self._late is not None:
-                self._late.add(url_id, decision.causes, target)
-        elif decision.wanted is Action.DROP:
-            self._trials.begin(url_id, url, decision)
-            self._counts["sample/fetched"] += 1
-        self._counts[f"decision/{reason.value}/{decision.action.value}"] += 1
-        if self._sink is not None:
-            line = {
-                "at": at,
-                "url": redacted(url),
-                "action": decision.action.value,
-                "wanted": decision.wanted.value,
-                "reason": reason.value,
-                "probability": decision.probability,
-                "is_sampled": decision.is_sampled,
-                "target": redacted(decision.target) if decision.target is not None else None,
-                "evidence": decision.evidence,
-            }
-            try:
-                self._sink.write(json.dumps(line) + "\n")
-            except OSError as error:
-                raise StoreError(f"REPLICA_LEDGER cannot be written ({error.strerror}); make room") from error
-
-
-def _redacted(told: object) -> object:
-    if isinstance(told, str):
-        return redacted(told)
-    return [_redacted(one) for one in told] if isinstance(told, list) else told
 
 
 _COUNTED = {

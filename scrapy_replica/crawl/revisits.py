@@ -11,7 +11,6 @@ import mmh3
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.histories import Expected, timed, unbelieved
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawl.trials import RETIRED
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Done, History, Pass
@@ -38,9 +37,6 @@ MAX_PAYLOAD = 16_384
 MAX_LED = 100_000
 """Pages that led to something new and whose callback is not through: there are never so many."""
 
-EVIDENCE = 4
-"""Tests of a host that a change of which it told is worth."""
-
 
 class Revisits:
     """The passes over a job, under ``REPLICA_REVISIT``; a pass goes on through the end of the process.
@@ -54,9 +50,10 @@ class Revisits:
     under the same :attr:`terms`: :meth:`seen` tells so, and nothing else does. Any other page is due, asked for without
     a condition, and given to its callback.
 
-    A page is asked for on condition that it changed, with the ETag and date that its server gave. Some that are
-    answered by 304 are asked for once more, without a condition: a host one of whose pages says something else has
-    broken its promise, is asked without conditions from then on, and what it answered by 304 is asked for again.
+    A page is asked for on condition that it changed, with the ETag and date that its server gave; one that
+    ``REPLICA_EXPLORE`` drew and that is answered by 304 once more, without a condition. A host is doubted from the
+    first page on that changed though its server said that it did not: it is asked without conditions, and what it
+    answered by 304 is asked for again.
 
     :param key: URL -> 64 bits of its request fingerprint, signed.
     :param now: seconds since the epoch.
@@ -96,8 +93,8 @@ class Revisits:
         if self._store.pages.count(1) and not self._store.revisits.done_after(0, 1):
             logger.warning("No page of this job can be asked for again: another scheduler than the add-on's was in use")
         self._pass = Pass(self._pass.number + 1, self.now(), is_over=False)
-        # Verdicts and rules are on trial anew.
-        self._store.samples.retire(f"{RETIRED} {self._pass.number}: ")
+        # Mirrors and rewrite rules are tested anew.
+        self._store.samples.retire(self._pass.number)
         self._keep()
 
     def _keep(self) -> None:
@@ -171,16 +168,17 @@ class Revisits:
 
     def _is_due(self, one: Done, chance: float) -> bool:
         history = one.history
-        if self._draws("due", history.url, self._config.explore):
+        if self._is_drawn(history.url):
             return True
         if history.absences >= MAX_ABSENCES and one.depth:
             return False
         is_doubtful = history.misses > 0 or history.content is None or history.terms != self.terms
         return is_doubtful or chance > self._config.revisit_chance
 
-    def _draws(self, what: str, url_id: int, share: float) -> bool:
-        draw: int = mmh3.hash64(f"{what} {self._pass.number} {url_id}", self._salt, signed=False)[0]
-        return draw < share * (1 << 64)
+    def _is_drawn(self, url_id: int) -> bool:
+        """Tell whether the URL of that id is asked for in this pass whatever is known of it, or its server says."""
+        draw: int = mmh3.hash64(f"due {self._pass.number} {url_id}", self._salt, signed=False)[0]
+        return draw < self._config.explore * (1 << 64)
 
     def met(self, keys: Iterable[int | None]) -> None:
         """Let URLs be asked for once more that were found gone, and that a page which changed leads to.
@@ -226,8 +224,8 @@ class Revisits:
         history = self.seen(url_id)
         if history is None or history.misses or history.checked_at >= self._pass.began_at:
             return Validators()  # within a pass it is asked for again where its answer is doubted
-        validators, host = Validators(history.etag, history.last_modified), self._store.urls.row(url_id).host
-        return Validators() if self._store.revisits.promises_of(host).broken else validators
+        is_doubted = self._store.revisits.is_doubted(self._store.urls.row(url_id).host)
+        return Validators() if is_doubted else Validators(history.etag, history.last_modified)
 
     # What the answer shows
 
@@ -311,22 +309,11 @@ class Revisits:
         promised, told = before.etag, answer.validators.etag
         if promised is not None and told is not None and not is_same_etag(promised, told):
             self._doubt(before)  # it is about something else
-        else:
-            self._test(before)
-
-    def _test(self, before: History) -> None:
-        """Ask for a page that was answered by 304 once more, without a condition, if it is drawn."""
-        host = self._host_of(before)
-        promises = self._store.revisits.promises_of(host)
-        # The number of pages drawn grows with the square root of those answered, and hardly once changes were told.
-        share = 1 / (2 + promises.drawn + EVIDENCE * promises.kept)
-        if promises.broken:
-            self._take_back_later(host)  # it was asked before the host broke its promise
-        elif self._config.explore and self._draws("test", before.url, max(self._config.explore, share)):
-            self._store.revisits.set_promises(host, promises._replace(drawn=promises.drawn + 1))
+        elif self._store.revisits.is_doubted(host := self._host_of(before)):
+            self._take_back_later(host)  # it was asked before the host was doubted
+        elif self._is_drawn(before.url):
             self._count("tested", 1)
             self._pass.tested.append(before.url)
-            self._keep()
 
     def _count_believed(self, history: History, n: int) -> None:
         self._count("not_modified", n)
@@ -362,22 +349,9 @@ class Revisits:
             after = timed(after, now - before.checked_at, is_changed=is_changed)
             self._count("changed" if is_changed else "unchanged", 1)
         self._store.revisits.enter(after)
-        if is_other and is_test:
+        # The server said a moment ago, or says by its ETag and date, that the page did not change.
+        if is_other and (is_test or Validators(before.etag, before.last_modified).promise(answer.validators)):
             self._doubt(before)
-        elif is_other:
-            self._hold_to_promise(before, answer)
-
-    def _hold_to_promise(self, before: History, answer: Answer) -> None:
-        """Look whether the server told of the change: a page says something else by now."""
-        promised = Validators(before.etag, before.last_modified)
-        if not promised:
-            return
-        if promised.promise(answer.validators):
-            self._doubt(before)
-        else:
-            host = self._host_of(before)
-            promises = self._store.revisits.promises_of(host)
-            self._store.revisits.set_promises(host, promises._replace(kept=promises.kept + 1))
 
     def _missed(self, before: History, answer: Answer) -> None:
         is_gone, now = answer.status in GONE, self.now()
@@ -396,13 +370,12 @@ class Revisits:
     def _host_of(self, history: History) -> str:
         return self._store.urls.row(history.url).host
 
-    # Hosts that break their promises
+    # Hosts whose ETags and dates say nothing
 
     def _doubt(self, history: History) -> None:
         host = self._host_of(history)
-        promises = self._store.revisits.promises_of(host)
-        self._store.revisits.set_promises(host, promises._replace(broken=promises.broken + 1))
-        if not promises.broken:
+        if not self._store.revisits.is_doubted(host):
+            self._store.revisits.doubt(host)
             self._count("hosts_doubted", 1)
             logger.info("%s says of pages that changed that they did not: it is asked without a condition", host)
         self._take_back_later(host)

@@ -7,22 +7,26 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from scrapy_replica.address import host_of
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.trials import corner_of
+from scrapy_replica.crawl.claims.test import stratum_of
 from scrapy_replica.crawldb.contract import CrawlDB, Waiting
 from scrapy_replica.crawldb.orders import EXCLUDE
-from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Link, Page, Reach
 from scrapy_replica.sites.language import guess_language
 from scrapy_replica.urls.scope import Outside, Pattern, Scope, plain
 
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
+
 logger = logging.getLogger(__name__)
 
-SCOPE, LEFT_OUT = "scope", "left out"
+SCOPE, LEFT_OUT = "scope", "outside"
 """Keys of what a job keeps: the settings that make its scope, and how many links were left out for each reason."""
 
 LEFT_OUT_OF = "left out of "
@@ -32,8 +36,8 @@ MOST_LEFT_OUT, MAX_HELD = 20, 1_000_000
 """URLs of a host that are kept of those left out, the last ones and each from another corner of it; characters of such
 URLs that are held in memory, those of the hosts met last."""
 
-OUT_OF_SCOPE, HOST_PAGES = Reason.OUT_OF_SCOPE.value, Reason.HOST_PAGES.value
-"""Causes of what was dropped when its turn came; a changed scope brings it back, to be decided about anew."""
+OUT_OF_SCOPE, HOST_PAGES = Claim(Kind.SCOPE), Claim(Kind.FULL)
+"""Claims about what was dropped when its turn came; a changed scope brings it back, to be decided about anew."""
 
 
 class CrawlScope:
@@ -61,18 +65,18 @@ class CrawlScope:
         """The settings are not those that the job began with."""
 
     def _is_changed(self) -> bool:
-        before, now = self._store.meta(SCOPE), self._told
+        now = self._told
+        before = self._store.first_meta(SCOPE, now)
         if before == now:
             return False
-        if before is not None and not self._store.leads:
+        if not self._store.is_leader:
             raise ConfigError(f"the crawl that is joined has another scope: give {_other(before, now)} as it has")
         self._store.set_meta(SCOPE, now)
-        if before is not None:
-            logger.warning(
-                "The scope is another one than before: what waits outside is dropped when its turn comes, what was "
-                "dropped so and is inside now comes back, and links that were left out count where they are met again"
-            )
-        return before is not None
+        logger.warning(
+            "The scope is another one than before: what waits outside is dropped when its turn comes, what was "
+            "dropped so and is inside now comes back, and links that were left out count where they are met again"
+        )
+        return True
 
     # Seeds
 
@@ -85,7 +89,7 @@ class CrawlScope:
                 was_outside |= self._scope.open_to(one)
         return was_outside
 
-    def heed(self, hosts: Iterable[str]) -> bool:
+    def open_remote(self, hosts: Iterable[str]) -> bool:
         """Let in *hosts* of seeds that other processes met; tell whether one was outside."""
         return sum(self._scope.open_to(host) for host in hosts) > 0
 
@@ -132,11 +136,11 @@ class CrawlScope:
 
     def note(self, url: str) -> None:
         """Take note that *url* lies outside on a host of which other pages are inside."""
-        host, corner = host_of(url), corner_of(url)
+        host, stratum = host_of(url), stratum_of(url)
         urls = self._left_out_of.of(host)
-        if urls.pop(corner, None) != url:
+        if urls.pop(stratum, None) != url:
             self._news.add(host)
-        urls[corner] = url
+        urls[stratum] = url
         if len(urls) > MOST_LEFT_OUT:
             del urls[next(iter(urls))]
 
@@ -147,7 +151,7 @@ class CrawlScope:
             self._store.set_meta(f"{LEFT_OUT_OF}{host}", json.dumps(self.left_out_of(host)).encode())
         return news
 
-    def follow(self, keys: Iterable[str]) -> set[str]:
+    def apply_remote(self, keys: Iterable[str]) -> set[str]:
         """Take note that other processes wrote these *keys*; return the hosts of which they left out URLs."""
         hosts = {key.removeprefix(LEFT_OUT_OF) for key in keys if key.startswith(LEFT_OUT_OF)}
         for host in hosts - self._news:
@@ -159,7 +163,7 @@ class CrawlScope:
         return list(self._left_out_of.of(host).values())
 
     def _read_left_out(self, host: str) -> dict[str, str]:
-        return {corner_of(url): url for url in json.loads(self._store.meta(f"{LEFT_OUT_OF}{host}") or "[]")}
+        return {stratum_of(url): url for url in json.loads(self._store.meta(f"{LEFT_OUT_OF}{host}") or "[]")}
 
     def about(self, taken: Waiting) -> Decision | None:
         """Return the decision about a URL whose turn has come and that does not belong to the crawl any more.
@@ -177,8 +181,7 @@ class CrawlScope:
     def store(self) -> None:
         """Keep with the job how many links were left out since the last time."""
         if self._left_out:
-            total = Counter[str](json.loads(self._store.meta(LEFT_OUT) or "{}")) + self._left_out
-            self._store.set_meta(LEFT_OUT, json.dumps(total).encode())
+            self._store.add_sums(LEFT_OUT, self._left_out)
             self._left_out.clear()
 
     # A person's orders
@@ -244,24 +247,19 @@ class PageLinks:
 
 def excluded(pattern: str) -> Decision:
     """Return the decision about what a person excluded by *pattern*."""
-    evidence, causes = {"pattern": pattern}, (cause_of(pattern),)
-    return Decision(Action.DROP, Action.DROP, Reason.EXCLUDED, evidence=evidence, causes=causes)
-
-
-def cause_of(pattern: str) -> str:
-    """Return what brings back what a person excluded by *pattern* when that is lifted."""
-    return f"{Reason.EXCLUDED.value} {pattern}"
+    evidence, claims = {"pattern": pattern}, (Claim(Kind.EXCLUDED, pattern),)
+    return Decision(Action.DROP, Action.DROP, Reason.EXCLUDED, evidence=evidence, claims=claims)
 
 
 def full(host: str) -> Decision:
     """Return the decision about what lies on a host of which enough pages were fetched."""
-    return Decision(Action.DROP, Action.DROP, Reason.HOST_PAGES, evidence={"host": host}, causes=(HOST_PAGES,))
+    return Decision(Action.DROP, Action.DROP, Reason.HOST_PAGES, evidence={"host": host}, claims=(HOST_PAGES,))
 
 
 def out_of_scope(outside: Outside, **evidence: object) -> Decision:
     """Return the decision about what does not belong to the crawl."""
     told = {"why": outside.value, **evidence}
-    return Decision(Action.DROP, Action.DROP, Reason.OUT_OF_SCOPE, evidence=told, causes=(OUT_OF_SCOPE,))
+    return Decision(Action.DROP, Action.DROP, Reason.OUT_OF_SCOPE, evidence=told, claims=(OUT_OF_SCOPE,))
 
 
 def _other(before: bytes, now: bytes) -> str:
@@ -270,7 +268,7 @@ def _other(before: bytes, now: bytes) -> str:
     return ", ".join(f"REPLICA_{name.upper()}" for name in ours if ours[name] != theirs.get(name))
 
 
-def kept_scope(job: Reader) -> Scope | None:
+def kept_scope(job: SqliteReader) -> Scope | None:
     """Return the scope of a *job* as it stands; ``None`` where no crawl kept one."""
     told = job.meta(SCOPE)
     if told is None:
@@ -282,10 +280,9 @@ def kept_scope(job: Reader) -> Scope | None:
     return scope
 
 
-def left_out(job: Reader) -> dict[Outside, int]:
+def left_out(job: SqliteReader) -> dict[Outside, int]:
     """Return how many links of *job* were left out for each reason, in all its runs, most first."""
-    told: dict[str, int] = json.loads(job.meta(LEFT_OUT) or "{}")
-    return {Outside(why): n for why, n in sorted(told.items(), key=lambda one: -one[1])}
+    return {Outside(why): n for why, n in sorted(job.sums(LEFT_OUT).items(), key=lambda one: -one[1])}
 
 
 def as_told(config: Config) -> bytes:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scrapy_replica.address import host_of
-from scrapy_replica.crawl.consequences import Consequences
+from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.intake import Intake
-from scrapy_replica.crawl.obeying import Obeying
-from scrapy_replica.crawl.scope import CrawlScope, cause_of
+from scrapy_replica.crawl.orders import Orders
+from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Leeway, NewUrl, State
 from scrapy_replica.crawldb.orders import EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.decision import FETCH
@@ -33,37 +34,37 @@ class Steering:
         store: CrawlDB,
         scope: CrawlScope,
         intake: Intake,
-        consequences: Consequences,
-        obeying: Obeying,
+        claims: Claims,
+        orders: Orders,
         again: Callable[[int], bool],
         *,
         on_seed: Callable[[str], None],
     ) -> None:
         self._store, self._scope = store, scope
-        self._intake, self._consequences, self._again, self._on_seed = intake, consequences, again, on_seed
+        self._intake, self._claims, self._again, self._on_seed = intake, claims, again, on_seed
         for order in store.orders.done(SEEDS):
             self._met(order.what)
-        orders = sorted((*store.orders.done(PAUSE), *store.orders.done(RESUME)), key=lambda order: order.id)
-        paused = [host for host, kind in {order.what["host"]: order.kind for order in orders}.items() if kind == PAUSE]
+        done = sorted((*store.orders.done(PAUSE), *store.orders.done(RESUME)), key=lambda order: order.id)
+        paused = [host for host, kind in {order.what["host"]: order.kind for order in done}.items() if kind == PAUSE]
         for host in paused:
             store.urls.pause(host)
         if paused:
             logger.warning("Paused hosts: %s (scrapy replica resume HOST --job DIR)", cleaned(", ".join(paused)))
-        obeying.add(SEEDS, self._add, urls=list)
-        obeying.add(EXCLUDE, self._exclude, pattern=str)
-        obeying.add(PAUSE, self._pause, host=str)
-        obeying.add(RESUME, self._resume, host=str)
-        obeying.follow(SEEDS, self._met)
-        obeying.follow(EXCLUDE, self._bound)
-        obeying.follow(PAUSE, lambda what: store.urls.pause(what["host"]))
-        obeying.follow(RESUME, lambda what: store.urls.resume(what["host"]))
+        orders.add(SEEDS, self._add, urls=list)
+        orders.add(EXCLUDE, self._exclude, pattern=str)
+        orders.add(PAUSE, self._pause, host=str)
+        orders.add(RESUME, self._resume, host=str)
+        orders.follow(SEEDS, self._met)
+        orders.follow(EXCLUDE, self._bound)
+        orders.follow(PAUSE, lambda what: store.urls.pause(what["host"]))
+        orders.follow(RESUME, lambda what: store.urls.resume(what["host"]))
 
     def _add(self, what: Mapping[str, Any]) -> str | None:
         """Fetch URLs next, whatever waits, and let their hosts into the scope."""
         urls = self._met(what)
         seeds = [self._seed(url) for url in urls]
         known = self._store.urls.find([seed.key for seed in seeds if seed.key is not None])
-        n_asked = sum(self._intake.enter([(seed, FETCH) for seed in seeds]))
+        n_asked = sum(one.is_waiting for one in self._intake.enter([(seed, FETCH) for seed in seeds]))
         n_asked += sum(self._again(one.id) for one in known.values() if one.state is State.DONE)
         n_known = len(urls) - n_asked
         return f"{counted(n_known, 'of them was', 'of them were')} known before" if n_known else None
@@ -82,7 +83,7 @@ class Steering:
         """Exclude a pattern, or lift one and let what it excluded come back."""
         self._bound(what)
         if what.get("lift"):
-            self._consequences.lift(cause_of(what["pattern"]))
+            self._claims.lift(Claim(Kind.EXCLUDED, what["pattern"]))
 
     def _bound(self, what: Mapping[str, Any]) -> None:
         (self._scope.include if what.get("lift") else self._scope.exclude)(what["pattern"])

@@ -19,22 +19,29 @@ Invariants, which the tests hold against every implementation:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from scrapy_replica.crawldb.items import ItemStore
+    from scrapy_replica.claim import Claim, Work
     from scrapy_replica.crawldb.orders import OrderStore
-    from scrapy_replica.crawldb.pages import Pages
-    from scrapy_replica.crawldb.revisits import Revisits
-    from scrapy_replica.crawldb.rules import RuleStore
-    from scrapy_replica.crawldb.samples import SampleStore
-    from scrapy_replica.crawldb.texts import Texts
-    from scrapy_replica.crawldb.visits import Visits
-    from scrapy_replica.decision import Decision, Reason
-    from scrapy_replica.records import Capture, Form, UncertainPair, Verdict
+    from scrapy_replica.crawldb.sqlite.blocks import BlockTable
+    from scrapy_replica.crawldb.sqlite.captures import CaptureTable
+    from scrapy_replica.crawldb.sqlite.form_table import FormTable
+    from scrapy_replica.crawldb.sqlite.items import ItemTable
+    from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
+    from scrapy_replica.crawldb.sqlite.pages import PageTable
+    from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
+    from scrapy_replica.crawldb.sqlite.rules import RuleTable
+    from scrapy_replica.crawldb.sqlite.samples import SampleTable
+    from scrapy_replica.crawldb.sqlite.seeds import SeedTable
+    from scrapy_replica.crawldb.sqlite.suppressed import ClaimTable, SuppressedTable
+    from scrapy_replica.crawldb.sqlite.texts import TextTable
+    from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
+    from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
+    from scrapy_replica.crawldb.sqlite.visits import VisitTable
 
 URGENT = float("inf")
 """Score of a URL that is asked for to decide something: before every score that a strategy gives, and never changed."""
@@ -141,17 +148,16 @@ class FoundUrl(NamedTuple):
     """Host of that page."""
 
 
-class Saved(NamedTuple):
-    """A URL that a decision saved."""
+class Suppressed(NamedTuple):
+    """A URL that a claim suppressed."""
 
     id: int
-    cause: str
-    """What decided: ``rule 12``, ``host a.example``, ``trap-budget on a.example``."""
-    target: int | None
+    claim: Claim
+    representative: int | None
     """Key of the URL that is fetched in its place."""
 
 
-class News(NamedTuple):
+class RemoteUpdate(NamedTuple):
     """What other processes of the crawl wrote, and lies in this one's store by now."""
 
     pages: Sequence[int] = ()
@@ -162,10 +168,10 @@ class News(NamedTuple):
     """Copies whose verdict was entered or ended."""
     rules: Set[str] = frozenset()
     """Hosts of rules that were entered or changed, as in the rule's row: empty or ``.domain`` for many."""
-    causes: Set[str] = frozenset()
-    """Causes of which samples were entered or settled."""
-    ended: Set[str] = frozenset()
-    """Causes that ended: the work of bringing back what they saved was begun."""
+    tested: Set[Claim] = frozenset()
+    """Claims of which samples were entered or settled."""
+    work: Set[Work] = frozenset()
+    """What they began to bring back."""
     meta: Set[str] = frozenset()
     """Keys under which something was stored."""
     orders: Sequence[int] = ()
@@ -176,117 +182,8 @@ class News(NamedTuple):
     """Numbers of the visits that they added, first added first."""
     forms: Set[str] = frozenset()
     """Hosts whose forms or query terms changed."""
-    leads: bool = False
-    """The lead has just come to this process."""
-
-
-class Ledger(Protocol):
-    """Decisions, with their evidence."""
-
-    def record(self, url_id: int, decision: Decision, at: float) -> None:
-        """Write *decision* about a URL, made at *at* (seconds since the epoch)."""
-
-    def knows(self, url_id: int, reason: Reason) -> bool:
-        """Tell whether a decision for *reason* was written about a URL."""
-
-    def last(self, url_id: int) -> tuple[str, str] | None:
-        """Return action and reason of the last decision that was written about a URL."""
-
-
-class VerdictStore(Protocol):
-    """Verdicts on hosts, those that hold and those that ended; none is ever deleted."""
-
-    def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
-        """Write *verdict*, reached at *at* (seconds since the epoch)."""
-
-    def end(self, copy: str, why: str) -> None:
-        """Write that the verdict on *copy* holds no more: withdrawn, expired or allowed."""
-
-    def holding(self) -> Iterator[tuple[Verdict, bool]]:
-        """Yield the verdicts that hold, and whether a person gave them."""
-
-    def of(self, copy: str) -> tuple[Verdict, bool] | None:
-        """Return the verdict that holds on *copy*, and whether a person gave it; ``None`` if there is none."""
-
-    def withdrawn(self) -> list[tuple[str, str]]:
-        """Return (copy, keeper) of the verdicts that were taken back for good."""
-
-    def expired(self, now: float) -> list[str]:
-        """Return the copies whose verdict ended by its age."""
-
-
-class UncertainPairStore(Protocol):
-    """Pairs of hosts that a person is asked about: the 200 that are nearest to a verdict."""
-
-    def enter(self, pair: UncertainPair) -> None:
-        """Write *pair*, in place of what was written of these two hosts."""
-
-    def decided(self, a: str, b: str) -> None:
-        """Forget the pair of two hosts."""
-
-    def forget(self, host: str) -> None:
-        """Forget the pairs of *host*."""
-
-
-class FormStore(Protocol):
-    """The forms of each host, and the terms of its domain query."""
-
-    def enter(self, host: str, form: Form) -> None:
-        """Keep a *form* that is sent to *host*."""
-
-    def of_host(self, host: str) -> list[Form]:
-        """Return the forms of *host*, first seen first."""
-
-    def add_terms(self, host: str, terms: Iterable[str]) -> None:
-        """Keep *terms* of the domain query of *host*; known ones are left as they are."""
-
-    def terms(self, host: str) -> list[str]:
-        """Return the terms of the domain query of *host*, in their order."""
-
-    def hosts(self) -> list[str]:
-        """Return the hosts that have a form or a domain query, in their order."""
-
-
-class BlockStore(Protocol):
-    """Which blocks of main text the pages of a host share, or those counted so far."""
-
-    def state(self, host: str) -> bytes | None:
-        """Return what :meth:`enter` stored for *host*."""
-
-    def enter(self, host: str, state: bytes) -> None:
-        """Keep the *state* of *host* in place of an earlier one."""
-
-
-class SeedStore(Protocol):
-    """What the seeds say: on which hosts the crawl begins, and when pages changed."""
-
-    def enter(self, host: str) -> None:
-        """Keep *host* as one of the seeds'."""
-
-    def hosts(self) -> list[str]:
-        """Return the hosts of the seeds."""
-
-    def are_on(self, host: str) -> bool:
-        """Tell whether *host* is one of the seeds'."""
-
-    def set_dates(self, dates: Mapping[int, float]) -> None:
-        """Keep when URLs last changed, as their site says (id -> seconds since the epoch)."""
-
-    def date_of(self, url_id: int) -> float | None:
-        """Return when the URL of that id last changed, as its site says; ``None`` if it does not."""
-
-
-class CaptureStore(Protocol):
-    """Which payloads are kept in WARC files, and where."""
-
-    def find(self, digest: bytes) -> Capture | None:
-        """Return where the payload with that SHA-1 is kept."""
-
-    def of_url(self, url: str) -> Capture | None:
-        """Return the last payload that is kept of *url*; ``None`` where all that it had are kept of another URL."""
-
-    def enter(self, digest: bytes, capture: Capture) -> None:
-        """Write down where a payload is kept, in place of what was known of it."""
+    is_leader: bool = False
+    """This process has just become the leader."""
 
 
 class UrlStore(Protocol):
@@ -295,6 +192,10 @@ class UrlStore(Protocol):
     @property
     def waiting(self) -> int:
         """Number of URLs that wait."""
+
+    @property
+    def last_id(self) -> int:
+        """The greatest id of a URL so far."""
 
     def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
         """Enter *urls*; one that waits in a worse place is moved, one that was dropped comes back.
@@ -389,54 +290,6 @@ class UrlStore(Protocol):
         """
 
 
-class SavedStore(Protocol):
-    """For each URL that was dropped or demoted what decided so and which URL is fetched in its place."""
-
-    def save(self, saved: Iterable[Saved]) -> None:
-        """Write down what stands in the place of URLs."""
-
-    def restore_for(self, target: int, most: int, *, is_exempt: bool = True) -> list[tuple[int, str | None]]:
-        """Let URLs that were saved by the one with key *target* wait again, exempt or as before.
-
-        :return: (id, URL) of at most *most* of them, ``None`` for the URL of one that went on meanwhile; empty when
-            none is left.
-        """
-
-    def restore_of(self, cause: str, most: int, *, after: int = 0) -> list[tuple[int, str | None]]:
-        """Let URLs that were saved by *cause* wait again, as before; returns as :meth:`restore_for` does.
-
-        They come in the order of their ids, from the one after *after* on.
-        """
-
-    def some_of(self, cause: str, most: int) -> list[Saved]:
-        """Return at most *most* URLs that *cause* saved and that are dropped, spread over all of them."""
-
-    def restore(self, url_id: int) -> None:
-        """Let one URL that was saved wait again, exempt."""
-
-    def causes_of(self, target: int) -> list[str]:
-        """Return what saved URLs in favour of the one with key *target*."""
-
-    def causes(self) -> list[str]:
-        """Return all that saved URLs."""
-
-    def bereft(self, most: int) -> list[int]:
-        """Return at most *most* keys of URLs in whose favour others were saved and that bring no page.
-
-        They are not known, were dropped without anything in their place, or their fetch failed. It reads all that is
-        saved.
-        """
-
-    def begin_work(self, work: str) -> None:
-        """Write down that *work* is to be done in slices; it stays through the end of the process."""
-
-    def end_work(self, work: str) -> None:
-        """Write down that it is done."""
-
-    def unfinished_work(self) -> list[str]:
-        """Return the work that was begun and not ended, first begun first."""
-
-
 class CrawlDB(Protocol):
     """What one crawl knows."""
 
@@ -445,10 +298,14 @@ class CrawlDB(Protocol):
         """Whether several processes may have the crawl."""
 
     @property
-    def leads(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this process decides what concerns all that share the crawl; true where it is the only one."""
 
-    def listen(self) -> News | None:
+    @property
+    def n_rollbacks(self) -> int:
+        """Number of the spans that were taken back: what is held in memory of their rows is read anew."""
+
+    def listen(self) -> RemoteUpdate | None:
         """Take over what other processes committed since the last call, and return what is new; never within a span.
 
         ``None`` where one process has the whole crawl.
@@ -464,52 +321,55 @@ class CrawlDB(Protocol):
     def urls(self) -> UrlStore: ...
 
     @property
-    def saved(self) -> SavedStore: ...
+    def suppressed(self) -> SuppressedTable: ...
 
     @property
-    def pages(self) -> Pages: ...
+    def claims(self) -> ClaimTable: ...
 
     @property
-    def revisits(self) -> Revisits: ...
+    def pages(self) -> PageTable: ...
 
     @property
-    def visits(self) -> Visits: ...
+    def revisits(self) -> RevisitTable: ...
 
     @property
-    def ledger(self) -> Ledger: ...
+    def visits(self) -> VisitTable: ...
 
     @property
-    def items(self) -> ItemStore: ...
+    def ledger(self) -> LedgerTable: ...
 
     @property
-    def samples(self) -> SampleStore: ...
+    def items(self) -> ItemTable: ...
 
     @property
-    def verdicts(self) -> VerdictStore: ...
+    def samples(self) -> SampleTable: ...
 
     @property
-    def uncertain_pairs(self) -> UncertainPairStore: ...
+    def verdicts(self) -> VerdictTable: ...
+
+    @property
+    def uncertain_pairs(self) -> UncertainPairTable: ...
 
     @property
     def orders(self) -> OrderStore: ...
 
     @property
-    def rules(self) -> RuleStore: ...
+    def rules(self) -> RuleTable: ...
 
     @property
-    def forms(self) -> FormStore: ...
+    def forms(self) -> FormTable: ...
 
     @property
-    def blocks(self) -> BlockStore: ...
+    def blocks(self) -> BlockTable: ...
 
     @property
-    def seeds(self) -> SeedStore: ...
+    def seeds(self) -> SeedTable: ...
 
     @property
-    def captures(self) -> CaptureStore: ...
+    def captures(self) -> CaptureTable: ...
 
     @property
-    def texts(self) -> Texts: ...
+    def texts(self) -> TextTable: ...
 
     def page(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""
@@ -525,3 +385,9 @@ class CrawlDB(Protocol):
 
     def set_meta(self, key: str, value: bytes) -> None:
         """Store *value*, the state of some part of the crawl."""
+
+    def first_meta(self, key: str, value: bytes) -> bytes:
+        """Store *value* if nothing is stored under *key*; return what stands there, for all that share the crawl."""
+
+    def add_sums(self, key: str, sums: Mapping[str, int]) -> None:
+        """Add to the *sums* under *key*, to which each process adds its own; the reader's ``sums`` returns them."""

@@ -8,19 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.crawldb.contract import State
-from scrapy_replica.crawldb.orders import Order
 from scrapy_replica.crawldb.rules import RuleRow
 
 if TYPE_CHECKING:
-    from scrapy_replica.crawldb.results import Results
     from scrapy_replica.crawldb.revisits import History
-    from scrapy_replica.crawldb.status import Status
-    from scrapy_replica.crawldb.tables import Tables
-    from scrapy_replica.crawldb.texts import Texts
-    from scrapy_replica.crawldb.visits import Visits
     from scrapy_replica.decision import Action, Reason
-    from scrapy_replica.records import Form, Novelty, UncertainPair, Verdict
+    from scrapy_replica.records import Form, Novelty, Verdict
 
 
 class DecisionView(NamedTuple):
@@ -66,9 +61,9 @@ class UrlView(NamedTuple):
     parent: str | None
     """URL of the page that it was found on."""
     page: PageView | None
-    saved_by: Sequence[str]
-    """What keeps it from being fetched, or behind the others: ``rule 12``, ``host a.example``, a reason."""
-    stand_ins: Sequence[str]
+    claims: Sequence[Claim]
+    """Those that keep it from being fetched, or behind the others."""
+    representatives: Sequence[str]
     """URLs that are fetched in its place."""
     decisions: Sequence[DecisionView]
     """First made first."""
@@ -83,12 +78,16 @@ class VerdictView(NamedTuple):
     at: float
     """Seconds since the epoch."""
     is_manual: bool
-    ended: str | None
-    """Why it holds no more; ``None`` while it does."""
+    standing: Standing
     saved: int
     """URLs of the copy that are dropped for it."""
     pages: int
     """Pages of the copy (status 200) that were fetched until then."""
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether it acts."""
+        return self.standing is Standing.IN_FORCE
 
 
 class HostView(NamedTuple):
@@ -138,75 +137,6 @@ class Salvaged(NamedTuple):
     """URLs that were dropped and wait again, since what stood for them may be among the lost."""
     unreadable: int
     """Pages and records of the file that make no sense."""
-
-
-class Reader(Protocol):
-    """What is known, as it was last committed when the first of it was read.
-
-    Everything raises :class:`~scrapy_replica.crawldb.contract.StoreError` where the database cannot be read.
-    """
-
-    @property
-    def visits(self) -> Visits:
-        """What the strategy was shown, to be read."""
-
-    @property
-    def texts(self) -> Texts:
-        """Pages that a person may be asked about, and the answers, to be read."""
-
-    @property
-    def results(self) -> Results:
-        """What came of the crawl."""
-
-    @property
-    def tables(self) -> Tables:
-        """What is known as tables for other programs."""
-
-    def meta(self, key: str) -> bytes | None:
-        """Return the state that some part of the crawl stored under *key*."""
-
-    def seed_hosts(self) -> list[str]:
-        """Return the hosts of the seeds, where the crawl stays near them."""
-
-    def url(self, url: str, key: int | None = None) -> UrlView | None:
-        """Return what is known of the URL that has that *key*, otherwise of *url* to the letter; ``None`` if nothing.
-
-        Without a key it may read every URL of the job.
-        """
-
-    def host_names(self) -> list[str]:
-        """Return the names of all hosts."""
-
-    def host(self, host: str) -> HostView | None:
-        """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""
-
-    def verdicts(self) -> list[VerdictView]:
-        """Return the verdicts that hold, first reached first."""
-
-    def uncertain_pairs(self) -> list[UncertainPair]:
-        """Return the pairs of hosts that a person is asked about, nearest to a verdict first."""
-
-    def rules(self) -> list[RuleView]:
-        """Return all DUST rules, first proposed first."""
-
-    def rule(self, rule_id: int) -> RuleRow | None:
-        """Return the rule of that id, if there is one."""
-
-    def saved_by_rules(self) -> int:
-        """Return the number of URLs that are dropped for some rule."""
-
-    def sites(self, host: str | None = None) -> list[SiteView]:
-        """Return the hosts that have a form or a domain query, in their order; only *host* if it is given."""
-
-    def status(self, now: float | None, hosts: int) -> Status:
-        """Return the figures of the job, of at most so many *hosts* one by one.
-
-        :param now: seconds since the epoch; ``None`` where the crawl does not run, whose last hour ends with its last
-            fetch.
-        """
-
-    def acts(self, most: int) -> list[Order]:
-        """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
 
 
 class Orders(Protocol):

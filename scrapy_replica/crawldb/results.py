@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from scrapy_replica.crawldb.reader import VerdictView
     from scrapy_replica.crawldb.status import Traffic
     from scrapy_replica.decision import Reason
 
@@ -72,7 +71,7 @@ class Savings(NamedTuple):
     """Requests that were not made, and those that were made only to know that."""
 
     hosts: Sequence[HostSize]
-    stand_ins: int
+    representatives: int
     """Pages that stand for those that were not asked for: some were fetched only because of them."""
     probes: int
     """URLs that were asked for to decide something, most of them for nothing else."""
@@ -109,28 +108,3 @@ class Savings(NamedTuple):
             low += host.known_size + (host.saved - host.known) * (host.median if host.answers else median)
             high += host.known_size + (host.saved - host.known) * (host.mean if host.answers else mean)
         return min(low, high), max(low, high)
-
-
-class Results(Protocol):
-    """What came of the crawl, as far as it was committed when it was first read."""
-
-    def course(self, points: int) -> list[Point]:
-        """Return how far the crawl had come at each of at most so many *points*, after even numbers of fetches."""
-
-    def scores(self, bins: int) -> Scores | None:
-        """Return the scores of what waits in so many *bins*; ``None`` if nothing that waits has one."""
-
-    def traps(self) -> list[TrapView]:
-        """Return the places where URLs were held back since nothing new comes of them, most URLs first."""
-
-    def savings(self) -> Savings:
-        """Return what was not fetched."""
-
-    def ended_verdicts(self, most: int) -> list[VerdictView]:
-        """Return verdicts that hold no more, last ended first, at most *most*."""
-
-    def pages_of(self, host: str) -> int:
-        """Return the number of pages (status 200) of *host* that were fetched."""
-
-    def saved_by(self, cause: str, most: int) -> list[tuple[str, str | None]]:
-        """Return URLs that *cause* saved, and what is fetched in the place of each; at most *most*, first first."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 
 class History(NamedTuple):
@@ -88,42 +87,3 @@ class Pass:
     def dump(self) -> bytes:
         """Return it as bytes to be stored."""
         return json.dumps(vars(self)).encode()
-
-
-class Promises(NamedTuple):
-    """What the ETag and Last-Modified of a host turned out to be worth."""
-
-    drawn: int = 0
-    """Pages that were answered by 304 and asked for again without them."""
-    kept: int = 0
-    """Pages that changed, and so did these."""
-    broken: int = 0
-    """Pages that changed, and these did not."""
-
-
-class Revisits(Protocol):
-    """One history for each URL that a plain request can ask for again, and one record for each host."""
-
-    def of(self, url_id: int) -> History | None:
-        """Return the history of the URL of that id; ``None`` if there is none."""
-
-    def enter(self, history: History) -> None:
-        """Keep *history* in place of an earlier one of its URL."""
-
-    def done_after(self, url_id: int, most: int) -> list[Done]:
-        """Return the histories of at most so many URLs that are done, and where they lie, in the order of ids."""
-
-    def forget_terms(self, url_ids: Iterable[int]) -> None:
-        """Take note that no callback is through with the pages of the URLs of these ids."""
-
-    def changes_of_hosts(self) -> Mapping[str, tuple[int, int, float]]:
-        """Return for each host its visits beyond the first to each URL, those that found a change, and the seconds."""
-
-    def believed_of(self, host: str, most: int) -> list[History]:
-        """Return the histories of at most so many URLs of *host* whose last visit was answered by 304."""
-
-    def promises_of(self, host: str) -> Promises:
-        """Return what the validators of *host* turned out to be worth."""
-
-    def set_promises(self, host: str, promises: Promises) -> None:
-        """Keep what the validators of *host* turned out to be worth."""

@@ -1,53 +1,24 @@
-"""What a store keeps of samples: what was to be dropped and is fetched all the same, and what that showed."""
+"""What a store keeps of samples: fetches of what claims would suppress, and what they showed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from scrapy_replica.claim import Claim
 from scrapy_replica.decision import Outcome, Reason
 
 
 class Sample(NamedTuple):
-    """A URL that was to be dropped and is fetched all the same, as a test of what decided so."""
+    """A URL that a claim would suppress and that is fetched all the same, as a test of the claim."""
 
     id: int
-    cause: str
-    """As in :class:`~scrapy_replica.crawldb.contract.Saved`."""
+    claim: Claim
     reason: Reason | None
-    """Set for one of the causes of a URL, by which samples are counted."""
-    target: int | None
+    """Set for one of the claims of a URL, by which samples are counted."""
+    representative: int | None
     """Key of the URL that it is held against; ``None``: against everything that was fetched."""
-    corner: str
+    stratum: str
     """Part of the site that it lies in."""
     weight: float
     """URLs that it stands for."""
     outcome: Outcome | None = None
-
-
-class SampleStore(Protocol):
-    """Samples of what was to be dropped, and what they showed."""
-
-    def enter(self, samples: Iterable[Sample]) -> None:
-        """Write *samples* down; one that is known stays what it is."""
-
-    def of_url(self, url_id: int) -> list[Sample]:
-        """Return the samples that the URL of that id is, one for each cause."""
-
-    def of_cause(self, cause: str) -> list[Sample]:
-        """Return the samples that test *cause*."""
-
-    def awaiting(self, target: int) -> list[int]:
-        """Return the ids of the URLs that wait to be held against the one with key *target*."""
-
-    def settle(self, url_id: int, outcome: Outcome) -> list[Sample]:
-        """Write what fetching a URL showed; return its samples that were not settled before, as they are now."""
-
-    def reconsider(self, url_id: int) -> list[Sample]:
-        """Make other pages of the samples of a URL that were the same; return them."""
-
-    def retire(self, mark: str) -> None:
-        """Put *mark* before the cause of what is settled of verdicts and rules: they are tested anew."""
-
-    def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
-        """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from scrapy_replica.claim import Standing
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.decision import SAVING, Action, Reason
@@ -123,8 +124,8 @@ class Status(NamedTuple):
     tested: Mapping[Reason, Tested]
     holding: int
     """Verdicts on hosts that hold."""
-    ended: Mapping[str, int]
-    """Why verdicts hold no more -> their number."""
+    ended: Mapping[Standing, int]
+    """Verdicts that are not in force, by how they stand."""
     verdicts: Sequence[VerdictView]
     """Those reached in the last hour, latest first, at most some."""
     n_verdicts: int

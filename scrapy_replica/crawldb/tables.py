@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 
 class LinkRow(NamedTuple):
@@ -113,25 +112,3 @@ class TraceRow(NamedTuple):
     """Seconds since the epoch."""
     cluster: int | None
     fetched: bool
-
-
-class Tables(Protocol):
-    """The tables. Rows come in batches, so that none is read for longer than a crawl beside it would like."""
-
-    def links(self, after: int, most: int) -> list[LinkRow]:
-        """Return at most so many rows whose number is greater than *after*."""
-
-    def relevance(self, after: int, most: int) -> list[RelevanceRow]:
-        """Return at most so many rows whose number is greater than *after*."""
-
-    def decisions(self, after: int, most: int) -> list[DecisionRow]:
-        """Return at most so many rows whose number is greater than *after*."""
-
-    def traces(self, after: int, most: int) -> list[TraceRow]:
-        """Return at most so many rows whose number is greater than *after*."""
-
-    def hosts(self) -> list[HostRow]:
-        """Return all hosts, most fetched first."""
-
-    def host_links(self) -> Iterator[HostLink]:
-        """Yield the pairs of different hosts of which one leads to the other."""

@@ -26,6 +26,12 @@ courses of WebKB and .875 instead of .895 on mail. With 50 for the weights that 
 three classes of WebKB, but words find .70 of the control of 40 sites in a fifth of the visit instead of .95."""
 
 
+def shares(logits: FloatArray) -> FloatArray:
+    """Return the expected outcomes, 0..1, the same shape."""
+    # Of eight links np.clip would take a third of the time.
+    return np.asarray(1.0 / (1.0 + np.exp(-np.minimum(np.maximum(logits, -30.0), 30.0))))
+
+
 class LinkHead:
     """An online model of dense features, two of which say what words tell: those of the page, those of the link."""
 
@@ -35,10 +41,6 @@ class LinkHead:
         self.page_words = TermRegression(MOST_TERMS, PAGE_PENALTY)
         """Terms of the page that links, their numbers one higher."""
         self.link_words = TermRegression(BUCKETS - 1, LINK_PENALTY)
-
-    def shares(self, features: FloatArray) -> FloatArray:
-        """Return the expected outcomes, 0..1, shape (n,)."""
-        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(self.model.logits(features), -30.0, 30.0))))
 
     def learnt(self, kept: IntArray) -> dict[str, Any]:
         """Return what :meth:`begin_with` takes, with the page terms *kept*."""

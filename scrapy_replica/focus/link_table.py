@@ -125,16 +125,17 @@ class LinkTable:
         found = self.graph.urls.rows(self.graph.links["target"][self.graph.links.rows(places)])
         return np.asarray(found[(self.fates[found, IS_FETCHED] == 0) & (found != row) & (found > 0)])
 
-    def parent_means(self, pages: IntArray, prior: float, which: int = CHANCE) -> FloatArray:
-        """Return the shrunk mean outcomes of the links followed on the pages in these rows, shape (n,)."""
-        return shrunk(self.graph.pages["outcomes"][pages, 2 * which : 2 * which + 2], prior)
+    def parent_means(self, pages: IntArray, added: NDArray[np.float32]) -> FloatArray:
+        """Return the mean outcomes, :func:`shrunk`, of the links followed on the pages in these rows, (outcomes, n)."""
+        outcomes = self.graph.pages["outcomes"].take(pages, axis=0)
+        return shrunk(outcomes.reshape(-1, len(OUTCOMES), 2).swapaxes(0, 1), added)
 
     def neighbour_fates(self, rows: IntArray) -> NDArray[np.float32]:
         """Return the sums of the fates of the links within ``NEIGHBOURS`` places, shape (n, 4)."""
-        places = self.graph.urls["place"][rows]
-        around = np.where(places[:, None] > 0, places[:, None] + AROUND, 0)
-        targets = self.graph.links["target"][self.graph.links.rows(around)]
-        return np.asarray(self.fates[self.graph.urls.rows(targets)].sum(axis=1))
+        places = self.graph.urls["place"].take(rows)[:, None]
+        around = np.where(places > 0, places + AROUND, 0)
+        targets = self.graph.links["target"].take(self.graph.links.rows(around))
+        return np.asarray(np.add.reduce(self.fates.take(self.graph.urls.rows(targets), axis=0), axis=1))
 
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes, without *graph*: copies, which stay as they are."""

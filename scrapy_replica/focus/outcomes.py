@@ -23,9 +23,12 @@ MANY = 64
 """Rows from which on equal groups are looked up once."""
 
 
-def shrunk(sums: NDArray[np.float32], prior: FloatArray | float) -> FloatArray:
-    """Return (sum + m * prior) / (n + m), m = ``PRIOR_WEIGHT``, of rows (n, sum)."""
-    return np.asarray((sums[:, 1] + PRIOR_WEIGHT * prior) / (sums[:, 0] + PRIOR_WEIGHT), dtype=np.float64)
+def shrunk(sums: NDArray[np.float32], added: NDArray[np.float32]) -> FloatArray:
+    """Return (sum + m * prior) / (n + m), m = ``PRIOR_WEIGHT``, of rows (n, sum), shape (outcomes, rows, 2).
+
+    *added* is m * prior of each outcome, shape (outcomes, 1).
+    """
+    return ((sums[..., 1] + added) / (sums[..., 0] + PRIOR_WEIGHT)).astype(np.float64)
 
 
 class Groups:
@@ -47,9 +50,9 @@ class Groups:
         if slot := self._names.slot(group):
             self._sums[which, slot] += (count, change)
 
-    def means(self, groups: IntArray, prior: FloatArray | float, which: int = CHANCE) -> FloatArray:
-        """Return the shrunk means, shape (n,)."""
-        return shrunk(self._sums[which, self._names.slots(groups)], prior)
+    def means(self, groups: IntArray, added: NDArray[np.float32]) -> FloatArray:
+        """Return the means of each outcome, :func:`shrunk`, shape (outcomes, n)."""
+        return shrunk(self._sums.take(self._names.slots(groups), axis=1), added)
 
     def state(self) -> dict[str, Any]:
         return {"names": self._names.state(), "sums": self._sums[:, : self._names.used].copy()}
@@ -76,11 +79,16 @@ class DirectoryTree:
         self._count = tuple(array("d", bytes(8 * most)) for _ in OUTCOMES)
         self._total = tuple(array("d", bytes(8 * most)) for _ in OUTCOMES)
         self._wasted = array("d", bytes(8 * most))
-        self._means: tuple[dict[int, float], ...] = tuple({} for _ in OUTCOMES)
+        self._known: dict[int, tuple[float, ...]] = {}
+        """What :meth:`_row` returned since the last outcome."""
 
     def mean(self, which: int = CHANCE) -> float:
         """Return the mean of all outcomes; .5 counts as a tenth of an outcome, so that it is never 0 or 1."""
         return (self._total[which][0] + 0.05) / (self._count[which][0] + 1.0)
+
+    def added(self) -> NDArray[np.float32]:
+        """Return what :func:`shrunk` takes, with the means of all outcomes as priors."""
+        return np.array([[PRIOR_WEIGHT * self.mean(which)] for which in OUTCOMES], dtype=np.float32)
 
     def id_of(self, prefixes: Sequence[str]) -> int:
         """Return the group of the deepest of *prefixes* (host first)."""
@@ -96,7 +104,7 @@ class DirectoryTree:
             if is_new or self._parent[slot] != parent or self._host[slot] != host:
                 # That which holds it may have been forgotten and found again.
                 self._parent[slot], self._host[slot] = parent, host
-                self._forget_means()
+                self._known.clear()
             parent = group
         return parent
 
@@ -104,13 +112,9 @@ class DirectoryTree:
         """Return the group of the deepest of *prefixes* that is known, 0 if none is."""
         return next((group for prefix in reversed(prefixes) if (group := self._names.find(prefix))), 0)
 
-    def _forget_means(self) -> None:
-        for means in self._means:
-            means.clear()
-
     def add(self, group: int, change: float, which: int = CHANCE, count: int = 1) -> None:
         """Count an outcome in *group* and all that hold it, or, with a *count* of 0, its *change*."""
-        self._means[which].clear()
+        self._known.clear()
         counts, totals = self._count[which], self._total[which]
         counts[0] += count
         totals[0] += change
@@ -121,38 +125,45 @@ class DirectoryTree:
 
     def add_wasted(self, group: int) -> None:
         """Count a fetch that brought nothing new in *group* and all that hold it, but not among all pages."""
-        self._means[CHANCE].clear()
+        is_changed = False
         while slot := self._names.slot(group):
             self._wasted[slot] += 1.0
+            is_changed = is_changed or not self._count[CHANCE][slot]
             group = self._parent[slot]
+        if is_changed:
+            self._known.clear()
 
-    def means(self, groups: IntArray, which: int = CHANCE) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the shrunk means of the directories, of their hosts, and the directories' outcomes, shape (n,)."""
+    def means(self, groups: IntArray) -> FloatArray:
+        """Return the shrunk means of the directories, of their hosts, and the directories' numbers of outcomes.
+
+        Each for both outcomes, shape (3, outcomes, n).
+        """
         if len(groups) > MANY:
             distinct, places = np.unique(groups, return_inverse=True)
-            directory, host, count = self._rows(distinct.tolist(), which)
-            return directory[places], host[places], count[places]
-        return self._rows(groups.tolist(), which)
+            return self._rows(distinct.tolist()).take(places, axis=2)
+        return self._rows(groups.tolist())
 
-    def _rows(self, groups: Sequence[int], which: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        mean, slots, counts = self._mean, [self._names.slot(group) for group in groups], self._count[which]
-        return (
-            np.array([mean(group, which) for group in groups], dtype=np.float64),
-            np.array([mean(self._host[slot], which) for slot in slots], dtype=np.float64),
-            np.array([counts[slot] if slot else 0.0 for slot in slots], dtype=np.float64),
-        )
+    def _rows(self, groups: Sequence[int]) -> FloatArray:
+        known = self._known
+        return np.array([known.get(group) or self._row(group) for group in groups]).T.reshape(3, len(OUTCOMES), -1)
 
-    def _mean(self, group: int, which: int) -> float:
-        known = self._means[which].get(group)
-        if known is None:
-            if slot := self._names.slot(group):
-                prior = self._mean(self._parent[slot], which)
-                outcomes = self._count[which][slot] or (self._wasted[slot] if which == CHANCE else 0.0)
-                known = (self._total[which][slot] + PRIOR_WEIGHT * prior) / (outcomes + PRIOR_WEIGHT)
-            else:
-                known = self.mean(which)
-            self._means[which][group] = known
-        return known
+    def _row(self, group: int) -> tuple[float, ...]:
+        """Return the means of a directory, those of its host, and its numbers of outcomes."""
+        if slot := self._names.slot(group):
+            parent, host = self._parent[slot], self._host[slot]
+            prior = self._known.get(parent) or self._row(parent)
+            chances, returns = self._count[CHANCE][slot], self._count[RETURN][slot]
+            chance = (self._total[CHANCE][slot] + PRIOR_WEIGHT * prior[CHANCE]) / (
+                (chances or self._wasted[slot]) + PRIOR_WEIGHT
+            )
+            returned = (self._total[RETURN][slot] + PRIOR_WEIGHT * prior[RETURN]) / (returns + PRIOR_WEIGHT)
+            of_host = (chance, returned) if host == group else (self._known.get(host) or self._row(host))
+            row = chance, returned, of_host[CHANCE], of_host[RETURN], chances, returns
+        else:
+            everywhere = self.mean(CHANCE), self.mean(RETURN)
+            row = *everywhere, *everywhere, 0.0, 0.0
+        self._known[group] = row
+        return row
 
     def state(self) -> dict[str, Any]:
         columns = {name: np.array(column[: self._names.used]) for name, column in self._columns().items()}
@@ -162,7 +173,7 @@ class DirectoryTree:
         self._names.restore(state["names"])
         for name, column in self._columns().items():
             column[: self._names.used] = array(column.typecode, state[name].tobytes())
-        self._forget_means()
+        self._known.clear()
 
     def _columns(self) -> dict[str, array[Any]]:
         return {

@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_replica.numeric import FloatArray, IntArray
+
+Terms = NDArray[np.int64] | NDArray[np.uint16]
 
 STEPS, TOLERANCE = 80, 1e-3
 LEAST_SHARE = 1e-3
 """The intercept begins where the mean share of the outcomes is, not nearer to 0 or 1 than this."""
+
+
+def lengths(rows: Terms) -> FloatArray:
+    """Return sqrt(n) of sets of n terms, 1 of one without any, shape (n,); term 0 is none."""
+    return np.asarray(np.sqrt(np.maximum(1, np.add.reduce(rows != 0, axis=1, dtype=np.int64))), dtype=np.float64)
 
 
 class TermRegression:
@@ -25,10 +33,14 @@ class TermRegression:
         self._weights, self._start = (np.zeros(terms + 1, dtype=np.float32) for _ in range(2))
         self._penalty = penalty
 
-    def log_odds(self, rows: IntArray) -> FloatArray:
-        """Return by how much the log odds are above those of a set that says nothing, shape (n,); term 0 is none."""
-        sizes = np.maximum(1, np.count_nonzero(rows, axis=1))
-        return np.asarray(self._weights[rows].sum(axis=1) / np.sqrt(sizes), dtype=np.float64)
+    def log_odds(self, rows: Terms, of_length: FloatArray | None = None) -> FloatArray:
+        """Return by how much the log odds are above those of a set that says nothing, shape (n,); term 0 is none.
+
+        *of_length*: the :func:`lengths` of the sets, where they are known.
+        """
+        of_length = lengths(rows) if of_length is None else of_length
+        # The method sum() takes twice as long for the sets of eight links.
+        return np.asarray(np.add.reduce(self._weights.take(rows), axis=1) / of_length, dtype=np.float64)
 
     def fit(self, rows: IntArray, counts: FloatArray, sums: FloatArray) -> None:
         """Learn from sets of terms, shape (n, k), each with *counts* outcomes (0..1) whose sum is *sums*, shape (n,).

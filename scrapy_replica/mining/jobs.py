@@ -7,20 +7,22 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.crawldb.reader import Reader
-from scrapy_replica.crawldb.rules import ACTING, DISABLED, WITHDRAWN
+from scrapy_replica.crawldb.rules import ENDED, RuleState
 from scrapy_replica.mining.rows import PageRow, PageWriter
 from scrapy_replica.sites.evidence import path_of
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 BATCH = 10_000
 """Rows read at once; between two batches a crawl beside may clear its log."""
 
-KEPT = frozenset({ACTING, WITHDRAWN, DISABLED})
+KEPT = ENDED | {RuleState.ACTING}
 """States of rules that acted at some time."""
 
-Reading = Callable[[str], AbstractContextManager[Reader]]
+Reading = Callable[[str], AbstractContextManager[SqliteReader]]
 """Opens a job to be read."""
 
 
@@ -53,5 +55,7 @@ def convert(
     with reading(str(job)) as reader:
         for link in reader.tables.host_links():
             out.link(link.target, link.source)
-        rules = [[view.row.rule, view.row.state == ACTING] for view in reader.rules() if view.row.state in KEPT]
+        rules = [
+            [view.row.rule, view.row.state == RuleState.ACTING] for view in reader.rules() if view.row.state in KEPT
+        ]
     return counts, rules

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.contract import State
-from scrapy_replica.crawldb.rules import ACTING
+from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.rule import Rule
 
 if TYPE_CHECKING:
-    from scrapy_replica.crawldb.reader import Reader, RuleView, VerdictView
+    from scrapy_replica.crawldb.reader import RuleView, VerdictView
     from scrapy_replica.crawldb.results import Point, Savings, Scores, TrapView
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
     from scrapy_replica.crawldb.status import Status
 
 POINTS = 240
@@ -114,13 +116,13 @@ class Figures(NamedTuple):
         return [because for because in found if because.saved or because.demoted or because.tested.samples]
 
 
-def figures(job: Reader, now: float | None) -> Figures:
+def figures(job: SqliteReader, now: float | None) -> Figures:
     """Return what a report shows of *job*.
 
     :param now: seconds since the epoch; ``None`` where the crawl does not run.
     """
     results, verdicts = job.results, job.verdicts()
-    rules = sorted(job.rules(), key=lambda view: (view.row.state != ACTING, -view.saved, view.row.id))
+    rules = sorted(job.rules(), key=lambda view: (view.row.state != RuleState.ACTING, -view.saved, view.row.id))
     traps = results.traps()
     return Figures(
         job.status(now, HOSTS),
@@ -140,12 +142,15 @@ def figures(job: Reader, now: float | None) -> Figures:
     )
 
 
-def _examples(job: Reader, view: RuleView) -> Saved:
+def _examples(job: SqliteReader, view: RuleView) -> Saved:
     """Return URLs that a rule saved, or those that it was learnt from."""
-    return job.results.saved_by(f"rule {view.row.id}", EXAMPLES) or Rule.from_dict(view.row.rule).examples[:EXAMPLES]
+    return (
+        job.results.saved_by(Claim(Kind.RULE, str(view.row.id)), EXAMPLES)
+        or Rule.from_dict(view.row.rule).examples[:EXAMPLES]
+    )
 
 
-def _groups(job: Reader, verdicts: Sequence[VerdictView]) -> list[Group]:
+def _groups(job: SqliteReader, verdicts: Sequence[VerdictView]) -> list[Group]:
     """Return the groups of copies, those that saved most first, until so many copies are shown."""
     copies: dict[str, list[VerdictView]] = {}
     for view in verdicts:
@@ -154,7 +159,7 @@ def _groups(job: Reader, verdicts: Sequence[VerdictView]) -> list[Group]:
     trees = {keeper: list(_tree(keeper, copies)) for keeper in copies if keeper not in blocked}
     groups, left = [], COPIES
     for keeper, tree in sorted(trees.items(), key=lambda tree: -sum(view.saved for view, _ in tree[1])):
-        shown = [Copy(view, level, job.results.saved_by(view.verdict.cause, 1)) for view, level in tree[:left]]
+        shown = [Copy(view, level, job.results.saved_by(view.verdict.claim, 1)) for view, level in tree[:left]]
         if shown:
             groups.append(Group(keeper, job.results.pages_of(keeper), shown))
         left -= len(shown)

@@ -190,6 +190,7 @@ TEMPLATES.filters |= {
 TEMPLATES.globals |= {
     "REASONS": words.REASONS,
     "RULE_STATES": words.RULE_STATES,
+    "STANDINGS": words.STANDINGS,
     "TRAPS": words.TRAPS,
     "counted": words.counted,
     "evidence_of": words.evidence_of,

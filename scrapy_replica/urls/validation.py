@@ -6,8 +6,7 @@ learning starts early, and every rule must be proved on its own applications fir
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,9 +27,25 @@ def is_due(pages: int, pages_at_last: int, twins: int) -> bool:
     return pages_at_last == 0 or pages >= GROWTH * pages_at_last
 
 
+PROVED = 3
+"""Right pairs after which a rule may act."""
+MAX_ERROR = 0.05
+"""Share of wrong pairs above which it may not."""
 LATEST, MOST_WRONG = 10, 3
 """So many wrong pairs among the latest withdraw a rule, whatever it was before: what an argument means may change, and
 after a hundred right pairs it would take ten wrong ones to be above the error."""
+
+
+def is_proved(right: int, wrong: int) -> bool:
+    """Tell whether a rule of so many right and wrong pairs may act."""
+    return right >= PROVED and wrong <= MAX_ERROR * (right + wrong)
+
+
+def is_refuted(right: int, wrong: int, latest: Sequence[bool] = ()) -> bool:
+    """Tell whether a rule of so many right and wrong pairs is wrong: in more than :data:`MAX_ERROR` of all, 90 % sure
+    (the one-sided Wilson interval), or in :data:`MOST_WRONG` of the *latest*.
+    """
+    return wilson_interval(wrong, right + wrong, z=1.2816)[0] > MAX_ERROR or latest.count(False) >= MOST_WRONG
 
 
 class Pair(NamedTuple):
@@ -76,53 +91,3 @@ def pairs_to_fetch(
 def _spread(pairs: list[Pair], count: int) -> list[Pair]:
     step = max(len(pairs) // count, 1) if count else 1
     return pairs[::step][:count]
-
-
-@dataclass(slots=True)
-class RuleWatch:
-    """The record of one rule: proved on pairs, then watched on samples of its applications.
-
-    States: *candidate* (may not act) -> *active* after ``needed`` pairs without a wrong one -> *withdrawn* as soon as
-    its error is above ``max_error`` with 90 % confidence, or :data:`MOST_WRONG` of the :data:`LATEST` pairs are wrong;
-    a candidate likewise.
-    A withdrawn rule never comes back by itself.
-    """
-
-    rule: Rule
-    needed: int = 3
-    max_error: float = 0.05
-    right: int = 0
-    wrong: int = 0
-    wrong_pairs: list[Pair] = field(default_factory=list)
-    """The first ten, for the ledger."""
-    is_withdrawn: bool = False
-    latest: tuple[bool, ...] = ()
-    """Whether each of the latest pairs was right, as far as it was seen in this run."""
-
-    def __post_init__(self) -> None:
-        if self.needed < 1 or not 0 <= self.max_error < 1:
-            raise ValueError("needed must be at least 1 and max_error in 0..1")
-
-    @property
-    def may_act(self) -> bool:
-        """Whether URLs may be rewritten by it."""
-        if self.is_withdrawn:
-            return False
-        checked = self.right + self.wrong
-        return self.right >= self.needed and self.wrong <= self.max_error * checked
-
-    def record(self, pair: Pair, is_same_page: bool) -> None:
-        """Take note of a fetched *pair*, of the proof or of the sample alike."""
-        self.latest = (*self.latest, is_same_page)[-LATEST:]
-        if is_same_page:
-            self.right += 1
-            return
-        self.wrong += 1
-        if len(self.wrong_pairs) < 10:
-            self.wrong_pairs.append(pair)
-        if self.error_lower_bound() > self.max_error or self.latest.count(False) >= MOST_WRONG:
-            self.is_withdrawn = True
-
-    def error_lower_bound(self) -> float:
-        """Return the lower end of the 90 % Wilson interval of the share of wrong pairs."""
-        return wilson_interval(self.wrong, self.right + self.wrong, z=1.2816)[0]  # one-sided

@@ -16,7 +16,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawl.urls.guard import Guard
+from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawldb.contract import Found, NewUrl
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -61,7 +61,7 @@ class Rooms:
         self.db = SqliteCrawlDB(path)
         config = Config(mode="drop")
         self.duplicates = Duplicates(self.db.pages, config)
-        self.guard = Guard(config, self.db.pages)
+        self.guard = TrapGuard(config, self.db.pages)
         self.replicas = Replicas(config, self.db, time.time, self.duplicates.index)
         self.dust = Dust(config, self.db, time.time)
 

@@ -145,7 +145,7 @@ class DirectCrawl:
             payloads=RequestPayloads(is_stored=True, url_of=store.urls.url_of, counts=counts),
             counts=counts,
         )
-        self.crawl.consequences.may_enter_probes = True
+        self.crawl.probes.may_enter = True
         if config.topic is not None:
             self.crawl.guide.relevance.learn(Examples(config).model)
         self._in_flight: deque[Waiting] = deque()
@@ -210,7 +210,7 @@ class DirectCrawl:
     def _obey(self, turns: Turns) -> None:
         if time.monotonic() - self._looked > ORDERS_SECONDS:
             with turns.part("orders"):
-                self.crawl.consequences.obey()
+                self.crawl.obey()
             self._looked = time.monotonic()
 
     def close(self) -> None:

@@ -28,6 +28,8 @@ from scrapy_replica.components.extension import ReplicaExtension
 
 KEY = "X-Key"
 """Header of a response: which content it is. Whatever has none may be lost: nobody wants it."""
+WAY = "X-Way"
+"""Header of a redirect that is the only way to a content: which content that is."""
 STALL_CPU, STALL_WALL = 1.5, 1.0
 """Seconds between two requests that a crawl may take more than plain Scrapy, of the processor and besides; the engine's
 own heartbeat is 5, so what waits for it shows."""
@@ -122,6 +124,10 @@ class Asked:
     """URL, headers and body."""
     cpu: float
     wall: float
+    key: str = ""
+    """Which content the answer is, where it is one."""
+    way: str = ""
+    """To which content the answer redirects that nothing else leads to."""
 
     @property
     def origin(self) -> str:
@@ -234,10 +240,11 @@ class Server:
 
     def __call__(self, request: Request) -> Any:
         heard = f"{request.url} {request.headers.to_unicode_dict()} {request.body!r}"
-        self._asked.append(Asked(request.method, request.url, heard, time.process_time(), time.monotonic()))
-        if not callable(self._pages):
-            return self._pages.get(request.url, MISSING)
-        answer = self._pages(request)
+        asked = Asked(request.method, request.url, heard, time.process_time(), time.monotonic())
+        self._asked.append(asked)
+        answer = self._pages(request) if callable(self._pages) else self._pages.get(request.url)
+        if isinstance(answer, tuple):
+            asked.key, asked.way = (answer[1].get(name, "") for name in (KEY, WAY))
         return MISSING if answer is None else answer
 
 

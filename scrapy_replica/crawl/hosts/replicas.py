@@ -10,6 +10,7 @@ from typing import NamedTuple
 import mmh3
 
 from scrapy_replica.address import host_of, origin_of
+from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
@@ -110,7 +111,7 @@ class Replicas:
 
     def lead(self) -> None:
         """Read what is not to be judged any more."""
-        for copy, keeper in self._db.verdicts.withdrawn():
+        for copy, keeper in self._db.verdicts.refuted():
             self._detector.keep_apart(copy, keeper)
         for order in self._db.orders.done(ALLOW):
             # What the order ended holds no more, and later verdicts stand.
@@ -133,7 +134,7 @@ class Replicas:
         self._detector.candidates.evidence.forget(host)
         self._fetched.pop(host, None)
 
-    def heed(self, copies: Iterable[str]) -> list[Verdict]:
+    def apply_remote(self, copies: Iterable[str]) -> list[Verdict]:
         """Take over what became of the verdicts on *copies* in other processes; return those that began there."""
         began = []
         for copy in copies:
@@ -150,9 +151,9 @@ class Replicas:
     def _ended(self, verdict: Verdict) -> None:
         """Take note that another process ended a verdict."""
         copy, keeper = verdict.copy, verdict.keeper
-        if not self._db.leads:
+        if not self._db.is_leader:
             self._detector.take_back(copy)
-        elif (copy, keeper) in self._db.verdicts.withdrawn():
+        elif (copy, keeper) in self._db.verdicts.refuted():
             self._detector.withdraw(copy)
         else:
             self._detector.expire(copy)
@@ -263,7 +264,7 @@ class Replicas:
             if callback is not None and callback not in self._callbacks.get(host, NO_CALLBACKS):
                 self._callbacks[host] = self._callbacks.get(host, NO_CALLBACKS) | {callback}
             evidence = self._detector.candidates.evidence.peek(host)
-            if self._db.leads:
+            if self._db.is_leader:
                 self._detector.known(host, path_of(url))
             elif evidence is not None:
                 evidence.add_path(normal_path(path_of(url)), path_of(url))
@@ -272,24 +273,24 @@ class Replicas:
 
     def linked(self, host: str, source: str) -> None:
         """Take note of a link to *host* from the host *source*."""
-        if self._config.hosts and self._db.leads:
+        if self._config.hosts and self._db.is_leader:
             self._detector.linked(host, source)
 
     def missing(self, url: str) -> None:
         """Take note that there is no page at *url*."""
-        if self._config.hosts and self._db.leads:
+        if self._config.hosts and self._db.is_leader:
             self._detector.missing(host_of(url), path_of(url))
         elif self._config.hosts:
             self._detector.candidates.add_missing(host_of(url), path_of(url))
 
     def observe(self, page: Page, url_id: int) -> tuple[Findings, list[ProbeUrl]]:
-        """Take note of a page that was just fetched; return what :meth:`heard` does."""
+        """Take note of a page that was just fetched; return what :meth:`add_page` does."""
         if not self._config.hosts:
             return Findings(), []
         mark, neighbours = mark_of(page), Neighbours.of(page)
         # Before the detector is told: it reads from there.
         self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
-        return self.heard(page, mark, neighbours, self._now())
+        return self.add_page(page, mark, neighbours, self._now())
 
     def gave(self, page: Page, url_id: int, items: Iterable[int]) -> Findings:
         """Take note of the *items*, as hashes, that a callback made of a *page*; return what they brought to light."""
@@ -298,11 +299,11 @@ class Replicas:
             return Findings()
         mark = replace(PageMark.unpack(trace.mark), items=_hash_of(items))
         self._db.pages.set_mark(url_id, mark.pack())
-        return self.heard_items(page.url, page.host, mark)
+        return self.add_items(page.url, page.host, mark)
 
-    def heard_items(self, url: str, host: str, mark: PageMark) -> Findings:
+    def add_items(self, url: str, host: str, mark: PageMark) -> Findings:
         """Take note of the items that the *mark* of a page tells, which was observed before."""
-        if self._db.leads:
+        if self._db.is_leader:
             return self._kept(self._detector.gave(host, path_of(url), mark.items))
         self._detector.candidates.add_items(host, normal_path(path_of(url)), mark.items)
         return Findings()
@@ -312,7 +313,9 @@ class Replicas:
         seeds = self._db.seeds
         return seeds.are_on(first) and seeds.are_on(second) and self._db.items.are_given()
 
-    def heard(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> tuple[Findings, list[ProbeUrl]]:
+    def add_page(
+        self, page: Page, mark: PageMark, neighbours: Neighbours, at: float
+    ) -> tuple[Findings, list[ProbeUrl]]:
         """Take note of a page fetched *at* some time; return what it brought to light and the pages to ask for.
 
         Nothing where another process leads, which judges it.
@@ -320,7 +323,7 @@ class Replicas:
         evidence = self._detector.candidates.evidence.peek(page.host)
         if evidence is not None and not evidence.n_pages:
             evidence.origin = origin_of(page.url)
-        if not self._db.leads:
+        if not self._db.is_leader:
             self._detector.note(page, mark, neighbours, at)
             return Findings(), []
         self._uncertain.remember(page)
@@ -356,15 +359,14 @@ class Replicas:
         by_hand = self._detector.by_hand
         return [verdict for copy, verdict in self._detector.verdicts.items() if copy not in by_hand]
 
-    def withdraw(self, cause: str) -> Verdict | None:
-        """Take back the verdict that is called *cause*, and return it; ``None`` if there is none any more."""
-        copy = cause.split(" ")[1]
-        verdict = self.verdict_of(copy)
-        if verdict is None or verdict.cause != cause:
+    def refute(self, claim: Claim) -> Verdict | None:
+        """End the verdict behind *claim* for good, and return it; ``None`` if it is not in force."""
+        verdict = self.verdict_of(claim.subject)
+        if verdict is None or verdict.claim != claim:
             return None
-        self._detector.withdraw(copy)
-        self._db.verdicts.end(copy, "withdrawn")
-        self._forget_copy(copy)
+        self._detector.withdraw(verdict.copy)
+        self._db.verdicts.end(verdict.copy, Standing.REFUTED)
+        self._forget_copy(verdict.copy)
         return verdict
 
     def _forget_copy(self, copy: str) -> None:
@@ -388,14 +390,14 @@ class Replicas:
 
     def expire(self) -> list[Verdict]:
         """End verdicts by age, and return them."""
-        return [self._end(copy, "expired") for copy in self._db.verdicts.expired(self._now())]
+        return [self._end(copy, Standing.SUSPENDED) for copy in self._db.verdicts.expired(self._now())]
 
     def allow(self, host: str) -> list[Verdict]:
         """Never judge *host* again, as a person wants it; return the verdicts that ended."""
         touched = self._detector.allow(host)
         self._db.uncertain_pairs.forget(host)
         for verdict in touched:
-            self._db.verdicts.end(verdict.copy, "allowed")
+            self._db.verdicts.end(verdict.copy, Standing.DISABLED)
             self._detector.by_hand.discard(verdict.copy)
             self._forget_copy(verdict.copy)
         return touched
@@ -406,7 +408,7 @@ class Replicas:
         self._db.uncertain_pairs.decided(a, b)
         if self._detector.canonical(a) != self._detector.canonical(b):
             return []
-        return [self._end(host, "allowed") for host in (a, b) if host in self._detector.verdicts]
+        return [self._end(host, Standing.DISABLED) for host in (a, b) if host in self._detector.verdicts]
 
     def block(self, copy: str, keeper: str, copy_prefix: str = "", keeper_prefix: str = "") -> list[Verdict]:
         """Block *copy* in favour of *keeper*, as a person wants it; return the verdicts that ended.
@@ -416,20 +418,22 @@ class Replicas:
         freed = []
         if self._detector.canonical(keeper) == copy:
             # The person knows better which of the two to keep.
-            freed.append(self._end(keeper, "allowed"))
+            freed.append(self._end(keeper, Standing.DISABLED))
         if copy in self._detector.verdicts:
-            freed.append(self._end(copy, "allowed"))  # what that one saved is decided once more, under this order
+            freed.append(
+                self._end(copy, Standing.DISABLED)
+            )  # what that one saved is decided once more, under this order
         verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, 1.0, 0)
         self._enact(verdict, is_manual=True)
         self._keep(verdict, is_manual=True)
         return freed
 
-    def _end(self, copy: str, why: str) -> Verdict:
+    def _end(self, copy: str, standing: Standing) -> Verdict:
         verdict = self._detector.verdicts[copy]
         self._detector.expire(copy)
         self._forget_copy(copy)
         self._detector.by_hand.discard(copy)
-        self._db.verdicts.end(copy, why)
+        self._db.verdicts.end(copy, standing)
         return verdict
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_replica.crawldb.contract import UncertainPairStore
 from scrapy_replica.records import Page, PagePair, UncertainPair, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.words import excerpt
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 
 MAX_TEXTS = 2000
 """Pages whose text is remembered, the last ones of this run: 2 MB."""
@@ -33,7 +35,7 @@ class _Text(NamedTuple):
 class UncertainPairs:
     """Writes down the pairs that were nearly decided; one that is decided otherwise is forgotten."""
 
-    def __init__(self, store: UncertainPairStore, detector: Detector) -> None:
+    def __init__(self, store: UncertainPairTable, detector: Detector) -> None:
         self._store, self._detector = store, detector
         self._texts: dict[tuple[str, str], _Text] = {}
         """(Host, normalised path) -> what the page said."""

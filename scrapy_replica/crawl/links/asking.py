@@ -50,7 +50,8 @@ class Asking:
 
     def _make_room(self, worth: float, host: str | None) -> bool:
         """Drop the text that is worth least, of *host* if it is given; ``False`` where none is worth less."""
-        least = min((one for one in self._worths if host in {None, self._hosts[one]}), key=self._worths.__getitem__)
+        ones = self._worths if host is None else [one for one in self._worths if self._hosts[one] == host]
+        least = min(ones, key=self._worths.__getitem__)
         is_less = self._worths[least] < worth
         if is_less:
             self._texts.drop([least])

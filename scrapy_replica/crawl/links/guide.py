@@ -209,13 +209,13 @@ class Guide:
 
     def _keep_and_show(self, visit: Visit) -> list[float]:
         if self._keeps_visits:
-            is_due = self._stage is None and self._successor is None and self._visits.is_due and self._db.leads
+            is_due = self._stage is None and self._successor is None and self._visits.is_due and self._db.is_leader
             if is_due and visit.relevance is not None:
                 self._visits.begin(self._strategy.name, self._strategy.save())
             number = self._visits.add(visit)
             if self._db.is_shared:
                 self._numbers.add(number)
-            if self._db.leads:
+            if self._db.is_leader:
                 self._visits.work()
         return self._show(visit)
 
@@ -232,7 +232,7 @@ class Guide:
         return is_under_way or self._is_due(pages) or self._is_marked
 
     def _is_due(self, pages: int) -> bool:
-        return self._stage is not None and pages >= self._stage and self._db.leads
+        return self._stage is not None and pages >= self._stage and self._db.is_leader
 
     def learn_anew(self, pages: int) -> dict[str, float]:
         """Learn the topic anew, from new marks as well, or end the warm-up; called once a page, so many *pages* so far.
@@ -265,7 +265,7 @@ class Guide:
 
     @property
     def _is_marked(self) -> bool:
-        return self.relevance.marks.are_new and self._db.leads
+        return self.relevance.marks.are_new and self._db.is_leader
 
     def _begin_anew(self, stage: int) -> None:
         if self.relevance.relearn(self._unlabelled(stage)):
@@ -277,7 +277,7 @@ class Guide:
         strategy, words = self._recipe.make(self.relevance.of_terms, self._model)
         if (pieces := self._visits.checkpoint(strategy.name)) is not None:
             strategy.load(pieces)
-        judge, keeps = self.relevance.of_visit, self._db.leads
+        judge, keeps = self.relevance.of_visit, self._db.is_leader
         return Successor(strategy, words, self._visits, judge, stage, keeps=keeps)
 
     def _take_up_marks(self) -> None:
@@ -304,7 +304,7 @@ class Guide:
         self._successor = None
         self.shown += 1
         self._others = deque(number for number in self._others if number > successor.seen)
-        if not self._db.leads:
+        if not self._db.is_leader:
             self._best = successor.best
             self._follow_stage(successor.best.scores)
             return
@@ -319,7 +319,7 @@ class Guide:
         self._best = BestScores()
         moved = self._early_order.end() if was_early else set()
         stage, self._stage = self._stage, self._stage_after(self._stage or 0)
-        if not self._db.leads:
+        if not self._db.is_leader:
             # The process that leads moves all but what the early order of this one moved.
             self._new_scores.put({url: best[url] for url in moved & best.keys()})
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +15,7 @@ from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State
-from scrapy_replica.decision import Action, Decision
+from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Link
 
 
@@ -57,7 +56,7 @@ class Outlinks:
         urls = {self._intake.key(url): url for url in scores}
         for key, known in self._store.urls.find(urls).items():
             if known.state is State.DROPPED:
-                target, score = self._intake.in_place_of(urls[key]), scores[urls[key]]
+                target, score = self._intake.representative_of(urls[key]), scores[urls[key]]
                 scores[target] = max(score, scores.get(target, score))
         self._move(scores)
 
@@ -75,8 +74,8 @@ class Outlinks:
             for link, score in zip(links, self.scores(observation, links), strict=True)
             if not self.is_seen(link.url, score)
         ]
-        self._intake.enter(asked)
-        self.note(observation, asked)
+        entered = self._intake.enter(asked)
+        self.note(observation, [(new, one.decision) for (new, _), one in zip(asked, entered, strict=True)])
 
     def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter those of the *links* of a page that was observed before which nothing is known of."""
@@ -91,9 +90,9 @@ class Outlinks:
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
         return new, self._policy.decide_link(observation, url, host, Leeway.MOVE, callback="")
 
-    def is_seen(self, url: str, score: float) -> bool:
-        """Tell whether *url* was entered a short while ago with as good a score, so that nothing would come of it."""
-        is_seen = self._seen.has(url, score)
+    def is_seen(self, url: str, score: float, priority: int = 0) -> bool:
+        """Tell whether *url* was entered a short while ago in as good a place, so that nothing would come of it."""
+        is_seen = self._seen.has(url, score, priority)
         self._counts["dupefilter/filtered"] += is_seen
         return is_seen
 
@@ -102,7 +101,11 @@ class Outlinks:
         if not observation.is_known:
             self._revisits.met(new.key for new, decision in asked if decision.action is Action.FETCH)
         for new, decision in asked:
-            # What was dropped or demoted may come up again from a better page.
-            self._seen.add(new.url, new.score if decision.action is Action.FETCH else -math.inf)
+            if decision.action is Action.DROP and decision.reason is Reason.EXACT_DUPLICATE_LINKS:
+                observation.dropped.append(new.url)
+            if decision.action is Action.FETCH:
+                self._seen.add(new.url, new.score, new.priority)
+            else:  # it may come up again from a better page
+                self._seen.discard(new.url)
             if new.host != observation.page.host:
                 self._replicas.linked(new.host, observation.page.host)

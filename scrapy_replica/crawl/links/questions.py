@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.address import redacted
 from scrapy_replica.crawl.links.recipe import MODEL, relevance_model
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.orders import MARK
-from scrapy_replica.crawldb.reader import Reader
 from scrapy_replica.focus.asking import Candidate, most_telling
 from scrapy_replica.focus.links import finite
 from scrapy_replica.words import cleaned, excerpt
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 MOST_ORDERS = 10_000
 """Orders given last among which the marks are looked for that the crawl has not seen yet."""
@@ -31,7 +33,7 @@ class Asked(NamedTuple):
     """Beginning of the main text."""
 
 
-def asked_about(job: Reader, most: int) -> list[Asked]:
+def asked_about(job: SqliteReader, most: int) -> list[Asked]:
     """Return the pages, at most so many, of which it teaches most to hear whether they are on the topic.
 
     :raises ValueError: the crawl has no topic that it could learn.
@@ -55,7 +57,7 @@ def asked_about(job: Reader, most: int) -> list[Asked]:
     ]
 
 
-def check_topic(job: Reader) -> None:
+def check_topic(job: SqliteReader) -> None:
     """Raise ``ValueError`` where the crawl of *job* has no topic that it could learn from a person's marks."""
     if job.meta(MODEL) is not None:
         raise ValueError("that crawl began with a model, and has no examples to learn its topic from again")
@@ -63,14 +65,14 @@ def check_topic(job: Reader) -> None:
         raise ValueError("that crawl has no topic to learn; begin one with --topic, examples of what you want")
 
 
-def check_page(job: Reader, url: str) -> None:
+def check_page(job: SqliteReader, url: str) -> None:
     """Raise ``ValueError`` where the crawl cannot learn from a mark of the page at *url*, as the crawl writes it."""
     check_topic(job)
     if not (job.texts.terms_at(url) or job.visits.terms_of(url)):
         raise ValueError(f"{redacted(url)}: the crawl has no text of that page, or keeps it no more; nothing is marked")
 
 
-def _open_marks(job: Reader) -> set[str]:
+def _open_marks(job: SqliteReader) -> set[str]:
     """Return the pages of which something was said that the crawl has not seen yet."""
     acts = job.acts(MOST_ORDERS)
     return {url for act in acts if act.is_open and act.kind == MARK and isinstance(url := act.what.get("url"), str)}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
-from scrapy_replica.crawldb.visits import Visit, Visits
+from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.model_file import OtherModelError, load
@@ -21,6 +21,9 @@ from scrapy_replica.focus.strategies import HmmOptions
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page, TermWeight
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.visits import VisitTable
 
 RECIPE, MODEL = "strategy", "model"
 """Keys of what is kept: the recipe, and the file of the model that the crawl began with."""
@@ -33,7 +36,7 @@ class Kept(Protocol):
     """What of a crawl database, or of its reader, a strategy is made again from."""
 
     @property
-    def visits(self) -> Visits: ...
+    def visits(self) -> VisitTable: ...
 
     def meta(self, key: str) -> bytes | None: ...
 

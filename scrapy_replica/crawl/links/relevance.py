@@ -83,7 +83,7 @@ class Relevance:
     def _learn(self, fit: Fit, unlabelled: Sequence[Terms]) -> None:
         self._model = fit(unlabelled, *self.marks.terms())
         self.version += 1
-        if self._db.leads:
+        if self._db.is_leader:
             self._db.set_meta(KEY, self._model.save())
 
     def read_again(self) -> None:

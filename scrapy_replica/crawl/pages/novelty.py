@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.pages import Judgement, PageRow, Pages
+from scrapy_replica.crawldb.pages import Judgement, PageRow
 from scrapy_replica.pages.beside import hash_of_beside
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Novelty, Page
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.pages import PageTable
 
 
 class Duplicates:
     """Finds the page that a page repeats."""
 
-    def __init__(self, pages: Pages, config: Config) -> None:
+    def __init__(self, pages: PageTable, config: Config) -> None:
         self._pages, self._config = pages, config
         self.index = NearDuplicates()
         """The simhashes of all pages."""

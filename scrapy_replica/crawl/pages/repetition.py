@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from scrapy_replica.crawldb.contract import BlockStore
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.pages.repetition import HostBlocks
 from scrapy_replica.records import Page
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 
 MAX_BYTES = 10_000_000
 """Blocks of hosts in memory, 5 to 32 kB each; the others are read again when their host is met."""
@@ -21,7 +24,7 @@ class Repetition:
     pages 268 true ones would be missed, and no false one.
     """
 
-    def __init__(self, table: BlockStore) -> None:
+    def __init__(self, table: BlockTable) -> None:
         self._table = table
         self._hosts: HostCache[HostBlocks] = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
 

@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from operator import attrgetter
 
 from scrapy_replica.address import host_of
-from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.urls.carried import Carried
+from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.host_pages import (
-    BOILERPLATE_NAMES,
-    HostPages,
     callback_number,
     callback_of,
     content_of,
     form_of,
     leads_of,
-    name_of,
     own_content,
     pack_leads,
     unpack_leads,
 )
-from scrapy_replica.crawl.urls.in_force import Hit, HostRules
-from scrapy_replica.crawl.urls.taught import Taught
-from scrapy_replica.crawl.urls.watched import Level, Settled, WatchedRule
+from scrapy_replica.crawl.urls.host_rules import Hit, HostRules
+from scrapy_replica.crawl.urls.rule_proposals import RuleProposals
+from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.pages import GONE, HeardPage, PageRow
-from scrapy_replica.crawldb.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
-from scrapy_replica.decision import Mode
+from scrapy_replica.crawldb.pages import GONE, PageRow, RemotePage
+from scrapy_replica.crawldb.rules import ENDED, RuleRow, RuleState
+from scrapy_replica.decision import Outcome
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
-from scrapy_replica.urls.interchange import clean_param, rules_at
-from scrapy_replica.urls.learners import combined
+from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.words import RULE_STATES
@@ -43,24 +38,6 @@ from scrapy_replica.words import rule as in_words
 
 logger = logging.getLogger(__name__)
 
-PLAN_EVERY = 5
-"""Pages of a host between two looks for URLs that would prove its candidates."""
-PLAN_GROWTH = 8
-"""On a large host, this part of its pages."""
-WAITING_LOOKED_AT = 500
-"""Best waiting URLs of a host among which they are looked for: 3 to 10 ms. Where these hold no pair, images are
-guessed: with 200 half of those that were to prove one rule of a campus crawl did not exist."""
-PROOFS, PROOF_SHARE = 12, 0.1
-"""URLs of one host fetched to prove rules: at most so many, and this share of its pages."""
-HOPELESS = 0.8
-"""Share of wrong pairs to expect from which no page is fetched to prove a rule: no shipped guess is doubted so much,
-only what this crawl saw refuted."""
-MAX_CANDIDATES = 12
-"""Rules of one host under proof at a time."""
-MAX_LESSONS = 50
-"""Hosts learnt from at a time, about 0.5 MB each; others wait for their next page."""
-STEPS = 4
-"""Steps of a lesson in one turn."""
 MAX_BYTES = 60_000_000
 """Pages and rules of hosts in memory; what is evicted is read again when its host is met."""
 
@@ -77,6 +54,10 @@ class DustFindings:
     """Rules that were wrong once and act on: not where they were wrong, until they are right there again."""
     settled: list[Settled] = field(default_factory=list)
     """URLs that a rule would have saved, and that were fetched all the same."""
+    disputed: list[tuple[int, ...]] = field(default_factory=list)
+    """Ids of rules that together made one of two different pages: what all of them changed is to be fetched, and which
+    of them is wrong is found out by pages that each changes alone.
+    """
     probes: list[str] = field(default_factory=list)
     """URLs to fetch that prove a rule or refute it."""
 
@@ -97,25 +78,16 @@ class Dust:
         """Rules for more than one host."""
         self._names: set[str] = set()
         """Hosts (and ports) on which a rule of their own acts or acted."""
-        self._carried = Carried()
-        self._taught = Taught()
-        if config.rules is not None:
-            try:
-                self._carried.give(rules_at(config.rules))
-            except ValueError as error:
-                raise ConfigError(f"REPLICA_RULES: {error}") from None
-        self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
-        """Host (and port) -> the lesson that is being learnt from its pages."""
+        self._proposals = RuleProposals(config, db, now, self._wide)
         if config.dust:
-            self._wide = [WatchedRule(row) for row in db.rules.wide()]
+            self._wide += [WatchedRule(row) for row in db.rules.wide()]
             for row in (*db.rules.acting(), *db.rules.withdrawn()):
-                self._told(WatchedRule(row), row.state)
+                self._told(WatchedRule(row))
 
-    def _told(self, watched: WatchedRule, state: str) -> None:
+    def _told(self, watched: WatchedRule) -> None:
         """Take over what became of a rule."""
-        if state == WITHDRAWN:
-            self._carried.refuted(watched.rule)
-            self._taught.tried(watched)
+        if watched.state is RuleState.WITHDRAWN:
+            self._proposals.refuted(watched)
         self._take_effect(watched)
 
     def _read(self, name: str, without: int | None = None) -> HostRules:
@@ -177,8 +149,8 @@ class Dust:
             elif host is not None:
                 watched = host.take(row, {})
                 is_other |= watched.is_acting
-            if row.state in {ACTING, WITHDRAWN}:
-                self._told(watched or WatchedRule(row), row.state)
+            if row.state in {RuleState.ACTING, RuleState.WITHDRAWN}:
+                self._told(watched or WatchedRule(row))
         if host is not None and is_other:
             host.put_in_force()
 
@@ -191,11 +163,11 @@ class Dust:
                 is_other = True
             else:
                 is_other |= _heed(watched, row)
-            self._told(watched, row.state)
+            self._told(watched)
         if is_other:
             self._hosts.clear()
 
-    def heard(self, page: HeardPage) -> None:
+    def heard(self, page: RemotePage) -> None:
         """Take note of a fetch that another process made, whose callback is through, where its host is held."""
         form = form_of(page.url)
         host = self._hosts.peek(parse(form).host)
@@ -262,13 +234,13 @@ class Dust:
         first = self._db.pages.leads(url_id) or b""  # of a page that changed
         self._db.pages.set_content(url_id, content, cluster, told, first + pack_leads(kept))
         host.pages.add(form, content, cluster, aliases, kept)
+        for one in (form, *came_by) if cluster is not None else (form,):
+            self._hold_against(host, one, cluster, url_id, findings)
+        self._hold_jointly(host, form, url_id, findings)
         if cluster is not None:
-            for one in (form, *came_by):
-                self._hold_against(host, one, cluster, url_id, findings)
-            self._hold_jointly(host, form, cluster, url_id, findings)
             host.fetched(form)
-        is_news = self._propose(host, form)
-        self._plan(host, page.host, findings, is_news=is_news)
+        is_news = self._proposals.propose(host, form)
+        findings.probes += self._proposals.plan(host, page.host, is_news=is_news)
         return findings
 
     def _lacks(self, form: str, leads: frozenset[int], twin: PageRow | None) -> bool:
@@ -286,69 +258,60 @@ class Dust:
         forms = dict.fromkeys(form_of(url) for url in urls)
         return [other for other in forms if other != form and parse(other).host == name]
 
-    def _hold_against(self, host: HostRules, form: str, cluster: int, url_id: int, findings: DustFindings) -> None:
+    def _hold_against(
+        self, host: HostRules, form: str, cluster: int | None, url_id: int, findings: DustFindings
+    ) -> None:
         for watched in host.watched():
-            if watched.is_ended:
-                continue  # with a sibling, a moment ago
             level = watched.level
             settled = watched.observe(form, cluster, url_id, host.pages, self._is_stale)
-            if settled is not None:
-                self._settle(host, watched, level, settled, findings)
+            if settled is not None and level.is_acting:
+                findings.settled.append(settled)
+            if settled is not None and settled.outcome is not Outcome.UNKNOWN:
+                self._follow(host, watched, level, findings, is_same=settled.outcome is Outcome.SAME)
 
-    def _hold_jointly(self, host: HostRules, form: str, cluster: int, url_id: int, findings: DustFindings) -> None:
-        """Hold the page against another of its canonical form that no single rule takes it for."""
+    def _hold_jointly(self, host: HostRules, form: str, url_id: int, findings: DustFindings) -> None:
+        """Hold the page against another of its canonical form that no single rule takes it for.
+
+        Where they are different pages any of the rules may be wrong, or all of them together: none is blamed before a
+        page is fetched that it changes alone.
+        """
         joint = host.joint_pair(form)
         if joint is None:
             return
-        changed, other, rules = joint
-        other_cluster = host.pages.clusters.get(other if changed == form else changed)
-        if other_cluster is None or host.pages.is_boilerplate(cluster) or host.pages.is_boilerplate(other_cluster):
-            return
-        is_same = cluster == other_cluster
-        if not is_same and self._is_stale(other if changed == form else changed):
-            return
-        # Of several rules that together are wrong the one that was right least often is to blame.
-        for watched in rules if is_same else [min(rules, key=lambda rule: rule.watch.right)]:
-            level = watched.level
-            watched.record(changed, other, callback_of(cluster), is_same=is_same)
-            self._settle(host, watched, level, Settled(url_id, is_same, watched.id), findings)
+        changed_id = url_id if joint.changed == form else next(filter(None, map(_id_of(joint.changed), joint.rules)), 0)
+        are_other = host.are_other(joint)
+        if are_other is None:
+            findings.settled.append(Settled(changed_id, Outcome.UNKNOWN, joint.ids))
+        elif not are_other:
+            findings.settled.append(Settled(changed_id, Outcome.SAME, joint.ids))
+            for watched in joint.rules:
+                level, callback = watched.level, callback_of(host.pages.clusters[form] or 0)
+                watched.record(joint.changed, joint.other, callback, is_same=True)
+                self._follow(host, watched, level, findings, is_same=True)
+        elif not self._is_stale(joint.other if joint.changed == form else joint.changed):
+            findings.settled.append(Settled(changed_id, Outcome.OTHER, joint.ids))
+            if (forms := host.tell_apart(joint)) is not None:
+                logger.info("Rules %s together were wrong: %s is not %s", joint.ids, joint.changed, joint.other)
+                findings.disputed.append(joint.ids)
+                findings.probes += forms
 
-    def _settle(
-        self,
-        host: HostRules,
-        watched: WatchedRule,
-        level: Level,
-        settled: Settled,
-        findings: DustFindings,
+    def _follow(
+        self, host: HostRules, watched: WatchedRule, level: Level, findings: DustFindings, *, is_same: bool
     ) -> None:
         """Draw the consequences of a pair for the rule, which might do what *level* says before it."""
-        if level.is_acting:
-            findings.settled.append(settled)
         self._keep(watched)
         if watched.is_ended:
-            self._end(host, watched, findings, has_acted=level.is_acting)
-        elif level.is_acting and not settled.is_same:
+            logger.info("Rule %d was wrong and is withdrawn: %s", watched.id, in_words(watched.rule.to_dict()))
+            self._proposals.refuted(watched)
+            if level.is_acting:
+                findings.ended.append(watched)
+                self._put_in_force(host, watched)
+        elif level.is_acting and not is_same:
             findings.doubted.append(watched)
         elif watched.level != level and watched.is_acting:
             logger.info("Rule %d is in force: %s", watched.id, in_words(watched.rule.to_dict()))
             findings.begun.append(_host_of(host.name))
             self._put_in_force(host, watched)
-
-    def _end(self, host: HostRules, watched: WatchedRule, findings: DustFindings, *, has_acted: bool) -> None:
-        logger.info("Rule %d was wrong and is withdrawn: %s", watched.id, in_words(watched.rule.to_dict()))
-        self._carried.refuted(watched.rule)
-        self._taught.tried(watched)
-        if not has_acted:
-            return
-        findings.ended.append(watched)
-        for sibling in host.siblings(watched):
-            logger.info("Rule %d is withdrawn with rule %d, which is like it", sibling.id, watched.id)
-            if sibling.is_acting:
-                findings.ended.append(sibling)
-            sibling.watch.is_withdrawn = True
-            self._carried.refuted(sibling.rule)
-            self._keep(sibling)
-        self._put_in_force(host, watched)
 
     def gone(self, url: str, rules: Sequence[int]) -> None:
         """Take note that there is no page at *url*, in whose favour *rules* (their ids) saved others."""
@@ -365,8 +328,7 @@ class Dust:
     # Rules
 
     def _keep(self, watched: WatchedRule) -> None:
-        record = watched.watch
-        self._db.rules.update(watched.id, watched.state, record.right, record.wrong, watched.images)
+        self._db.rules.update(watched.id, watched.state, watched.right, watched.wrong, watched.images)
 
     def _put_in_force(self, host: HostRules, watched: WatchedRule) -> None:
         """Let *watched* do what it may by now: on *host*, or on every host if it is for many."""
@@ -381,97 +343,26 @@ class Dust:
             return
         self._names.add(_host_of(rule.host))
         if watched.is_certain:
-            self._carried.proved(rule)
-            self._taught.tried(watched)
+            self._proposals.certain(watched)
 
-    def _propose(self, host: HostRules, form: str) -> bool:
-        """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
-        rules = self._carried.rules_for(form, host.name)
-        if host.pages.is_due() and host.name not in self._lessons and len(self._lessons) < MAX_LESSONS:
-            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson(), judge=self._taught.judge)
-        return sum(self._candidate(rule, host) for rule in rules) > 0
-
-    def work(self) -> bool:
-        """Do a little of what is too long for one turn; tell whether there is more."""
-        for _ in range(STEPS):
-            if not self._lessons:
-                return False
-            name = next(iter(self._lessons))
-            try:
-                next(self._lessons[name])
-            except StopIteration as end:
-                del self._lessons[name]
-                self._learn(name, end.value)
-        return bool(self._lessons)
-
-    def _learn(self, name: str, rules: Iterable[Rule]) -> None:
-        """Propose the *rules* that the pages of a host taught, and look for their proofs with its next page."""
-        host = self._hosts.of(name)
-        for rule in rules:
-            if self._candidate(rule, host):
-                host.next_plan = 0
-
-    def _candidate(self, rule: Rule, host: HostRules) -> bool:
-        if rule.key in host.own or any(rule.key == watched.rule.key for watched in self._wide) or host.has_failed(rule):
-            return False
-        under_proof = [watched for watched in host.watched() if watched.state == CANDIDATE]
-        row = RuleRow(0, rule.to_dict(), CANDIDATE, False, 0, 0, 0, [])
-        if len(under_proof) >= MAX_CANDIDATES or self._is_sweeping(WatchedRule(row), host.pages):
-            return False
-        host.take(row._replace(id=self._db.rules.enter(row.rule, self._now())), {})
-        return True
-
-    @staticmethod
-    def _is_sweeping(watched: WatchedRule, pages: HostPages) -> bool:
-        """Tell whether the rule makes one URL of pages with many names: no duplicate has so many."""
-        names: dict[str, set[str]] = {}
-        for form in pages.clusters:
-            image = watched.image(form)
-            if image is not None:
-                names.setdefault(image, {name_of(image)}).add(name_of(form))
-        return any(len(found) > BOILERPLATE_NAMES for found in names.values())
+    def work(self) -> None:
+        """Do a little of what is too long for one turn."""
+        if (lesson := self._proposals.work()) is not None:
+            name, rules = lesson
+            self._proposals.learn(self._hosts.of(name), rules)
 
     def clean_param(self, host: str, value: str) -> None:
         """Propose what a ``Clean-param`` line in the robots.txt of *host* says."""
         rule = clean_param(host, value) if self._config.dust else None
         if rule is not None:
-            self._candidate(rule, self._hosts.of(rule.host))
-
-    def _plan(self, host: HostRules, host_name: str, findings: DustFindings, *, is_news: bool) -> None:
-        """Look for URLs to fetch that prove the candidates of a host: seldom on one that has many pages."""
-        n_pages = host.pages.pages
-        if self._config.mode is Mode.OBSERVE or not (is_news or n_pages >= host.next_plan):
-            return
-        host.next_plan = n_pages + max(PLAN_EVERY, n_pages // PLAN_GROWTH)
-        unproved = self._worth_a_proof(host)
-        left = int(PROOFS + PROOF_SHARE * n_pages) - host.spent
-        if not unproved or left <= 0:
-            return
-        waiting = [form_of(url) for url in self._db.urls.waiting_urls(host_name, WAITING_LOOKED_AT)]
-        for watched in unproved:
-            known = len(watched.proofs)
-            found = watched.pairs(host.pages, waiting, left, host.is_one)
-            findings.probes += found
-            left -= len(found)
-            host.spent += len(found)
-            if len(watched.proofs) > known:
-                host.awaited.update(image for image, _ in watched.proofs)
-                self._db.rules.set_proofs(watched.id, watched.proofs)
-
-    def _worth_a_proof(self, host: HostRules) -> list[WatchedRule]:
-        """Return the rules to be proved, the least doubtful first; the hopeless may prove themselves by what is
-        fetched anyway.
-        """
-        doubts = [(watched.doubt(self._taught.judge), watched) for watched in host.watched() if watched.needs_proof]
-        doubts.sort(key=lambda entry: entry[0])
-        return [watched for doubt, watched in doubts if doubt <= HOPELESS]
+            self._proposals.candidate(rule, self._hosts.of(rule.host))
 
     def impose(self, rule: Rule) -> int:
         """Put a person's *rule* in force, with ``REPLICA_DUST``; return its id.
 
         :raises ValueError: the crawl knows it.
         """
-        watched = WatchedRule(RuleRow(0, rule.to_dict(), ACTING, True, 0, 0, 0, []))
+        watched = WatchedRule(RuleRow(0, rule.to_dict(), RuleState.ACTING, True, 0, 0, 0, []))
         rows = self._db.rules.wide() if watched.is_wide else self._db.rules.of_host(rule.host)
         known = next((row for row in rows if Rule.from_dict(row.rule).key == rule.key), None)
         if known is not None:
@@ -497,17 +388,40 @@ class Dust:
         row = self._db.rules.row(rule_id)
         if row is None:
             raise ValueError("there is no such rule")
-        if row.state in {WITHDRAWN, DISABLED}:
+        if row.state in ENDED:
             raise ValueError(f"it acts no more: it is {RULE_STATES[row.state]}")
-        self._db.rules.disable(rule_id)
-        watched = WatchedRule(row)
-        if not watched.is_wide:
-            self._hosts.forget(watched.rule.host)
-        for wide in self._wide:
-            if wide.id == rule_id:
-                wide.watch.is_withdrawn = True
-                self._hosts.clear()
+        watched = self._held(row)
+        watched.disable()
+        self._end(watched)
         return watched
+
+    def refute(self, rule_id: int) -> WatchedRule | None:
+        """End the rule of that id, because its samples speak against it or say nothing, and return it.
+
+        ``None`` if there is none, or it has ended.
+        """
+        row = self._db.rules.row(rule_id)
+        if row is None or row.state in ENDED:
+            return None
+        watched = self._held(row)
+        watched.withdraw()
+        self._proposals.refuted(watched)
+        self._end(watched)
+        return watched
+
+    def _held(self, row: RuleRow) -> WatchedRule:
+        """Return the rule of *row* as it is held in memory, or read anew."""
+        host = self._hosts.peek(str(row.rule["host"]))
+        known = (*self._wide, *(host.own.values() if host is not None else ()))
+        return next((watched for watched in known if watched.id == row.id), None) or WatchedRule(row)
+
+    def _end(self, watched: WatchedRule) -> None:
+        """Let a rule that ended act no more."""
+        self._keep(watched)
+        if watched.is_wide:
+            self._hosts.clear()
+        elif (host := self._hosts.peek(watched.rule.host)) is not None:
+            host.put_in_force()
 
 
 def _heed(watched: WatchedRule, row: RuleRow) -> bool:
@@ -515,6 +429,11 @@ def _heed(watched: WatchedRule, row: RuleRow) -> bool:
     before = watched.level
     watched.heed(row)
     return watched.level != before
+
+
+def _id_of(form: str) -> Callable[[WatchedRule], int | None]:
+    """Return what tells the id that a rule remembers of the URL at *form*."""
+    return lambda watched: watched.id_of(form)
 
 
 def _host_of(name: str) -> str:

@@ -7,10 +7,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.pages import Pages
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Novelty, Page
@@ -18,6 +17,9 @@ from scrapy_replica.urls.budgets import NoveltyBudgets
 from scrapy_replica.urls.mazes import Mazes
 from scrapy_replica.urls.shapes import TrapKind, shape
 from scrapy_replica.urls.traps import Finder, Traps
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.pages import PageTable
 
 MAX_WEIGHT = 300_000
 """Prefixes, places and lines counted over the hosts in memory, 150 bytes each."""
@@ -64,7 +66,7 @@ class _HostGuard:
         return min(self.budgets.slack, self.traps.slack if self.traps is not None else math.inf)
 
 
-class Bar(NamedTuple):
+class Rejection(NamedTuple):
     """Why a URL is not to be fetched now."""
 
     reason: Reason
@@ -75,7 +77,7 @@ class Bar(NamedTuple):
     """Pages without news that say so."""
 
 
-class Guard:
+class TrapGuard:
     """Tells where no more is to be fetched because nothing new comes of it.
 
     A trap (:class:`Traps`) and what is beyond the user's own limits are to be dropped. Where a place merely brings few
@@ -86,7 +88,7 @@ class Guard:
     link to it.
     """
 
-    def __init__(self, config: Config, pages: Pages) -> None:
+    def __init__(self, config: Config, pages: PageTable) -> None:
         self._config, self._pages = config, pages
         self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"), self._evicted)
         self._slack: OrderedDict[str, float] = OrderedDict()
@@ -178,7 +180,7 @@ class Guard:
             return False
         return self._guard_of(host).budgets.is_full
 
-    def bars(self, url: str, host: str, found_on: int | None = None) -> Bar | None:
+    def bars(self, url: str, host: str, found_on: int | None = None) -> Rejection | None:
         """Return why *url* on *host* is not to be fetched; ``None`` if it may be.
 
         *found_on* is the id of the page that it was found on.
@@ -188,16 +190,16 @@ class Guard:
         known = self._guard_of(host)
         trap = known.traps.trap(url) if known.traps is not None else None
         if trap is not None:
-            return Bar(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain, trap.n_agreed)
+            return Rejection(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain, trap.n_agreed)
         if known.mazes.has(url, found_on) and shape(url) is None:
-            return Bar(Reason.TRAP_BUDGET, {"kind": TrapKind.REPETITION.value}, Action.DROP, True)
+            return Rejection(Reason.TRAP_BUDGET, {"kind": TrapKind.REPETITION.value}, Action.DROP, True)
         spent = known.budgets.spent(url)
         if spent is None:
             return None
         reason, prefix = spent
         if reason is not Reason.TRAP_BUDGET:
-            return Bar(reason, {"prefix": prefix}, Action.DROP, True)
-        return Bar(reason, {"kind": TrapKind.NO_NEWS.value, "prefix": prefix}, Action.DEMOTE, False)
+            return Rejection(reason, {"prefix": prefix}, Action.DROP, True)
+        return Rejection(reason, {"kind": TrapKind.NO_NEWS.value, "prefix": prefix}, Action.DEMOTE, False)
 
 
 def _finder(is_idle: bool | None) -> Finder:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from scrapy_replica.claim import Claim
+from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.intake import Intake, Payloads
-from scrapy_replica.crawl.trials import Trials
-from scrapy_replica.crawl.urls.guard import Guard
-from scrapy_replica.crawldb.contract import CrawlDB, Saved, State, Waiting
+from scrapy_replica.crawl.urls.guard import TrapGuard
+from scrapy_replica.crawldb.contract import CrawlDB, State, Suppressed, Waiting
 from scrapy_replica.decision import Reason
 from scrapy_replica.urls.shapes import TrapKind, shape, siblings
 from scrapy_replica.urls.steps import Walk, walk_of
@@ -45,23 +46,23 @@ class LookAhead:
     """Fetches a few of the URLs that traps would lead to, at growing steps, when nothing else is left to fetch.
 
     A calendar whose months are empty waits. Its URLs are fetched 1, 2, 4, ... months ahead, one after the other; one
-    with news opens the place again (:meth:`~scrapy_replica.crawl.urls.guard.Guard.take_reopened`), and what was
+    with news opens the place again (:meth:`~scrapy_replica.crawl.urls.guard.TrapGuard.take_reopened`), and what was
     suppressed there comes back. So what lies behind a gap of any length is found for few fetches. How far each place
     was looked into is held in memory only: a crawl that goes on looks once more, and knows the pages.
     """
 
-    def __init__(self, store: CrawlDB, intake: Intake, trials: Trials, guard: Guard, payloads: Payloads) -> None:
-        self._store, self._intake, self._trials, self._guard, self._payloads = store, intake, trials, guard, payloads
+    def __init__(self, store: CrawlDB, intake: Intake, samples: Samples, guard: TrapGuard, payloads: Payloads) -> None:
+        self._store, self._intake, self._samples, self._guard, self._payloads = store, intake, samples, guard, payloads
         self._places: dict[str, _Place] = {}
 
-    def look(self, cause: str) -> tuple[bool, bool]:
-        """Fetch what lies ahead of URLs that *cause* suppressed.
+    def look(self, claim: Claim) -> tuple[bool, bool]:
+        """Fetch what lies ahead of URLs that *claim* suppressed.
 
         :return: whether something was asked for, and whether there is news ahead, so that all of it is to come back.
         """
         met: set[tuple[str, bool]] = set()
         is_asked = has_news = False
-        suppressed = [self._store.urls.row(saved.id) for saved in self._store.saved.some_of(cause, PLACES)]
+        suppressed = [self._store.urls.row(one.id) for one in self._store.suppressed.some_of(claim, PLACES)]
         walks = [(row, self._walk(row)) for row in suppressed]
         # A calendar that links to the next year as well is looked into by months.
         for row, walk in sorted(walks, key=lambda one: abs(one[1].step) if one[1] is not None else 0):
@@ -76,7 +77,7 @@ class LookAhead:
                 has_news = True
                 self._guard.reopen(row.url, row.host)
             else:
-                is_asked |= place.left > 0 and self._ask(place, walk, row, cause)
+                is_asked |= place.left > 0 and self._ask(place, walk, row, claim)
         return is_asked, has_news
 
     def _walk(self, row: Waiting) -> Walk | None:
@@ -112,7 +113,7 @@ class LookAhead:
             place.looks.clear()
             place.left = LOOKS
 
-    def _ask(self, place: _Place, walk: Walk | None, row: Waiting, cause: str) -> bool:
+    def _ask(self, place: _Place, walk: Walk | None, row: Waiting, claim: Claim) -> bool:
         """Ask for the next URL ahead that nothing is known of; tell whether there was one."""
         is_ahead = walk is None or walk.step > 0
         while place.looks[is_ahead] < (LOOKS if walk is not None else UNSTEPPED):
@@ -127,13 +128,13 @@ class LookAhead:
             if known is None:
                 url_id = self._intake.ask_elsewhere(row, url, is_demoted=False)
             elif known.state is State.DROPPED:
-                self._store.saved.restore(known.id)
+                self._store.suppressed.restore_one(known.id)
                 url_id = known.id
             else:
                 self._note(place, known.id, position)
                 continue
             if url_id is not None:
-                self._trials.audit(Saved(url_id, cause, None), Reason.TRAP_BUDGET, url)
+                self._samples.enter_late(Suppressed(url_id, claim, None), Reason.TRAP_BUDGET, url)
                 place.asked.append((url_id, position))
                 place.left -= 1
                 if steps:

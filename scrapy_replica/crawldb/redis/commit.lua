@@ -1,9 +1,9 @@
--- Ships what a process changed. ARGV[3] packs: slots (pairs of act and slot or host), hosts (host, slot), saved (id,
--- cause, key and row of what is entered in saved, target id or false, state of it that is expected), ended (causes), seen
+-- Ships what a process changed. ARGV[3] packs: slots (pairs of act and slot or host), hosts (host, slot), suppressed (id,
+-- claim, key and row of what is entered in suppressed, target id or false, state of it that is expected), ended (claims), seen
 -- (the last change that the crawl of the process was told of), log (rows and URLs, as the others read them: table, key
 -- and row, nil where it is deleted; id and record, nil likewise) and before (the states that the URLs of it had, or false).
 -- Returns: last change, URLs that wait, records that are otherwise than the process thought (id, record), keys
--- of rows of saved that are not kept, rules that had ended elsewhere (key, row).
+-- of rows of suppressed that are not kept, rules that had ended elsewhere (key, row).
 -- COMMON
 local gone = check_in()
 if gone then
@@ -80,27 +80,27 @@ for n, url in ipairs(urls) do
     end
 end
 
--- Nothing is saved by what ended meanwhile, or for a page that came to its end meanwhile: it waits, to be decided about
+-- Nothing is suppressed by what ended meanwhile, or for a page that came to its end meanwhile: it waits, to be decided about
 -- anew.
-local unsaved, is_unsaved = {}, {}
-for _, saved in ipairs(what.saved) do
-    local cause, target, expected = saved[2], saved[5], saved[6]
-    local ended = tonumber(call('HGET', P .. 'ended', cause) or 0)
+local void, is_void = {}, {}
+for _, row in ipairs(what.suppressed) do
+    local claim, target, expected = row[2], row[5], row[6]
+    local ended = tonumber(call('HGET', P .. 'ended', claim) or 0)
     local is_stale = ended > what.seen
     if not is_stale and target then
         local record = record_of(target)
         local state = record and record:sub(1, 1)
         is_stale = state ~= expected and (state == DONE or state == DROPPED)
     end
-    is_unsaved[saved[1]] = is_unsaved[saved[1]] or is_stale
+    is_void[row[1]] = is_void[row[1]] or is_stale
 end
-for _, saved in ipairs(what.saved) do
-    local id, key = saved[1], saved[3]
-    if not is_unsaved[id] then
-        call('HSET', P .. 't:saved', key, saved[4])
+for _, row in ipairs(what.suppressed) do
+    local id, key = row[1], row[3]
+    if not is_void[id] then
+        call('HSET', P .. 't:suppressed', key, row[4])
     else
-        unsaved[#unsaved + 1] = key
-        call('HDEL', P .. 't:saved', key)
+        void[#void + 1] = key
+        call('HDEL', P .. 't:suppressed', key)
         let_wait(id, DROPPED, touched, fixes)
     end
 end
@@ -118,7 +118,7 @@ for _, row in ipairs(rows) do
         ended_rules[#ended_rules + 1] = {key, theirs}
     elseif not mine then
         call('HDEL', P .. 't:' .. name, key)
-    elseif name ~= 'saved' then
+    elseif name ~= 'suppressed' then
         call('HSET', P .. 't:' .. name, key, mine)
     end
 end
@@ -126,11 +126,11 @@ end
 settle(touched)
 local seq
 if #rows > 0 or #urls > 0 then
-    seq = add_to_log('d', what.log, 'f', cmsgpack.pack(fixes), 'n', cmsgpack.pack(unsaved), 'r', cmsgpack.pack(ended_rules))
+    seq = add_to_log('d', what.log, 'f', cmsgpack.pack(fixes), 'n', cmsgpack.pack(void), 'r', cmsgpack.pack(ended_rules))
 else
     seq = tonumber(call('GET', P .. 'seq') or 0)
 end
-for _, cause in ipairs(what.ended) do
-    call('HSET', P .. 'ended', cause, seq)
+for _, claim in ipairs(what.ended) do
+    call('HSET', P .. 'ended', claim, seq)
 end
-return cmsgpack.pack({seq, tonumber(call('GET', P .. 'waiting') or 0), fixes, unsaved, ended_rules})
+return cmsgpack.pack({seq, tonumber(call('GET', P .. 'waiting') or 0), fixes, void, ended_rules})

@@ -18,7 +18,7 @@
 -- paused        set     hosts that pause
 -- lease         hash    id of a URL that is being fetched -> process
 -- leases:P      set     ids of the URLs that process P fetches
--- ended         hash    cause -> number of the change that ended it
+-- ended         hash    claim -> number of the change that ended it
 -- t:TABLE       hash    packed primary key -> packed row, of each table but urls
 -- hosts         hash    packed name and slot -> number in hosts
 -- id:TABLE      string  last number of a row that was given, of tables with few rows

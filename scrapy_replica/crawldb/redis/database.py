@@ -12,13 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scrapy_replica.crawldb.contract import News, StoreError
+from scrapy_replica.claim import Work
+from scrapy_replica.crawldb.contract import RemoteUpdate, StoreError
 from scrapy_replica.crawldb.redis.address import Address
-from scrapy_replica.crawldb.redis.hearing import Hearing, ended_by
+from scrapy_replica.crawldb.redis.gathering import Gathering
 from scrapy_replica.crawldb.redis.ids import Ids
 from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
-from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed
+from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed, pack
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.processes import processes, sums
 from scrapy_replica.crawldb.redis.records import Records, Row
@@ -39,7 +40,8 @@ class RedisCrawlDB(SqliteCrawlDB):
     Reads and writes go to a mirror, a SQLite file of this process. At each commit what changed is shipped to Redis, in
     one script that holds it against what others changed; :meth:`listen` takes over what they wrote. So everything of
     others is a moment late, and what must not be is asked of Redis: which URL has which id, and which is taken. Nothing
-    is lost by it: what is saved by a cause that ended meanwhile, or for a page that came to its end meanwhile, waits.
+    is lost by it: what is suppressed by a claim that ended meanwhile, or for a page that came to its end meanwhile,
+    waits.
 
     Keeps :class:`~scrapy_replica.crawldb.contract.CrawlDB`.
 
@@ -53,9 +55,10 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def __init__(self, address: str, spider: str = "") -> None:
         self._server = Server(Address.parse(address))
-        self._heard = Hearing()
+        self.process = self._server.name
+        self._gathered = Gathering()
         self._offered_at = 0.0
-        self.leads = self.is_over = self.are_all_idle = False
+        self.is_leader = self.is_over = self.are_all_idle = False
         self._is_idle = self._was_leading = False
         try:
             self._enter()
@@ -71,7 +74,7 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def _enter(self) -> None:
         who = f"{socket.gethostname()} {os.getpid()}"
-        self._number, self._seen, self._is_begun, self.leads, self._waiting = self._call("enter", who, LAYOUT)
+        self._number, self._seen, self._is_begun, self.is_leader, self._waiting = self._call("enter", who, LAYOUT)
 
     def _make_connection(self, folder: Path | None) -> Connection:  # noqa: ARG002 - the mirror has none
         connection = _unnamed()
@@ -110,51 +113,51 @@ class RedisCrawlDB(SqliteCrawlDB):
         frontier = self.urls.frontier
         changes = self._mirror.changed()
         if changes.rows or changes.urls or frontier.acts or frontier.hosts:
-            fixes, unsaved, ended_rules = self._ship(changes)
+            fixes, unsuppressed, ended_rules = self._ship(changes)
             frontier.shipped()
             self._mirror.shipped()
-            self._correct(fixes, unsaved, ended_rules)
+            self._correct(fixes, unsuppressed, ended_rules)
         self._connection.commit()
 
     def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]]]:
-        """Ship *changes*; return the URLs that became otherwise, with their records, keys of rows of ``saved`` that are
-        not kept, and rules that had ended elsewhere, keys and rows.
+        """Ship *changes*; return the URLs that became otherwise, with their records, keys of rows of ``suppressed``
+        that are not kept, and rules that had ended elsewhere, keys and rows.
         """
-        pack = self._records.pack
-        urls = [(url_id, None if row is None else pack(Row(*row))) for url_id, _, row in changes.urls]
+        packed = self._records.pack
+        urls = [(url_id, None if row is None else packed(Row(*row))) for url_id, _, row in changes.urls]
         self.urls.landed(url_id for url_id, _, row in changes.urls if row is None or row[4] != LEASED)
-        saved = [(key, row) for table, key, row in changes.rows if table == "saved" and row is not None]
+        suppressed = [(key, row) for table, key, row in changes.rows if table == "suppressed" and row is not None]
         new = [url_id for url_id, before, _ in changes.urls if before is None]
         what = {
             "slots": self.urls.frontier.acts,
             "hosts": list(self.urls.frontier.hosts.items()),
-            "saved": self._guarded(saved),
-            "ended": [cause for cause in map(_ended, changes.rows) if cause is not None],
+            "suppressed": self._guarded(suppressed),
+            "ended": [claim for claim in map(_ended, changes.rows) if claim is not None],
             "seen": self._told,
             "log": told([changes.rows, urls, new]),
             "before": [before is not None and str(before) for _, before, _ in changes.urls],
         }
         _, self.urls.waiting, *corrections = read(self._call("commit", told(what), is_change=True))
-        fixes, unsaved, ended_rules = corrections
-        return fixes, unsaved, ended_rules
+        fixes, unsuppressed, ended_rules = corrections
+        return fixes, unsuppressed, ended_rules
 
-    def _guarded(self, saved: Sequence[tuple[bytes, bytes]]) -> list[tuple[Any, ...]]:
-        """Return rows of ``saved`` with what this process thinks of their targets."""
-        rows = [(*unpacked(row), key, row) for key, row in saved]
-        states = self.urls.states({target for _, _, target, _, _ in rows if target is not None})
+    def _guarded(self, suppressed: Sequence[tuple[bytes, bytes]]) -> list[tuple[Any, ...]]:
+        """Return rows of ``suppressed`` with what this process thinks of their representatives."""
+        rows = [(*unpacked(row), key, row) for key, row in suppressed]
+        states = self.urls.states({key for _, _, key, _, _ in rows if key is not None})
         return [
-            (url_id, cause, key, row, *states.get(target, (False, False))) for url_id, cause, target, key, row in rows
+            (url_id, claim, key, row, *states.get(other, (False, False))) for url_id, claim, other, key, row in rows
         ]
 
     def _correct(
         self,
         fixes: Sequence[tuple[int, bytes]],
-        unsaved: Sequence[bytes],
+        unsuppressed: Sequence[bytes],
         ended_rules: Sequence[tuple[bytes, bytes]],
     ) -> None:
         """Take over what became otherwise than this process thought."""
-        if fixes or unsaved or ended_rules:
-            self._mirror.apply(("saved", key, None) for key in unsaved)
+        if fixes or unsuppressed or ended_rules:
+            self._mirror.apply(("suppressed", key, None) for key in unsuppressed)
             self._mirror.apply(("rules", key, row) for key, row in ended_rules)
             self._mirror.apply_urls((url_id, self._records.unpack(url_id, record)) for url_id, record in fixes)
 
@@ -175,20 +178,20 @@ class RedisCrawlDB(SqliteCrawlDB):
         found: list[int] = read(self._call("take", str(most)))
         return found
 
-    def listen(self) -> News | None:
+    def listen(self) -> RemoteUpdate | None:
         """Tell that this process is alive, and take over what others wrote.
 
         :return: what that is; ``None`` if nothing.
         """
         self.ship()
         seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, is_other_bare, self.is_over = self._beat()
-        has_come, self.leads = leads and not self.leads, leads
+        has_come, self.is_leader = leads and not self.is_leader, leads
         if seq > self._log.seen:
             self.catch_up()
         self._offer(is_other_idle=is_other_idle, is_other_bare=is_other_bare)
         self._told = self._log.seen
-        news = self._heard.told(leads=has_come)
-        return news if news != News() else None
+        update = self._gathered.take(is_leader=has_come)
+        return update if update != RemoteUpdate() else None
 
     def _beat(self) -> Any:
         return read(self._call("beat", str(int(self._is_idle)), self._log.seen))
@@ -196,15 +199,22 @@ class RedisCrawlDB(SqliteCrawlDB):
     def catch_up(self) -> None:
         self.ship()
         for entry in self._log.catch_up():
-            self._hear(entry)
+            self._gather(entry)
 
-    def _hear(self, entry: Entry) -> None:
-        self._heard.found(entry.new)
+    def _gather(self, entry: Entry) -> None:
+        self._gathered.add_urls(entry.new)
         for table, key, row in entry.rows:
             values = None if row is None else unpacked(row)
-            self._heard.heard(table, unpacked(key), values)
+            self._gathered.add_row(table, unpacked(key), values)
             if table == "hosts" and values is not None:
                 self.urls.meet(*values[:3])
+
+    def _first(self, key: str, value: bytes) -> bytes:
+        # In Redis at once, not with the next commit: another process may begin the job in the same instant.
+        name, field = self._server.key("t:meta"), pack((key,))
+        self._server.run("HSETNX", name, field, pack((key, value)))
+        stands: bytes = unpacked(self._server.run("HGET", name, field))[1]
+        return stands
 
     # Together with others
 
@@ -273,6 +283,7 @@ def _unnamed() -> Connection:
 
 
 def _ended(change: Packed) -> str | None:
-    """Return the cause that ended by a *change*, if one did."""
+    """Return the name of the claim that ended by a *change*, if one did."""
     table, _, row = change
-    return ended_by(unpacked(row)[1]) if table == "work" and row is not None else None
+    claim = Work.read(unpacked(row)[1]).claim if table == "work" and row is not None else None
+    return str(claim) if claim is not None else None

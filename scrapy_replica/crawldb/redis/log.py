@@ -100,7 +100,7 @@ class Log:
         named, urls, new = read(fields.get(b"d", NOTHING))
         rows = [(table.decode(), key, row) for table, key, row in named]
         these: dict[Key, bytes | None] = {(table, key): row for table, key, row in rows}
-        these |= {("saved", key): None for key in read(fields.get(b"n", NONE))}
+        these |= {("suppressed", key): None for key in read(fields.get(b"n", NONE))}
         these |= {("rules", key): row for key, row in read(fields.get(b"r", NONE))}
         these |= {(URLS, url_id): record for url_id, record in (*urls, *read(fields.get(b"f", NONE)))}
         if fields[b"p"] == self._server.name.encode():

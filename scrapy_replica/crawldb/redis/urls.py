@@ -186,6 +186,11 @@ class RedisUrlTable(UrlTable):
                 self.meet(row.host, *self._records.host(row.host))
         return row
 
+    @property
+    def last_id(self) -> int:
+        last: int = self._read("SELECT COALESCE(MAX(id), 0) FROM urls").fetchone()[0]
+        return last
+
     def _new_id(self) -> int:
         return self._ids.pop()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -252,6 +254,13 @@ class Connection:
         """Return what :meth:`set_meta` stored under *key*."""
         row = self.read("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
+
+    def sums(self, key: str) -> dict[str, int]:
+        """Return the sums that processes added under *key*."""
+        total = Counter[str]()
+        for (value,) in self.read("SELECT value FROM meta WHERE key >= ? AND key < ?", (f"{key}: ", f"{key}:!")):
+            total.update(json.loads(value))
+        return dict(total)
 
     def set_meta(self, key: str, value: bytes) -> None:
         """Store *value*, the state of some part of the crawl."""

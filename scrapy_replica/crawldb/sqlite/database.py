@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from scrapy_replica.crawldb.contract import News, StoreError
+from scrapy_replica.crawldb.contract import RemoteUpdate, StoreError
 from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 from scrapy_replica.crawldb.sqlite.captures import CaptureTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -19,15 +21,13 @@ from scrapy_replica.crawldb.sqlite.pages import PageTable
 from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
-from scrapy_replica.crawldb.sqlite.saved import SavedTable
 from scrapy_replica.crawldb.sqlite.seeds import SeedTable
+from scrapy_replica.crawldb.sqlite.suppressed import ClaimTable, SuppressedTable
 from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
-from scrapy_replica.crawldb.texts import Texts
-from scrapy_replica.crawldb.visits import Visits
 
 FILE_NAME = "replica.sqlite"
 
@@ -45,7 +45,11 @@ class SqliteCrawlDB:
     :raises StoreError: the job belongs to another spider, is open in another crawl, or cannot be read.
     """
 
-    leads, is_shared = True, False
+    is_leader, is_shared = True, False
+    n_rollbacks = 0
+    """Spans that were taken back: what is held in memory of their rows is read anew."""
+    process = ""
+    """Name of the process among those that share the crawl."""
 
     def __init__(self, folder: Path | None, spider: str = "") -> None:
         self._lock = JobLock(folder) if folder is not None else None
@@ -80,21 +84,20 @@ class SqliteCrawlDB:
         self.uncertain_pairs = UncertainPairTable(connection)
         self.orders = OrderTable(connection)
         self.rules = RuleTable(connection)
-        self.visits: Visits = VisitTable(connection)
+        self.visits: VisitTable = VisitTable(connection)
         self.forms = FormTable(connection)
         self.blocks = BlockTable(connection)
         self.seeds = SeedTable(connection)
         self.captures = CaptureTable(connection)
-        self.texts: Texts = TextTable(connection)
+        self.texts: TextTable = TextTable(connection)
         self.urls = self._make_urls(connection)
-        self.saved = SavedTable(connection, self.urls)
+        self.suppressed = SuppressedTable(connection, self.urls)
+        self.claims = ClaimTable(connection)
         self.commit()
 
     def _claim(self, spider: str) -> None:
-        owner = self._connection.meta(SPIDER)
-        if owner is None:
-            self._connection.set_meta(SPIDER, spider.encode())
-        elif owner.decode() != spider:
+        owner = self.first_meta(SPIDER, spider.encode())
+        if owner.decode() != spider:
             job, place = self._named()
             raise StoreError(
                 f"the job {job} belongs to the spider {owner.decode()!r}, not to {spider!r}: "
@@ -115,9 +118,10 @@ class SqliteCrawlDB:
             raise
         except BaseException:
             self.urls.undo(mark)
+            self.n_rollbacks += 1
             raise
 
-    def listen(self) -> News | None:
+    def listen(self) -> RemoteUpdate | None:
         return None
 
     def catch_up(self) -> None:
@@ -133,6 +137,22 @@ class SqliteCrawlDB:
 
     def set_meta(self, key: str, value: bytes) -> None:
         self._connection.set_meta(key, value)
+
+    def first_meta(self, key: str, value: bytes) -> bytes:
+        stands = self.meta(key)
+        if stands is None:
+            self.set_meta(key, stands := self._first(key, value))
+        return stands
+
+    def _first(self, key: str, value: bytes) -> bytes:  # noqa: ARG002 - others that share the job are asked by it
+        """Return what stands under *key* for all, which is nothing here: *value* where nobody else was first."""
+        return value
+
+    def add_sums(self, key: str, sums: Mapping[str, int]) -> None:
+        mine = f"{key}: {self.process}"
+        total = Counter[str](json.loads(self.meta(mine) or "{}"))
+        total.update(sums)
+        self.set_meta(mine, json.dumps(total).encode())
 
     def close(self) -> None:
         try:

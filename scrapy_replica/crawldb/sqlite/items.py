@@ -18,13 +18,14 @@ new ones for known (Putze, Sanders & Singler 2007), which are then judged by the
 
 
 class ItemTable:
-    """Keeps :class:`~scrapy_replica.crawldb.items.ItemStore`."""
+    """Items of the crawl, each known by 64 bits, signed."""
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
         (self._n_exact,) = self._read("SELECT COUNT(*) FROM seen_items").fetchone()
 
     def enter(self, items: Collection[int]) -> bool:
+        """Take note of *items* that a callback gave; tell whether one of them is new to the crawl."""
         return sum([self._enter(item) for item in items]) > 0
 
     def _enter(self, item: int) -> bool:
@@ -51,12 +52,15 @@ class ItemTable:
         return True
 
     def are_given(self) -> bool:
+        """Tell whether any page gave one."""
         return self._n_exact > 0 or self._read("SELECT 1 FROM items LIMIT 1").fetchone() is not None
 
     def keep(self, url_id: int, items: Collection[int]) -> None:
+        """Keep which items the page of that URL gave, in place of what is known of it."""
         sketch = np.array(heapq.nsmallest(SKETCH, items), dtype="<i8").tobytes()
         self._write("INSERT OR REPLACE INTO items VALUES (?, ?)", (url_id, sketch))
 
     def of_page(self, url_id: int) -> frozenset[int] | None:
+        """Return the sketch of the items of the page of that URL, ``None`` where it gave none."""
         row = self._read("SELECT sketch FROM items WHERE url = ?", (url_id,)).fetchone()
         return frozenset(np.frombuffer(row[0], dtype="<i8").tolist()) if row is not None else None

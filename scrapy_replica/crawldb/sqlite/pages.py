@@ -8,7 +8,7 @@ from http import HTTPStatus
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.crawldb.pages import Fetched, HeardPage, HostPage, Judgement, PageRow, TextPlace, Trace
+from scrapy_replica.crawldb.pages import Fetched, HostPage, Judgement, PageRow, RemotePage, TextPlace, Trace
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 # The fields of the record are columns; the host is that of the URL.
@@ -27,6 +27,10 @@ class PageTable:
         self._read, self._write = connection.read, connection.write
 
     def enter(self, page: Fetched) -> None:
+        """Keep the outcome of a fetch; an earlier one of the same URL is replaced.
+
+        Where that was a page and this is one, its traces, content and leads stay until they are set anew.
+        """
         row = page._replace(simhash=None if page.simhash is None else signed(page.simhash))
         if page.status == HTTPStatus.OK:
             self._write(f"INSERT {VALUES} ON CONFLICT (url) DO UPDATE SET {UPDATE}", row)
@@ -34,6 +38,10 @@ class PageTable:
             self._write(f"INSERT OR REPLACE {VALUES}", row)
 
     def set_mark(self, url_id: int, mark: bytes, neighbours: str | None = None) -> None:
+        """Keep the traces by which the page is compared with those of other hosts.
+
+        Without *neighbours* those that are kept stay.
+        """
         sql = "UPDATE pages SET mark = ?, neighbours = COALESCE(?, neighbours) WHERE url = ?"
         self._write(sql, (mark, neighbours, url_id))
 
@@ -77,14 +85,14 @@ class PageTable:
         )
         return [HostPage(*row) for row in rows]
 
-    def heard(self, url_ids: Sequence[int]) -> list[HeardPage]:
+    def remote(self, url_ids: Sequence[int]) -> list[RemotePage]:
         """Return the fetches of the URLs of those ids, in that order; what was never fetched is left out."""
         sql = (
             "SELECT urls.id, urls.url, urls.key, hosts.name, urls.depth, fetched_at, status, title, words, simhash,"
             " relevance, novelty, mark, neighbours, content, cluster, aliases, leads FROM pages"
             " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = pages.host WHERE pages.url = ?"
         )
-        rows = [HeardPage(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
+        rows = [RemotePage(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
         return [row if row.simhash is None else row._replace(simhash=row.simhash % (1 << 64)) for row in rows]
 
     def found_on(self, host: str, most: int) -> list[str]:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from scrapy_replica.claim import Claim, Kind, Standing
 from scrapy_replica.crawldb.contract import State, StoreError
 from scrapy_replica.crawldb.orders import Order
 from scrapy_replica.crawldb.reader import (
@@ -39,7 +40,7 @@ from scrapy_replica.crawldb.status import Status
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty, Verdict
 
-SAVED = f"FROM saved JOIN urls ON urls.id = saved.url WHERE urls.state = {DROPPED} AND"
+SUPPRESSED = f"FROM suppressed JOIN urls ON urls.id = suppressed.url WHERE urls.state = {DROPPED} AND"
 
 OF_HOST = "host IN (SELECT id FROM hosts WHERE name = ?)"
 
@@ -90,11 +91,14 @@ def _one_line(path: Path) -> Iterator[None]:
 
 
 class SqliteReader:
-    """Keeps :class:`~scrapy_replica.crawldb.reader.Reader`."""
+    """What is known, as it was last committed when the first of it was read.
+
+    Everything raises :class:`~scrapy_replica.crawldb.contract.StoreError` where the database cannot be read.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._read, self.meta = connection.read, connection.meta
+        self._read, self.meta, self.sums = connection.read, connection.meta, connection.sums
         self._rules, self._forms = RuleTable(connection), FormTable(connection)
         self._orders, self._revisits = OrderTable(connection), RevisitTable(connection)
         self.visits = VisitTable(connection)
@@ -113,13 +117,17 @@ class SqliteReader:
     # URLs
 
     def url(self, url: str, key: int | None = None) -> UrlView | None:
+        """Return what is known of the URL that has that *key*, otherwise of *url* to the letter; ``None`` if nothing.
+
+        Without a key it may read every URL of the job.
+        """
         row = self._url("urls.key = ?", key) if key is not None else None
         row = row or self._url("urls.url = ?", url)
         if row is None:
             return None
         url_id, address, number, depth, priority, score, is_demoted, parent = row
         state = STATES[number]
-        saved_by, stand_ins = self._saved(url_id) if state in {State.WAITING, State.DROPPED} else ([], [])
+        claims, representatives = self._suppressed(url_id) if state in {State.WAITING, State.DROPPED} else ([], [])
         return UrlView(
             address,
             state,
@@ -129,8 +137,8 @@ class SqliteReader:
             bool(is_demoted),
             parent,
             self._page(url_id),
-            saved_by,
-            stand_ins,
+            claims,
+            representatives,
             self._decisions(url_id),
             self._revisits.of(url_id),
         )
@@ -145,15 +153,20 @@ class SqliteReader:
         return row
 
     def host_names(self) -> list[str]:
+        """Return the names of all hosts."""
         return self._column("SELECT DISTINCT name FROM hosts", ())
 
-    def _saved(self, url_id: int) -> tuple[list[str], list[str]]:
-        targets = (
-            "SELECT DISTINCT urls.url FROM saved JOIN urls ON urls.key = saved.target WHERE saved.url = ? ORDER BY 1"
+    def _suppressed(self, url_id: int) -> tuple[list[Claim], list[str]]:
+        representatives = (
+            "SELECT DISTINCT urls.url FROM suppressed JOIN urls ON urls.key = representative"
+            " WHERE suppressed.url = ? ORDER BY 1"
         )
         return (
-            self._column("SELECT cause FROM saved WHERE url = ? ORDER BY cause", (url_id,)),
-            self._column(targets, (url_id,)),
+            [
+                Claim.read(name)
+                for name in self._column("SELECT claim FROM suppressed WHERE url = ? ORDER BY claim", (url_id,))
+            ],
+            self._column(representatives, (url_id,)),
         )
 
     def _page(self, url_id: int) -> PageView | None:
@@ -184,9 +197,11 @@ class SqliteReader:
     # Hosts
 
     def seed_hosts(self) -> list[str]:
+        """Return the hosts of the seeds, where the crawl stays near them."""
         return self._column("SELECT host FROM seed_hosts ORDER BY host", ())
 
     def host(self, host: str) -> HostView | None:
+        """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""
         ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
         if not ips:
             return None
@@ -205,52 +220,67 @@ class SqliteReader:
             {STATES[number]: count for number, count in urls},
             {Novelty(novelty): count for novelty, count in pages},
             next(iter(self._verdicts("copy = ? ORDER BY id DESC LIMIT 1", (host,))), None),
-            self._column("SELECT copy FROM verdicts WHERE keeper = ? AND ended IS NULL ORDER BY id", (host,)),
+            self._column("SELECT copy FROM verdicts WHERE keeper = ? AND standing = 'in force' ORDER BY id", (host,)),
             {(Action(action), Reason(reason)): count for action, reason, count in decisions},
         )
 
     def verdicts(self) -> list[VerdictView]:
-        return self._verdicts("ended IS NULL ORDER BY id")
+        """Return the verdicts that hold, first reached first."""
+        return self._verdicts("standing = 'in force' ORDER BY id")
 
     def _verdicts(self, condition: str, values: Sequence[Any] = ()) -> list[VerdictView]:
         rows = self._read(
-            "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, expires_at IS NULL, ended"
-            f" FROM verdicts WHERE {condition}",
+            "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, expires_at IS NULL,"
+            f" standing FROM verdicts WHERE {condition}",
             values,
         ).fetchall()
         found = []
-        for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, is_manual, ended in rows:
+        for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, is_manual, standing in rows:
             pages = self._count(
                 f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND fetched_at <= ? AND status = 200", (copy, at)
             )
             verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
-            saved = self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (verdict.cause,))
-            found.append(VerdictView(verdict, at, bool(is_manual), ended, saved, pages))
+            saved = self._count(f"SELECT COUNT(*) {SUPPRESSED} claim = ?", (str(verdict.claim),))
+            found.append(VerdictView(verdict, at, bool(is_manual), Standing(standing), saved, pages))
         return found
 
     # Rules and forms
 
     def rules(self) -> list[RuleView]:
+        """Return all DUST rules, first proposed first."""
         return [self._rule(row) for row in self._rules.rows()]
 
     def _rule(self, row: RuleRow) -> RuleView:
-        return RuleView(row, self._count(f"SELECT COUNT(*) {SAVED} cause = ?", (f"rule {row.id}",)))
+        return RuleView(
+            row, self._count(f"SELECT COUNT(*) {SUPPRESSED} claim = ?", (str(Claim(Kind.RULE, str(row.id))),))
+        )
 
     def rule(self, rule_id: int) -> RuleRow | None:
+        """Return the rule of that id, if there is one."""
         return self._rules.row(rule_id)
 
     def saved_by_rules(self) -> int:
-        return self._count(f"SELECT COUNT(DISTINCT saved.url) {SAVED} cause >= ? AND cause < ?", ("rule ", "rule!"))
+        """Return the number of URLs that are dropped for some rule."""
+        return self._count(
+            f"SELECT COUNT(DISTINCT suppressed.url) {SUPPRESSED} claim >= ? AND claim < ?", ("rule ", "rule!")
+        )
 
     def sites(self, host: str | None = None) -> list[SiteView]:
+        """Return the hosts that have a form or a domain query, in their order; only *host* if it is given."""
         forms = self._forms
         hosts = [known for known in forms.hosts() if host is None or known == host]
         return [SiteView(known, forms.of_host(known), forms.terms(known)) for known in hosts]
 
     def status(self, now: float | None, hosts: int) -> Status:
+        """Return the figures of the job, of at most so many *hosts* one by one.
+
+        :param now: seconds since the epoch; ``None`` where the crawl does not run, whose last hour ends with its last
+            fetch.
+        """
         return StatusReader(self._connection, self._verdicts, self._rule).read(now, hosts)
 
     def acts(self, most: int) -> list[Order]:
+        """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
         return self._orders.last(most)
 
 

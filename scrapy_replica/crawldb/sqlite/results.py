@@ -7,6 +7,7 @@ from itertools import accumulate
 from sqlite3 import Cursor
 from typing import Any
 
+from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.reader import VerdictView
 from scrapy_replica.crawldb.results import HostSize, Point, Savings, Scores, TrapView
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -23,14 +24,15 @@ BUDGETS = ", ".join(f"'{reason.value}'" for reason in (Reason.TRAP_BUDGET, Reaso
 SAVERS = ", ".join(f"'{reason.value}'" for reason in SAVING)
 
 SAVED = (
-    "SELECT urls.host, COUNT(*), COUNT(stand_in), COALESCE(SUM(stand_in), 0)"
-    " FROM (SELECT saved.url, MAX(size) AS stand_in FROM saved LEFT JOIN urls AS target ON target.key = saved.target"
-    " LEFT JOIN pages ON pages.url = target.id AND status = 200 GROUP BY saved.url) AS held"
+    "SELECT urls.host, COUNT(*), COUNT(known_size), COALESCE(SUM(known_size), 0)"
+    " FROM (SELECT suppressed.url, MAX(size) AS known_size FROM suppressed"
+    " LEFT JOIN urls AS other ON other.key = representative"
+    " LEFT JOIN pages ON pages.url = other.id AND status = 200 GROUP BY suppressed.url) AS held"
     f" JOIN urls ON urls.id = held.url WHERE urls.state = {DROPPED} AND held.url IN"
     f" (SELECT url FROM ({HELD}) WHERE reason IN ({SAVERS}))"
     " GROUP BY urls.host"
 )
-"""Host, URLs of it that were not fetched, those of them whose stand-in has a size, and the sum of these."""
+"""Host, URLs of it that were not fetched, those of them whose representative has a size, and the sum of these."""
 
 SIZES = (
     "SELECT host, n, mean, AVG(size) FROM (SELECT host, size, COUNT(*) OVER own AS n, AVG(size) OVER own AS mean,"
@@ -41,7 +43,7 @@ SIZES = (
 
 
 class ResultReader:
-    """Keeps :class:`~scrapy_replica.crawldb.results.Results`."""
+    """What came of the crawl, as far as it was committed when it was first read."""
 
     def __init__(self, connection: Connection, verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]]) -> None:
         self._connection, self._verdicts = connection, verdicts
@@ -54,6 +56,7 @@ class ResultReader:
         return count
 
     def course(self, points: int) -> list[Point]:
+        """Return how far the crawl had come at each of at most so many *points*, after even numbers of fetches."""
         numbered = (
             "SELECT fetched_at, status, novelty, relevance, size,"
             " (ROW_NUMBER() OVER (ORDER BY fetched_at) - 1) * ?1 / MAX(?1, COUNT(*) OVER ()) AS part FROM pages"
@@ -65,6 +68,7 @@ class ResultReader:
         return list(accumulate(parts, _further))
 
     def scores(self, bins: int) -> Scores | None:
+        """Return the scores of what waits in so many *bins*; ``None`` if nothing that waits has one."""
         scored = f"FROM urls WHERE state = {WAITING} AND ABS(score) < {URGENT}"
         low, high = self._read(f"SELECT MIN(score), MAX(score) {scored}").fetchone()
         if low is None:
@@ -79,6 +83,7 @@ class ResultReader:
         )
 
     def traps(self) -> list[TrapView]:
+        """Return the places where URLs were held back since nothing new comes of them, most URLs first."""
         last = (  # one decision of each URL: SQLite takes the other columns from the row of MAX
             "SELECT url, reason, evidence, MAX(id) FROM decisions"
             f" WHERE reason IN ({BUDGETS}) AND wanted IN ('drop', 'demote') GROUP BY url, reason"
@@ -93,13 +98,14 @@ class ResultReader:
         return [TrapView(host, Reason(reason), *fields) for host, reason, *fields, _ in rows]
 
     def savings(self) -> Savings:
+        """Return what was not fetched."""
         saved = {host: counts for host, *counts in self._read(SAVED)}
         sizes = {host: known for host, *known in self._read(SIZES)}
         return Savings(
             [HostSize(*saved.get(host, (0, 0, 0)), *sizes.get(host, (0, 0.0, 0.0))) for host in saved | sizes],
             *self._read(
-                "SELECT COUNT(DISTINCT target) FROM saved JOIN urls ON urls.id = saved.url"
-                f" WHERE state = {DROPPED} AND target IS NOT NULL"
+                "SELECT COUNT(DISTINCT representative) FROM suppressed JOIN urls ON urls.id = suppressed.url"
+                f" WHERE state = {DROPPED} AND representative IS NOT NULL"
             ).fetchone(),
             *self._read(
                 "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM urls JOIN pages ON pages.url = urls.id"
@@ -112,18 +118,21 @@ class ResultReader:
         )
 
     def ended_verdicts(self, most: int) -> list[VerdictView]:
-        return self._verdicts("ended IS NOT NULL ORDER BY id DESC LIMIT ?", (most,))
+        """Return verdicts that hold no more, last ended first, at most *most*."""
+        return self._verdicts("standing <> 'in force' ORDER BY id DESC LIMIT ?", (most,))
 
     def pages_of(self, host: str) -> int:
+        """Return the number of pages (status 200) of *host* that were fetched."""
         sql = "SELECT COUNT(*) FROM pages WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND status = 200"
         return self._count(sql, host)
 
-    def saved_by(self, cause: str, most: int) -> list[tuple[str, str | None]]:
+    def saved_by(self, claim: Claim, most: int) -> list[tuple[str, str | None]]:
+        """Return URLs that *claim* saved, and what is fetched in the place of each; at most *most*, first first."""
         return self._read(
-            "SELECT urls.url, targets.url FROM saved JOIN urls ON urls.id = saved.url"
-            " LEFT JOIN urls AS targets ON targets.key = saved.target"
-            f" WHERE saved.cause = ? AND urls.state = {DROPPED} ORDER BY saved.url LIMIT ?",
-            cause,
+            "SELECT urls.url, others.url FROM suppressed JOIN urls ON urls.id = suppressed.url"
+            " LEFT JOIN urls AS others ON others.key = representative"
+            f" WHERE claim = ? AND urls.state = {DROPPED} ORDER BY suppressed.url LIMIT ?",
+            str(claim),
             most,
         ).fetchall()
 

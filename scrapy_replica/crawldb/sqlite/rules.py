@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from scrapy_replica.crawldb.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
+from scrapy_replica.crawldb.rules import RuleRow, RuleState
 from scrapy_replica.crawldb.sqlite.connection import Connection
 
 
@@ -25,7 +25,7 @@ class RuleTable:
                 self._connection.new_id("rules"),
                 json.dumps(rule),
                 rule["host"],
-                ACTING if is_manual else CANDIDATE,
+                (RuleState.ACTING if is_manual else RuleState.CANDIDATE).value,
                 is_manual,
                 at,
             ),
@@ -33,17 +33,13 @@ class RuleTable:
         found: int = row[0]
         return found
 
-    def update(self, rule_id: int, state: str, right: int, wrong: int, images: int) -> None:
+    def update(self, rule_id: int, state: RuleState, right: int, wrong: int, images: int) -> None:
         """Write the record of a rule; what a person disabled stays so."""
         self._write(
             "UPDATE rules SET state = CASE state WHEN 'disabled' THEN state ELSE ? END, right_pairs = ?,"
             " wrong_pairs = ?, images = ? WHERE id = ?",
-            (state, right, wrong, images, rule_id),
+            (state.value, right, wrong, images, rule_id),
         )
-
-    def disable(self, rule_id: int) -> None:
-        """Write that a person switched a rule off."""
-        self._write("UPDATE rules SET state = ? WHERE id = ?", (DISABLED, rule_id))
 
     def set_proofs(self, rule_id: int, proofs: list[tuple[str, int]]) -> None:
         """Write what was asked for to prove a rule."""
@@ -63,11 +59,11 @@ class RuleTable:
 
     def acting(self) -> Iterator[RuleRow]:
         """Yield the rules in force."""
-        yield from self._rows(f"state = '{ACTING}'")
+        yield from self._rows(f"state = '{RuleState.ACTING.value}'")
 
     def withdrawn(self) -> Iterator[RuleRow]:
-        """Yield the rules that were found wrong."""
-        yield from self._rows(f"state = '{WITHDRAWN}'")
+        """Yield the rules that were withdrawn."""
+        yield from self._rows(f"state = '{RuleState.WITHDRAWN.value}'")
 
     def row(self, rule_id: int) -> RuleRow | None:
         """Return the rule of that id."""
@@ -81,4 +77,4 @@ class RuleTable:
         )
         for rule_id, rule, state, is_manual, right, wrong, images, proofs in rows.fetchall():
             pairs = [(image, count) for image, count in json.loads(proofs)]
-            yield RuleRow(rule_id, json.loads(rule), state, bool(is_manual), right, wrong, images, pairs)
+            yield RuleRow(rule_id, json.loads(rule), RuleState(state), bool(is_manual), right, wrong, images, pairs)

@@ -16,14 +16,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scrapy_replica.address import host_of, name_of
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.reader import Salvaged
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile, Row
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SPIDER
+from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, SCHEMA, STATES, WAITING
 from scrapy_replica.crawldb.sqlite.texts import is_sound
 from scrapy_replica.crawldb.sqlite.urls import WAITING_META
+from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
 
@@ -208,28 +211,21 @@ def _referring() -> Iterator[tuple[str, str]]:
 
 
 def _forget_what_hangs(connection: Connection) -> None:
-    """Delete what belongs to URLs that were lost, and what was saved by what was lost."""
+    """Delete what belongs to URLs that were lost, and what was suppressed by what was lost."""
     for table, column in _referring():
         connection.write(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT id FROM urls)")
     connection.write("UPDATE urls SET parent = NULL WHERE parent NOT IN (SELECT id FROM urls)")
     connection.write("UPDATE pages SET twin = NULL WHERE twin NOT IN (SELECT id FROM urls)")
     connection.write(
-        "DELETE FROM saved WHERE target IS NOT NULL AND target NOT IN (SELECT key FROM urls WHERE key != 0)"
+        "DELETE FROM suppressed WHERE representative IS NOT NULL"
+        " AND representative NOT IN (SELECT key FROM urls WHERE key != 0)"
     )
-    connection.write(
-        "DELETE FROM saved WHERE cause LIKE 'rule %' AND substr(cause, 6) NOT IN"
-        " (SELECT CAST(id AS TEXT) FROM rules WHERE state = 'acting')"
-    )
-    connection.write(
-        "DELETE FROM saved WHERE cause LIKE 'host %' AND substr(cause, 6) NOT IN"
-        " (SELECT copy || ' of ' || keeper FROM verdicts WHERE ended IS NULL)"
-    )
-    # What stands beside a verdict or a rule saves nothing without it.
-    for beside, cause in (("only on %", "host %"), ("dust-rule on %", "rule %")):
-        connection.write(
-            "DELETE FROM saved WHERE cause LIKE ? AND url NOT IN (SELECT url FROM saved WHERE cause LIKE ?)",
-            (beside, cause),
-        )
+    in_force = {Claim(Kind.RULE, str(row.id)) for row in RuleTable(connection).acting()}
+    in_force |= {verdict.claim for verdict, _ in VerdictTable(connection).holding()}
+    names = connection.read("SELECT DISTINCT claim FROM suppressed").fetchall()
+    for claim in (Claim.read(name) for (name,) in names):
+        if any(one.kind in {Kind.MIRROR, Kind.RULE} and one not in in_force for one in claim.parts):
+            connection.write("DELETE FROM suppressed WHERE claim = ?", (str(claim),))
 
 
 def _number_hosts(connection: Connection) -> None:
@@ -304,5 +300,5 @@ def _restore(connection: Connection) -> int:
     """Let dropped URLs wait, behind the others, that nothing stands for; return how many."""
     return connection.write(
         f"UPDATE urls SET state = {WAITING}, is_demoted = 1 WHERE state = {DROPPED}"
-        " AND id NOT IN (SELECT url FROM saved)"
+        " AND id NOT IN (SELECT url FROM suppressed)"
     ).rowcount

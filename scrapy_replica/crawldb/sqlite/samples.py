@@ -1,62 +1,77 @@
-"""The table of samples: what was to be dropped and is fetched all the same."""
+"""The table of samples: what a claim would suppress and is fetched all the same."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.decision import Outcome, Reason
 
-COLUMNS = "url, cause, reason, target, corner, weight, outcome"
+COLUMNS = "url, claim, reason, representative, stratum, weight, outcome"
 
 
 class SampleTable:
-    """One row for each URL and cause."""
+    """One row for each URL and claim in each pass over the job; what is asked for is of the pass that goes on."""
 
     def __init__(self, connection: Connection) -> None:
-        self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
+        self._read, self._write = connection.read, connection.write
 
-    def enter(self, samples: Iterable[Sample]) -> None:
-        rows = [(*sample[:2], _value(sample.reason), *sample[3:6], _value(sample.outcome)) for sample in samples]
-        self._write_many(f"INSERT OR IGNORE INTO samples ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    def enter(self, samples: Iterable[Sample]) -> list[Sample]:
+        """Write *samples* down and return those that are new; one that is known stays what it is."""
+        sql = f"INSERT OR IGNORE INTO samples ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        new = []
+        for one in samples:
+            row = (one.id, str(one.claim), _value(one.reason), *one[3:6], _value(one.outcome))
+            if self._write(sql, row).rowcount:
+                new.append(one)
+        return new
 
     def of_url(self, url_id: int) -> list[Sample]:
+        """Return the samples that the URL of that id is, one for each claim."""
         return self._samples("url = ?", url_id)
 
-    def of_cause(self, cause: str) -> list[Sample]:
-        return self._samples("cause = ?", cause)
+    def of_claim(self, claim: Claim) -> list[Sample]:
+        """Return the samples that test *claim*."""
+        return self._samples("claim = ?", str(claim))
 
     def _samples(self, condition: str, value: int | str) -> list[Sample]:
-        return [_sample(row) for row in self._read(f"SELECT {COLUMNS} FROM samples WHERE {condition}", (value,))]
-
-    def awaiting(self, target: int) -> list[int]:
-        rows = self._read("SELECT url FROM samples WHERE target = ? AND outcome IS NULL", (target,))
-        return list(dict.fromkeys(url for (url,) in rows))
-
-    def settle(self, url_id: int, outcome: Outcome) -> list[Sample]:
-        rows = self._write(
-            f"UPDATE samples SET outcome = ? WHERE url = ? AND outcome IS NULL RETURNING {COLUMNS}",
-            (outcome.value, url_id),
-        )
-        return [_sample(row) for row in rows.fetchall()]
-
-    def reconsider(self, url_id: int) -> list[Sample]:
-        rows = self._write(
-            f"UPDATE samples SET outcome = ? WHERE url = ? AND outcome = ? RETURNING {COLUMNS}",
-            (Outcome.OTHER.value, url_id, Outcome.SAME.value),
-        ).fetchall()
+        rows = self._read(f"SELECT {COLUMNS} FROM samples WHERE {condition} AND pass = 0", (value,))
         return [_sample(row) for row in rows]
 
-    def retire(self, mark: str) -> None:
-        for kind in ("host", "rule"):
+    def awaiting(self, representative: int) -> list[int]:
+        """Return the ids of the URLs that wait to be held against the one with key *representative*."""
+        sql = "SELECT DISTINCT url FROM samples WHERE representative = ? AND outcome IS NULL ORDER BY url"
+        return [url for (url,) in self._read(sql, (representative,))]
+
+    def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Sample]:
+        """Write what fetching a URL showed of one *claim* or of all; return its samples that this settled."""
+        return self._change("outcome IS NULL", url_id, outcome, claim)
+
+    def reconsider(self, url_id: int) -> list[Sample]:
+        """Make other pages of the samples of a URL that were the same; return them."""
+        return self._change(f"outcome = '{Outcome.SAME.value}'", url_id, Outcome.OTHER)
+
+    def _change(self, condition: str, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Sample]:
+        name = str(claim) if claim is not None else None
+        sql = (
+            "UPDATE samples SET outcome = ?1 WHERE url = ?2 AND pass = 0 AND claim = COALESCE(?3, claim)"
+            f" AND {condition} RETURNING {COLUMNS}"
+        )
+        return [_sample(row) for row in self._write(sql, (outcome.value, url_id, name)).fetchall()]
+
+    def retire(self, number: int) -> None:
+        """Let the settled samples of mirrors and rules be those of the pass *number*: they are tested anew."""
+        for kind in (Kind.MIRROR, Kind.RULE, Kind.RULES):
             self._write(
-                "UPDATE samples SET cause = ?1 || cause WHERE cause > ?2 AND cause < ?3 AND outcome IS NOT NULL",
-                (mark, f"{kind} ", f"{kind}!"),
+                "UPDATE samples SET pass = ?1 WHERE pass = 0 AND claim > ?2 AND claim < ?3 AND outcome IS NOT NULL",
+                (number, f"{kind.value} ", f"{kind.value}!"),
             )
 
     def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
+        """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""
         rows = self._read(
             "SELECT reason, outcome, SUM(weight), SUM(weight * weight), COUNT(*) FROM samples"
             " WHERE reason IS NOT NULL AND outcome IS NOT NULL GROUP BY reason, outcome"
@@ -70,13 +85,13 @@ def _value(one: Reason | Outcome | None) -> str | None:
 
 
 def _sample(row: tuple[Any, ...]) -> Sample:
-    url_id, cause, reason, target, corner, weight, outcome = row
+    url_id, claim, reason, representative, stratum, weight, outcome = row
     return Sample(
         url_id,
-        cause,
+        Claim.read(claim),
         Reason(reason) if reason is not None else None,
-        target,
-        corner,
+        representative,
+        stratum,
         weight,
         Outcome(outcome) if outcome is not None else None,
     )

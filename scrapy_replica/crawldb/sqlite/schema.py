@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 8
+VERSION = 9
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -44,14 +44,18 @@ CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id, s
 CREATE INDEX dropped ON urls (host, state) WHERE state = 3;
 CREATE INDEX leased ON urls (id) WHERE state = 1;
 CREATE INDEX with_payload ON urls (id) WHERE state = 0 AND payload IS NOT NULL;
-CREATE TABLE saved (                  -- what stands in the place of URLs that were dropped or demoted
+CREATE TABLE suppressed (             -- URLs that were dropped, rewritten or demoted
     url INTEGER NOT NULL,             -- urls.id
-    cause TEXT NOT NULL,              -- rule 12, host a.example, or a reason on a host
-    target INTEGER,                   -- urls.key of the URL that is fetched in its place
-    PRIMARY KEY (url, cause)
+    claim TEXT NOT NULL,              -- name of the claim that did so
+    representative INTEGER,           -- urls.key of the URL that is fetched in its place
+    PRIMARY KEY (url, claim)
 ) WITHOUT ROWID;
-CREATE INDEX saved_by ON saved (cause);
-CREATE INDEX saved_for ON saved (target, cause) WHERE target IS NOT NULL;
+CREATE INDEX suppressed_by ON suppressed (claim);
+CREATE INDEX suppressed_for ON suppressed (representative, claim) WHERE representative IS NOT NULL;
+CREATE TABLE claims (                 -- how claims stand that are neither verdicts nor rules; others are in force
+    claim TEXT PRIMARY KEY,
+    standing TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE work (                   -- begun and not ended
     id INTEGER PRIMARY KEY,
     work TEXT NOT NULL UNIQUE
@@ -118,11 +122,8 @@ CREATE TABLE revisits (               -- what asking for a URL showed, and for i
     kept BLOB                         -- captures.digest of that body
 );
 CREATE INDEX believed ON revisits (host, checked_at, believed) WHERE believed > 0;
-CREATE TABLE promises (               -- what the ETag and Last-Modified of a host turned out to be worth
-    host TEXT PRIMARY KEY,
-    drawn INTEGER NOT NULL,           -- pages answered by 304 and asked for again without them
-    kept INTEGER NOT NULL,            -- pages that changed and whose ETag or Last-Modified did, too
-    broken INTEGER NOT NULL           -- pages that changed and whose ETag and Last-Modified did not
+CREATE TABLE doubted (                -- hosts of which a page changed and its ETag and Last-Modified did not
+    host TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 CREATE TABLE visits (                 -- what the strategy was shown since its checkpoint, in this order
     id INTEGER PRIMARY KEY,
@@ -148,18 +149,19 @@ CREATE TABLE decisions (
 );
 CREATE INDEX decided ON decisions (url, id, action, reason);
 CREATE INDEX decided_because ON decisions (reason, action, url);
-CREATE TABLE samples (                -- URLs that were to be dropped and are fetched all the same
+CREATE TABLE samples (                -- URLs that a claim would suppress and that are fetched all the same
     url INTEGER NOT NULL,             -- urls.id
-    cause TEXT NOT NULL,              -- as in saved
-    reason TEXT,                      -- set for one of the causes of a URL, by which samples are counted
-    target INTEGER,                   -- urls.key of the URL that it is held against
-    corner TEXT NOT NULL,             -- part of the site that it lies in
+    claim TEXT NOT NULL,              -- as in suppressed
+    reason TEXT,                      -- set for one of the claims of a URL, by which samples are counted
+    representative INTEGER,           -- urls.key of the URL that it is held against
+    stratum TEXT NOT NULL,            -- part of the site that it lies in
     weight REAL NOT NULL,             -- URLs that it stands for: one over the probability that it was drawn with
     outcome TEXT,                     -- same, other, unknown or failed; NULL: not known yet
-    PRIMARY KEY (url, cause)
+    pass INTEGER NOT NULL DEFAULT 0,  -- number of the earlier pass over the job that it was settled in; 0: of this one
+    PRIMARY KEY (url, claim, pass)
 ) WITHOUT ROWID;
-CREATE INDEX samples_of ON samples (cause);
-CREATE INDEX awaiting ON samples (target) WHERE outcome IS NULL AND target IS NOT NULL;
+CREATE INDEX samples_of ON samples (claim, pass);
+CREATE INDEX awaiting ON samples (representative) WHERE outcome IS NULL AND representative IS NOT NULL;
 CREATE TABLE verdicts (
     id INTEGER PRIMARY KEY,
     copy TEXT NOT NULL,
@@ -171,11 +173,11 @@ CREATE TABLE verdicts (
     evidence TEXT NOT NULL,           -- JSON: feature -> value
     at REAL NOT NULL,
     expires_at REAL,                  -- NULL for a block by hand
-    ended TEXT                        -- why it holds no more: withdrawn, expired or allowed
+    standing TEXT NOT NULL DEFAULT 'in force' -- or suspended by its age, refuted by samples, disabled by a person
 );
 CREATE INDEX verdicts_of ON verdicts (copy);
-CREATE INDEX holding ON verdicts (expires_at) WHERE ended IS NULL;
-CREATE INDEX taken_back ON verdicts (id) WHERE ended = 'withdrawn';
+CREATE INDEX holding ON verdicts (expires_at) WHERE standing = 'in force';
+CREATE INDEX refuted ON verdicts (id) WHERE standing = 'refuted';
 CREATE TABLE uncertain_pairs (        -- hosts that may be one site, for a person to decide
     pair TEXT PRIMARY KEY,            -- both hosts, in their order
     copy TEXT NOT NULL,               -- as in verdicts, which it would be one of

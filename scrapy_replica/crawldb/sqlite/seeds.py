@@ -14,17 +14,22 @@ class SeedTable:
         self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
 
     def enter(self, host: str) -> None:
+        """Keep *host* as one of the seeds'."""
         self._write("INSERT OR IGNORE INTO seed_hosts VALUES (?)", (host,))
 
     def hosts(self) -> list[str]:
+        """Return the hosts of the seeds."""
         return [host for (host,) in self._read("SELECT host FROM seed_hosts")]
 
     def are_on(self, host: str) -> bool:
+        """Tell whether *host* is one of the seeds'."""
         return self._read("SELECT 1 FROM seed_hosts WHERE host = ?", (host,)).fetchone() is not None
 
     def set_dates(self, dates: Mapping[int, float]) -> None:
+        """Keep when URLs last changed, as their site says (id -> seconds since the epoch)."""
         self._write_many("INSERT OR REPLACE INTO dates VALUES (?, ?)", list(dates.items()))
 
     def date_of(self, url_id: int) -> float | None:
+        """Return when the URL of that id last changed, as its site says; ``None`` if it does not."""
         row = self._read("SELECT changed_at FROM dates WHERE url = ?", (url_id,)).fetchone()
         return row[0] if row else None

@@ -8,9 +8,10 @@ from functools import reduce
 from sqlite3 import Cursor
 from typing import Any
 
+from scrapy_replica.claim import Standing
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
-from scrapy_replica.crawldb.rules import ACTING, RuleRow
+from scrapy_replica.crawldb.rules import RuleRow, RuleState
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SPIDER
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
@@ -75,7 +76,7 @@ class StatusReader:
         end = now if now is not None else last or 0.0
         begin = max(end - SPEED_SECONDS, first if first is not None else end)
         waiting, demoted = self._waiting()
-        new = f"SELECT id FROM rules WHERE state = '{ACTING}' AND at > ? ORDER BY id DESC"
+        new = f"SELECT id FROM rules WHERE state = '{RuleState.ACTING.value}' AND at > ? ORDER BY id DESC"
         new_rules = [rule for (rule,) in self._read(new, end - HOUR)]
         rules = RuleTable(self._connection)
         dropped = dict(self._read(f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED} GROUP BY host"))
@@ -93,14 +94,18 @@ class StatusReader:
             *self._hosts(traffic, {row[0]: row[2] for row in rows}, waiting, dropped, begin, most),
             *self._decisions(),
             self._tested(),
-            self._count("SELECT COUNT(*) FROM verdicts WHERE ended IS NULL"),
-            dict(self._read("SELECT ended, COUNT(*) FROM verdicts WHERE ended IS NOT NULL GROUP BY ended")),
+            self._count("SELECT COUNT(*) FROM verdicts WHERE standing = 'in force'"),
+            self._ended(),
             self._verdicts("at > ? ORDER BY id DESC LIMIT ?", (end - HOUR, SHOWN)),
             self._count("SELECT COUNT(*) FROM verdicts WHERE at > ?", end - HOUR),
             dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
             [self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
             len(new_rules),
         )
+
+    def _ended(self) -> dict[Standing, int]:
+        rows = self._read("SELECT standing, COUNT(*) FROM verdicts WHERE standing <> 'in force' GROUP BY standing")
+        return {Standing(standing): count for standing, count in rows}
 
     def _waiting(self) -> tuple[dict[int, int], int]:
         """Return the number of waiting URLs by host, and how many of all are demoted."""

@@ -13,12 +13,13 @@ from scrapy_replica.crawldb.tables import DecisionRow, HostLink, HostRow, LinkRo
 
 
 class TableReader:
-    """Keeps :class:`~scrapy_replica.crawldb.tables.Tables`."""
+    """The tables. Rows come in batches, so that none is read for longer than a crawl beside it would like."""
 
     def __init__(self, connection: Connection, hosts: Callable[[], Sequence[HostStatus]]) -> None:
         self._read, self._hosts = connection.read, hosts
 
     def links(self, after: int, most: int) -> list[LinkRow]:
+        """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT urls.id, pages.id, pages.url, urls.url, hosts.name, urls.depth, urls.state, urls.is_demoted,"
             " urls.score FROM urls JOIN hosts ON hosts.id = urls.host LEFT JOIN urls AS pages ON pages.id = urls.parent"
@@ -31,6 +32,7 @@ class TableReader:
         ]
 
     def relevance(self, after: int, most: int) -> list[RelevanceRow]:
+        """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT pages.url, urls.url, hosts.name, fetched_at, status, error, title, words, relevance, novelty,"
             " twins.url FROM pages JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"
@@ -40,6 +42,7 @@ class TableReader:
         return [RelevanceRow(number, url, host, _time(at), *row) for number, url, host, at, *row in rows]
 
     def decisions(self, after: int, most: int) -> list[DecisionRow]:
+        """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT decisions.id, at, urls.url, hosts.name, action, wanted, reason, probability, evidence, is_sampled,"
             " (SELECT outcome FROM samples WHERE samples.url = decisions.url AND samples.reason = decisions.reason)"
@@ -53,6 +56,7 @@ class TableReader:
         ]
 
     def traces(self, after: int, most: int) -> list[TraceRow]:
+        """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT urls.id, urls.url, hosts.name, hosts.ip, signature, simhash, words, title, mark, neighbours,"
             " status, fetched_at, cluster, pages.url IS NOT NULL FROM urls JOIN hosts ON hosts.id = urls.host"
@@ -62,10 +66,13 @@ class TableReader:
         return [TraceRow._make((*row, bool(is_fetched))) for *row, is_fetched in rows]
 
     def hosts(self) -> list[HostRow]:
+        """Return all hosts, most fetched first."""
         ips = dict(self._read("SELECT name, MAX(ip) FROM hosts GROUP BY name"))
         kept = {
             copy: (keeper, score)
-            for copy, keeper, score in self._read("SELECT copy, keeper, score FROM verdicts WHERE ended IS NULL")
+            for copy, keeper, score in self._read(
+                "SELECT copy, keeper, score FROM verdicts WHERE standing = 'in force'"
+            )
         }
         return [
             HostRow(one.host, ips[one.host], *one.traffic, one.waiting, one.dropped, *kept.get(one.host, (None, None)))
@@ -73,6 +80,7 @@ class TableReader:
         ]
 
     def host_links(self) -> Iterator[HostLink]:
+        """Yield the pairs of different hosts of which one leads to the other."""
         rows = self._read(
             "SELECT source.name, target.name, SUM(n) FROM (SELECT pages.host AS one, urls.host AS other, COUNT(*) AS n"
             " FROM urls JOIN urls AS pages ON pages.id = urls.parent WHERE pages.host <> urls.host GROUP BY one, other)"

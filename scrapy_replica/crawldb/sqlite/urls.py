@@ -108,14 +108,14 @@ class UrlTable:
         rows = self._rows_of(keys, "id, key, state, parent")
         return {row[1]: Known(row[0], STATES[row[2]], row[3]) for row in rows}
 
-    def _rows_of(self, keys: Collection[int], columns: str) -> list[Any]:
+    def _rows_of(self, keys: Collection[int], columns: str, column: str = "key") -> list[Any]:
         wanted = list(keys)
         rows: list[Any] = []
         for start in range(0, len(wanted), LOOKED_UP):
             some = wanted[start : start + LOOKED_UP]
             places = 1 << (len(some) - 1).bit_length()
             some += some[-1:] * (places - len(some))
-            rows += self._read(f"SELECT {columns} FROM urls WHERE key IN ({','.join('?' * places)})", some)
+            rows += self._read(f"SELECT {columns} FROM urls WHERE {column} IN ({','.join('?' * places)})", some)
         return rows
 
     def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
@@ -123,40 +123,28 @@ class UrlTable:
         columns = "id, key, state, is_demoted, priority, score"
         known = {row[1]: row for row in self._rows_of(keys, columns)} if keys else {}
         self._ask(urls, known)
-        rows: list[tuple[Any, ...]] = []
+        rows: dict[int, tuple[Any, ...]] = {}
         found = []
         for url in urls:
             row = known.get(url.key) if url.key is not None else None
             if row is None:
                 found.append((self._new(url, rows, known), Found.NEW))
             else:
-                if any(new[0] == row[0] for new in rows):
+                if row[0] in rows:
                     # The URL stands twice among *urls*: enter the first before the second is held against it.
                     self._insert(rows)
                 found.append((row[0], self._again(url, row, known)))
         self._insert(rows)
         return found
 
-    def _new(self, url: NewUrl, rows: list[tuple[Any, ...]], known: dict[int, Any]) -> int:
+    def _new(self, url: NewUrl, rows: dict[int, tuple[Any, ...]], known: dict[int, Any]) -> int:
         url_id = self._new_id()
         host = self.host_id(url.host, url.slot)
         state = DROPPED if url.is_dropped else WAITING
-        rows.append(
-            (
-                url_id,
-                host,
-                state,
-                url.url,
-                url.key,
-                url.score,
-                url.priority,
-                url.is_demoted,
-                url.depth,
-                url.parent,
-                url.payload,
-                url.leeway,
-            )
-        )
+        place = url.score, url.priority, url.is_demoted
+        rows[url_id] = (
+            url_id, host, state, url.url, url.key, *place, url.depth, url.parent, url.payload, url.leeway
+        )  # fmt: skip
         if url.key is not None:
             known[url.key] = (url_id, url.key, state, url.is_demoted, url.priority, url.score)
         if not url.is_dropped:
@@ -167,13 +155,17 @@ class UrlTable:
     def _ask(self, urls: Sequence[NewUrl], known: dict[int, Any]) -> None:
         """Ask others that share the job for those of *urls* that are not *known* here; there are none."""
 
+    @property
+    def last_id(self) -> int:
+        return self._last_id
+
     def _new_id(self) -> int:
         self._last_id += 1
         return self._last_id
 
-    def _insert(self, rows: list[tuple[Any, ...]]) -> None:
+    def _insert(self, rows: dict[int, tuple[Any, ...]]) -> None:
         if rows:
-            self._connection.write_many(INSERT, rows)
+            self._connection.write_many(INSERT, [*rows.values()])
             rows.clear()
 
     def _again(self, url: NewUrl, row: tuple[Any, ...], known: dict[int, Any]) -> Found:
@@ -198,7 +190,7 @@ class UrlTable:
                 (*place, url.payload, url.leeway, url_id),
             ).fetchone()[0]
             self.waiting += 1
-            self._write("DELETE FROM saved WHERE url = ?", (url_id,))
+            self._write("DELETE FROM suppressed WHERE url = ?", (url_id,))
         self._offer(host, *place, url_id)
         return Found.RAISED if state == WAITING else Found.RESTORED
 
@@ -294,23 +286,24 @@ class UrlTable:
         return [url for host_id in self._ids_of(host) for (url,) in self._read(sql, (host_id,))]
 
     def rescore(self, scores: Mapping[int, float]) -> int:
-        hosts = []
-        for key, score in scores.items():
-            row = self._write(
-                f"UPDATE urls SET score = ? WHERE key = ? AND state = {WAITING} AND score < ? RETURNING host",
-                (score, key, URGENT),
-            ).fetchone()
-            if row is not None:
-                hosts.append(row[0])
-        for host in set(hosts):
-            self._refresh(host)
-        return len(hosts)
+        return self._move("key", scores)
 
     def set_scores(self, scores: Mapping[int, float]) -> None:
-        sql = f"UPDATE urls SET score = ? WHERE id = ? AND state = {WAITING} AND score < ? RETURNING host"
-        rows = [self._write(sql, (score, url_id, URGENT)).fetchone() for url_id, score in scores.items()]
-        for host in {row[0] for row in rows if row is not None}:
+        self._move("id", scores)
+
+    def _move(self, column: str, scores: Mapping[int, float]) -> int:
+        """Give waiting URLs, found by their *column*, other scores; return how many wait.
+
+        Most of a page's links do not wait: one look and one statement for the rest, not a statement for each.
+        """
+        rows = self._rows_of(scores, f"{column}, id, host, state, score", column)
+        waiting = {row[1]: row for row in rows if row[3] == WAITING and row[4] < URGENT}
+        moved = [(scores[row[0]], row[1]) for row in waiting.values() if row[4] != scores[row[0]]]
+        if moved:
+            self._connection.write_many("UPDATE urls SET score = ? WHERE id = ?", moved)
+        for host in {row[2] for row in waiting.values()}:
             self._refresh(host)
+        return len(waiting)
 
     # What becomes of a URL
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from scrapy_replica.claim import Standing
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.records import Verdict
+
+HOLDS = f"standing = '{Standing.IN_FORCE.value}'"
 
 
 class VerdictTable:
@@ -35,17 +38,17 @@ class VerdictTable:
             ),
         )
 
-    def end(self, copy: str, why: str) -> None:
-        """Write that the verdict on *copy* holds no more: withdrawn, expired or allowed."""
-        self._write("UPDATE verdicts SET ended = ? WHERE copy = ? AND ended IS NULL", (why, copy))
+    def end(self, copy: str, standing: Standing) -> None:
+        """Write how the verdict on *copy*, which was in force, stands from now on."""
+        self._write(f"UPDATE verdicts SET standing = ? WHERE copy = ? AND {HOLDS}", (standing.value, copy))
 
     def holding(self) -> Iterator[tuple[Verdict, bool]]:
         """Yield the verdicts that hold, and whether a person gave them."""
-        return self._held("ended IS NULL ORDER BY id")
+        return self._held(f"{HOLDS} ORDER BY id")
 
     def of(self, copy: str) -> tuple[Verdict, bool] | None:
         """Return the verdict that holds on *copy*, and whether a person gave it; ``None`` if there is none."""
-        return next(self._held("copy = ? AND ended IS NULL ORDER BY id DESC", copy), None)
+        return next(self._held(f"copy = ? AND {HOLDS} ORDER BY id DESC", copy), None)
 
     def _held(self, condition: str, *values: str) -> Iterator[tuple[Verdict, bool]]:
         rows = self._read(
@@ -57,11 +60,11 @@ class VerdictTable:
             verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
             yield verdict, bool(is_manual)
 
-    def withdrawn(self) -> list[tuple[str, str]]:
-        """Return (copy, keeper) of the verdicts that were taken back for good."""
-        return self._read("SELECT copy, keeper FROM verdicts WHERE ended = 'withdrawn'").fetchall()
+    def refuted(self) -> list[tuple[str, str]]:
+        """Return (copy, keeper) of the verdicts that samples refuted."""
+        return self._read("SELECT copy, keeper FROM verdicts WHERE standing = 'refuted'").fetchall()
 
     def expired(self, now: float) -> list[str]:
         """Return the copies whose verdict ended by its age."""
-        rows = self._read("SELECT copy FROM verdicts WHERE ended IS NULL AND expires_at < ?", (now,))
+        rows = self._read(f"SELECT copy FROM verdicts WHERE {HOLDS} AND expires_at < ?", (now,))
         return [copy for (copy,) in rows]

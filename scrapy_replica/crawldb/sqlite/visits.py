@@ -66,9 +66,7 @@ class VisitTable:
 
     def add(self, visit: Visit) -> int:
         """Append a row, in the transaction of the page; return its number."""
-        links = [field for link in visit.links for field in (link.url, link.text)]
-        body = json.dumps([list(visit.terms), list(visit.terms.values()), links], ensure_ascii=False)
-        packed = b"" if visit.is_wasted else zlib.compress(body.encode("utf-8", "surrogatepass"), LEVEL)
+        packed = b"" if visit.is_wasted else _packed(visit)
         row = self._connection.new_id("visits"), visit.url, visit.relevance, packed
         number = self._write("INSERT INTO visits VALUES (?, ?, ?, ?)", row).lastrowid
         assert number is not None
@@ -176,6 +174,12 @@ class VisitTable:
         """Delete all visits; there is no checkpoint yet."""
         self._write("DELETE FROM visits")
         self._since = 0
+
+
+def _packed(visit: Visit) -> bytes:
+    links = [field for link in visit.links for field in (link.url, link.text)]
+    body = json.dumps([list(visit.terms), list(visit.terms.values()), links], ensure_ascii=False)
+    return zlib.compress(body.encode("utf-8", "surrogatepass"), LEVEL)
 
 
 def _visit(url: str, relevance: float | None, body: bytes) -> Visit:

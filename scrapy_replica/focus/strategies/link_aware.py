@@ -9,8 +9,7 @@ import numpy as np
 
 from scrapy_replica.focus.credit import GAMMA, Credit
 from scrapy_replica.focus.known_graph import KnownGraph
-from scrapy_replica.focus.layers import TOP_TERMS
-from scrapy_replica.focus.link_head import LinkHead
+from scrapy_replica.focus.link_head import LinkHead, shares
 from scrapy_replica.focus.link_table import (
     ANCHOR,
     DIRECTORY,
@@ -26,6 +25,7 @@ from scrapy_replica.focus.links import directories
 from scrapy_replica.focus.outcomes import CHANCE, OUTCOMES, RETURN
 from scrapy_replica.focus.strategies.hmm import MAX_DISTANCE, HmmDynamic
 from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
+from scrapy_replica.focus.term_regression import lengths
 from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -145,9 +145,10 @@ class LinkAware(Strategy):
     def _tell(self, row: int, outcome: float, which: int) -> None:
         """Let a head learn an outcome of a link that was followed, and count it."""
         if self._table.facts[row, IN_LINKS]:
-            head, features = self._heads[which], self._features(np.array([row]), which)
-            expected = float(head.shares(features)[0])
-            head.model.learn(features[0], outcome, float(head.model.logits(features)[0]))
+            head, features = self._heads[which], self._features(np.array([row]))[which]
+            logits = head.model.logits(features)
+            expected = float(shares(logits)[0])
+            head.model.learn(features[0], outcome, float(logits[0]))
             if abs(expected - outcome) > SURPRISE:
                 self._rescore(self._table.siblings(row))
         self._table.tell(row, outcome, which)
@@ -207,11 +208,8 @@ class LinkAware(Strategy):
 
     def _terms(self, rows: IntArray) -> IntArray:
         """Return the terms of the pages in *rows*, numbered from 1, shape (n, ``TOP_TERMS``), 0 for none."""
-        found = np.zeros((len(rows), TOP_TERMS), dtype=np.int64)
-        for place, row in enumerate(rows.tolist()):
-            terms = self._distance.context.terms_of(self._graph.pages.number(row))
-            found[place, : len(terms)] = terms + 1
-        return found
+        pages = self._graph.pages
+        return np.where(pages["count"].take(rows, axis=0) > 0, pages["term"].take(rows, axis=0) + 1, 0)
 
     def _tell_words(self, rows: IntArray) -> None:
         """Write down what the words of the pages in *rows* say of their links."""
@@ -223,7 +221,7 @@ class LinkAware(Strategy):
         """Write down what the return head says of the links by which the pages in *rows* were found."""
         urls, head = self._graph.urls, self._heads[RETURN]
         of = urls.rows(self._graph.pages["url"][rows].astype(np.int64))
-        odds = head.model.logits(self._features(of, RETURN)) - head.model.weights[0]
+        odds = head.model.logits(self._features(of)[RETURN]) - head.model.weights[0]
         self._graph.pages["way"][rows] = np.where(self._table.facts[of, IN_LINKS] > 0, odds, 0.0)
 
     def _refresh(self) -> None:
@@ -259,59 +257,64 @@ class LinkAware(Strategy):
         self._moved.update(zip((urls[row] for row in rows[risen].tolist()), scores[risen].tolist(), strict=True))
 
     def _score(self, rows: IntArray, urls: Sequence[str] = ()) -> FloatArray:
-        scores = self._expected(rows, CHANCE, urls) + GAMMA * self._expected(rows, RETURN, urls)
+        each = zip(self._heads, self._features(rows, urls), strict=True)
+        chance, returned = shares(np.array([head.model.logits(features) for head, features in each]))
+        scores: FloatArray = chance + GAMMA * returned
         self._table.scores[rows] = scores
         return scores
 
-    def _expected(self, rows: IntArray, which: int, urls: Sequence[str] = ()) -> FloatArray:
-        return self._heads[which].shares(self._features(rows, which, urls))
-
-    def _features(self, rows: IntArray, which: int, urls: Sequence[str] = ()) -> FloatArray:
-        """Return the features of a head, shape (n, features); *urls* where some may be forgotten (row 0)."""
-        table, pages, head = self._table, self._graph.pages, self._heads[which]
-        facts, groups = table.facts[rows].astype(np.float64).T, table.groups[rows].T
+    def _features(self, rows: IntArray, urls: Sequence[str] = ()) -> FloatArray:
+        """Return the features of both heads, shape (2, n, features); *urls* where some may be forgotten (row 0)."""
+        table, pages = self._table, self._graph.pages
+        facts, groups = table.facts.take(rows, axis=0).astype(np.float64).T[None], table.groups.take(rows, axis=0).T
         forgotten = np.flatnonzero(rows == 0) if len(urls) else rows[:0]
         for place in forgotten.tolist():
             groups[DIRECTORY, place] = table.directories.find(directories(urls[place]))
-        directory, host, tried = table.directories.means(groups[DIRECTORY], which)
-        facts[:, forgotten] = directory[forgotten]
-        everywhere = table.directories.mean(which)
-        in_links = np.maximum(facts[IN_LINKS], 1.0)
-        parent, words = facts[MAX_RELEVANCE], facts[WORDS]
+        directory, host, tried = table.directories.means(groups[DIRECTORY])
+        if len(forgotten):
+            facts = facts.repeat(len(OUTCOMES), axis=0)
+            facts[:, :, forgotten] = directory[:, None, forgotten]
+        everywhere = table.directories.added()
+        in_links = np.maximum(facts[:, IN_LINKS], 1.0)
+        parent, words = facts[:, MAX_RELEVANCE], facts[:, WORDS]
         parents = pages.rows(groups[PARENT])
-        children = table.parent_means(parents, everywhere, which)
-        fates = table.neighbour_fates(rows)
-        columns = np.empty((len(CHANCE_WEIGHTS), len(rows)))
-        columns[0] = 1.0
-        columns[1] = parent
-        columns[2] = facts[SUM_RELEVANCE] / in_links
-        columns[3] = np.log(in_links)
-        columns[4] = directory
-        columns[5] = host
-        columns[6] = table.anchors.means(groups[ANCHOR], everywhere, which)
-        columns[7] = children
-        columns[8] = (fates[:, len(OUTCOMES) + which] + children) / (fates[:, which] + 1.0)
-        columns[9] = words
-        columns[10] = words * parent
-        columns[11] = directory * parent
-        columns[12] = children * parent
-        columns[13] = 1.0 / np.sqrt(1.0 + tried)
-        columns[14] = pages["near"][parents]
-        columns[15] = np.log1p(np.maximum(0, pages["new"][parents] - pages["tried"][parents]))
-        columns[16] = pages["word_odds"][parents, which]
-        columns[17] = head.link_words.log_odds(table.link_words[rows].astype(np.int64))
-        columns[18] = pages["way"][parents]
-        np.clip(columns[16:], -MOST_LOG_ODDS, MOST_LOG_ODDS, out=columns[16:])
-        return columns.T
+        children = table.parent_means(parents, everywhere)
+        fates = table.neighbour_fates(rows).T
+        link_words = table.link_words.take(rows, axis=0)
+        of_length = lengths(link_words)
+        # One row a feature, so that those of a URL lie apart, as its head reads them.
+        columns = np.empty((len(OUTCOMES), len(CHANCE_WEIGHTS), len(rows)))
+        columns[:, 0] = 1.0
+        columns[:, 1] = parent
+        columns[:, 2] = facts[:, SUM_RELEVANCE] / in_links
+        columns[:, 3] = np.log(in_links)
+        columns[:, 4] = directory
+        columns[:, 5] = host
+        columns[:, 6] = table.anchors.means(groups[ANCHOR], everywhere)
+        columns[:, 7] = children
+        columns[:, 8] = (fates[len(OUTCOMES) :] + children) / (fates[: len(OUTCOMES)] + 1.0)
+        columns[:, 9] = words
+        columns[:, 10] = words * parent
+        columns[:, 11] = directory * parent
+        columns[:, 12] = children * parent
+        columns[:, 13] = 1.0 / np.sqrt(1.0 + tried)
+        columns[:, 14] = pages["near"].take(parents)
+        columns[:, 15] = np.log1p(np.maximum(0, pages["new"].take(parents) - pages["tried"].take(parents)))
+        columns[:, 16] = pages["word_odds"].take(parents, axis=0).T
+        for which, head in enumerate(self._heads):
+            columns[which, 17] = head.link_words.log_odds(link_words, of_length)
+        columns[:, 18] = pages["way"].take(parents)
+        said = columns[:, 16:]
+        np.minimum(np.maximum(said, -MOST_LOG_ODDS, out=said), MOST_LOG_ODDS, out=said)
+        return columns.swapaxes(1, 2)
 
     def account(self, url: str, score: float, relevance: float) -> Account | None:  # noqa: ARG002 - known here
         rows = self._table.rows([url])
         if not self._table.facts[rows[0], IN_LINKS]:
             return None
         parts, log_odds = [], []
-        for which, (name, weight) in enumerate(zip(HEADS, (1.0, GAMMA), strict=True)):
-            head, values = self._heads[which], self._features(rows, which)
-            parts.append(Part(name, float(head.shares(values)[0]), weight))
+        for head, values, name, weight in zip(self._heads, self._features(rows), HEADS, (1.0, GAMMA), strict=True):
+            parts.append(Part(name, float(shares(head.model.logits(values))[0]), weight))
             each = zip(head.names, values[0].tolist(), head.model.weights.tolist(), strict=True)
             log_odds.append([Part(*one) for one in each])
         page = self._graph.pages["url"][self._graph.pages.row(int(self._table.groups[rows[0], PARENT]))]

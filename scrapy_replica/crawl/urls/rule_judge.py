@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from scrapy_replica.crawl.urls.watched import WatchedRule
+from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.urls.judge import Example, RuleJudge, shipped
 
 MOST_TRIED = 300
 """Rules of the crawl that teach, those tried last: to learn them anew takes 20 ms, 10,000 would take 240."""
 
 
-class Taught:
+class CrawlRuleJudge:
     """The shipped judge, and what came of the rules of this crawl that ended or became certain."""
 
     def __init__(self) -> None:

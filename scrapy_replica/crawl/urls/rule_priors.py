@@ -16,7 +16,7 @@ REFUTED = 2
 """Hosts on which a step was wrong, and certain on no more, after which no other is asked about it."""
 
 
-class Carried:
+class RulePriors:
     """What is proposed on a host because of others."""
 
     def __init__(self) -> None:

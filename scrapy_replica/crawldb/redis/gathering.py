@@ -1,23 +1,16 @@
-"""What others wrote, gathered from the rows of their changes until the crawl hears of it."""
+"""What others wrote, gathered from the rows of their changes until the crawl applies it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from scrapy_replica.crawldb.contract import News
-
-OF = "of "
-"""Begins the work of bringing back what a cause saved: it has ended."""
+from scrapy_replica.claim import Claim, Work
+from scrapy_replica.crawldb.contract import RemoteUpdate
 
 
-def ended_by(work: str) -> str | None:
-    """Return the cause that has ended if this *work* was begun; ``None`` if none has."""
-    return work.removeprefix(OF) if work.startswith(OF) else None
-
-
-class Hearing:
-    """Makes :class:`~scrapy_replica.crawldb.contract.News` of rows."""
+class Gathering:
+    """Makes a :class:`~scrapy_replica.crawldb.contract.RemoteUpdate` of rows."""
 
     def __init__(self) -> None:
         self._pages: dict[int, None] = {}
@@ -25,17 +18,19 @@ class Hearing:
         self._orders: list[int] = []
         self._names: dict[str, set[str]] = {}
         self._visits: list[int] = []
+        self._tested: set[Claim] = set()
+        self._work: set[Work] = set()
 
-    def found(self, url_ids: Sequence[int]) -> None:
+    def add_urls(self, url_ids: Sequence[int]) -> None:
         """Take note of new URLs."""
         self._urls += url_ids
 
-    def heard(self, table: str, key: Sequence[Any], row: Sequence[Any] | None) -> None:
+    def add_row(self, table: str, key: Sequence[Any], row: Sequence[Any] | None) -> None:
         """Take note of a *row* of *table*, ``None`` where it was deleted; *key* is its primary key."""
         if table == "pages":
             self._pages[key[0]] = None
         elif table == "samples":
-            self._add("causes", key[1])
+            self._tested.add(Claim.read(key[1]))
         elif table in {"meta", "seed_hosts", "query_terms"}:
             self._add({"meta": "meta", "seed_hosts": "seeds", "query_terms": "forms"}[table], key[0])
         elif row is None:
@@ -46,22 +41,28 @@ class Hearing:
             self._add(table, row[1])
         elif table == "rules":
             self._add("rules", row[2])
-        elif table == "work" and (cause := ended_by(row[1])) is not None:
-            self._add("ended", cause)
+        elif table == "work":
+            self._work.add(Work.read(row[1]))
         elif table == "orders" and row[4] is not None:
             self._orders.append(row[0])
 
     def _add(self, kind: str, name: str) -> None:
         self._names.setdefault(kind, set()).add(name)
 
-    def told(self, *, leads: bool) -> News:
+    def take(self, *, is_leader: bool) -> RemoteUpdate:
         """Return what was noted since the last call.
 
-        :param leads: the lead has just come to this process.
+        :param is_leader: this process has just become the leader.
         """
-        pages, names = tuple(self._pages), self._names
-        news = News(
-            pages, tuple(self._urls), orders=tuple(self._orders), visits=tuple(self._visits), leads=leads, **names
+        update = RemoteUpdate(
+            tuple(self._pages),
+            tuple(self._urls),
+            tested=self._tested,
+            work=self._work,
+            orders=tuple(self._orders),
+            visits=tuple(self._visits),
+            is_leader=is_leader,
+            **self._names,
         )
-        Hearing.__init__(self)
-        return news
+        Gathering.__init__(self)
+        return update

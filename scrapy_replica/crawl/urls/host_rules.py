@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
-from scrapy_replica.crawl.urls.watched import WatchedRule
-from scrapy_replica.crawldb.rules import RuleRow
-from scrapy_replica.urls.rule import Rule, share_argument
+from scrapy_replica.crawl.urls.watched_rule import WatchedRule
+from scrapy_replica.crawldb.rules import RuleRow, RuleState
+from scrapy_replica.urls.rule import share_argument
 from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.validation import Pair
 
@@ -31,6 +31,19 @@ class Hit(NamedTuple):
     """What stands in its place: the URL that was fetched, else the canonical form."""
 
 
+class Joint(NamedTuple):
+    """Two fetched forms of one canonical form that several rules make one, and no single rule."""
+
+    changed: str
+    other: str
+    rules: tuple[WatchedRule, ...]
+    """Those that change the one and not the other, or both in another way."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(sorted(rule.id for rule in self.rules))
+
+
 class HostRules:
     """The rules of one host (and port), those of many hosts among them, and the pages that they were held against."""
 
@@ -43,6 +56,8 @@ class HostRules:
         """Forms that there is no page at."""
         self.awaited: set[str] = set()
         """Images that were asked for to prove a rule."""
+        self._apart: dict[tuple[int, ...], list[str]] = {}
+        """Ids of rules that were wrong together -> forms that were asked for to tell which of them is wrong."""
         self.spent = 0
         """URLs fetched to prove rules."""
         self.next_plan = 0
@@ -52,6 +67,8 @@ class HostRules:
         self._book = _NO_RULES
         self._spellings: dict[str, str] | None = None
         """Canonical form -> the form of it that was fetched first."""
+        self._disputed: set[frozenset[int]] = set()
+        """Ids of rules that together made one of two different pages: what all of them change is fetched."""
 
     @property
     def weight(self) -> int:
@@ -59,11 +76,6 @@ class HostRules:
         n_spellings = len(self._spellings) if self._spellings is not None else 0
         rules = sum(watched.weight for watched in self.own.values())
         return self.pages.weight + rules + 300 * n_spellings + 150 * (len(self.dead) + len(self.awaited))
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether there is or was a rule."""
-        return bool(self.own or self._wide)
 
     def take(self, row: RuleRow, url_ids: dict[str, int]) -> WatchedRule:
         """Take up a rule of this host; *url_ids* are those of the pages by their form, as far as they are known."""
@@ -78,15 +90,16 @@ class HostRules:
         """Return the rules that have not ended."""
         return [watched for watched in (*self.own.values(), *self._wide) if not watched.is_ended]
 
-    def has_failed(self, rule: Rule) -> bool:
-        """Tell whether a rule over the same argument as *rule* acted and was wrong."""
-        ended = [watched for watched in self.own.values() if watched.is_ended and watched.has_acted]
-        return any(share_argument(watched.rule, rule) for watched in ended)
-
-    def siblings(self, ended: WatchedRule) -> list[WatchedRule]:
-        """Return the rules of this host over the same argument as *ended*, but for those of a person."""
-        own = [watched for watched in self.own.values() if not (watched.is_ended or watched.is_manual)]
-        return [watched for watched in own if share_argument(ended.rule, watched.rule)]
+    def is_refused(self, candidate: WatchedRule) -> bool:
+        """Tell whether *candidate* says what a rule said that was wrong, or that a person switched off: of one argument
+        of it, or, in another form, of a page that was fetched.
+        """
+        wrong = [watched for watched in self.own.values() if watched.state is RuleState.WITHDRAWN and watched.has_acted]
+        off = [watched for watched in (*self.own.values(), *self._wide) if watched.state is RuleState.DISABLED]
+        if any(share_argument(watched.rule, candidate.rule) for watched in (*wrong, *off)):
+            return True
+        images = ((watched.image(form), candidate.image(form)) for watched in off for form in self.pages.clusters)
+        return any(image is not None and image == other for image, other in images)
 
     def put_in_force(self) -> None:
         """Let the rules act that may."""
@@ -94,6 +107,7 @@ class HostRules:
         self._acting = {watched.rule.key: watched for watched in acting}
         self._book = RuleBook(watched.rule for watched in acting) if acting else _NO_RULES
         self._spellings = None
+        self._disputed.clear()
 
     def hit(self, form: str, callback: int) -> Hit | None:
         """Return what the rules say about *form*, asked for with *callback*; ``None``: to be fetched as it stands.
@@ -101,12 +115,14 @@ class HostRules:
         A canonical form is never saved by a spelling of it: it is what samples are held against, and what shows that
         the spellings are one page.
         """
-        if not self._acting or form in self.pages.clusters:
+        if not self._acting or form in self.pages.clusters or self._is_asked(form):
             return None
         canonical, rules = self.canonical(form)
         if not rules or not all(rule.holds(form, canonical, callback) for rule in rules):
             return None
         target = self.standing(canonical)
+        if len(rules) > 1 and self._is_disputed(rules):
+            return None
         if target is None:
             is_there = canonical not in self.dead and all(rule.has_images for rule in rules)
             return self._saying(rules, canonical, None) if is_there else None
@@ -141,29 +157,67 @@ class HostRules:
             self._spellings = {}
             for form, cluster in self.pages.clusters.items():
                 if cluster is not None:
-                    self._spellings.setdefault(self.canonical(form)[0], form)
+                    self._take_up(form, self._spellings)
         return self._spellings
+
+    def _take_up(self, form: str, spellings: dict[str, str]) -> None:
+        """Take note of the page at *form*, and whether it disputes what rules say together."""
+        canonical, rules = self.canonical(form)
+        other = spellings.setdefault(canonical, form)
+        if other != form and len(self._acting) > 1:
+            joint = self._joint(form, other, rules)
+            if joint is not None and self.are_other(joint):
+                self._disputed.add(frozenset(joint.ids))
+
+    def _is_disputed(self, rules: Iterable[WatchedRule]) -> bool:
+        self._first_spellings()  # which finds the disputes
+        ids = {rule.id for rule in rules}
+        return any(disputed <= ids for disputed in self._disputed)
+
+    def are_other(self, joint: Joint) -> bool | None:
+        """Tell whether the two pages of *joint* are different ones; ``None`` where nothing is told."""
+        clusters = [self.pages.clusters.get(form) for form in (joint.changed, joint.other)]
+        if any(cluster is None or self.pages.is_boilerplate(cluster) for cluster in clusters):
+            return None
+        return clusters[0] != clusters[1]
 
     def fetched(self, form: str) -> None:
         """Take note that the page at *form* was fetched."""
         self.dead.discard(form)
         if self._spellings is not None:
-            self._spellings.setdefault(self.canonical(form)[0], form)
+            self._take_up(form, self._spellings)
 
-    def joint_pair(self, form: str) -> tuple[str, str, list[WatchedRule]] | None:
-        """Return two forms that several rules make one, *form* among them, the first one changed; and those rules.
+    def joint_pair(self, form: str) -> Joint | None:
+        """Return what several rules make one with the page at *form*.
 
         ``None`` if nothing else of its canonical form was fetched, or if one rule joins the two, which sees it itself.
         """
-        if not self._acting:
+        if len(self._acting) < 2:
             return None
         canonical, rules = self.canonical(form)
         other = self.standing(canonical)
-        if other is None or other == form:
-            return None
-        pair = (form, other) if rules else (other, form)
+        if other == form:
+            other = self._first_spellings().get(canonical)
+        return None if other is None or other == form else self._joint(form, other, rules)
+
+    def _joint(self, form: str, other: str, rules: Iterable[WatchedRule]) -> Joint | None:
+        changed, kept = (form, other) if rules else (other, form)
         between = [rule for rule in rules or self.canonical(other)[1] if rule.taken(form) != rule.taken(other)]
-        return (*pair, between) if len(between) > 1 else None
+        return Joint(changed, kept, tuple(between)) if len(between) > 1 else None
+
+    def tell_apart(self, joint: Joint) -> list[str] | None:
+        """Return the forms to fetch that tell which of the rules of *joint* is wrong: each one changes alone. ``None``
+        where some were asked for before.
+        """
+        if joint.ids in self._apart:
+            return None
+        singles = dict.fromkeys(rule.image(joint.changed) for rule in joint.rules)
+        asked = [form for form in singles if form is not None and form not in self.pages.clusters]
+        self._apart[joint.ids] = asked
+        return asked
+
+    def _is_asked(self, form: str) -> bool:
+        return any(form in forms for forms in self._apart.values())
 
     def gone(self, form: str) -> None:
         """Take note that there is no page at *form*."""

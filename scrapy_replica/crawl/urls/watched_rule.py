@@ -1,4 +1,4 @@
-"""One DUST rule under watch: what its applications turned out to be."""
+"""One DUST rule under watch: its record, and what its applications turned out to be."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
-from scrapy_replica.crawl.urls.places import Place, Places, place_of
-from scrapy_replica.crawldb.rules import ACTING, CANDIDATE, DISABLED, WITHDRAWN, RuleRow
+from scrapy_replica.crawl.urls.rule_places import Place, Places, place_of
+from scrapy_replica.crawldb.rules import ENDED, RuleRow, RuleState
+from scrapy_replica.decision import Outcome
 from scrapy_replica.urls.judge import Example, RuleJudge, traits_of
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.rulebook import RuleBook
-from scrapy_replica.urls.validation import Pair, RuleWatch, pairs_to_fetch
+from scrapy_replica.urls.validation import LATEST, PROVED, Pair, is_proved, is_refuted, pairs_to_fetch
 
-PROVED = 3
-"""Right pairs, and no wrong one, after which a rule acts as a guess."""
 CONFIRMED = 5
 """Right pairs after which it is certain; what it was learnt from stands for two of them, a prior for none."""
 IMAGES_NEEDED = 2
@@ -25,6 +24,8 @@ PAIRS_PER_RULE = 6
 """Pairs fetched on purpose to prove one rule."""
 MOST_MISSING = -2
 """Images asked for that do not exist, less those that do, at which no more are asked for."""
+TOLD_WRONG = 2
+"""Wrong pairs that are told as examples."""
 _MAX_SEEN = 5_000
 
 
@@ -46,12 +47,12 @@ class Seen(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """Whether a URL that the rule changes was the page that the rule takes it for."""
+    """Whether a URL that rules change was the page that they take it for."""
 
     url_id: int
-    is_same: bool
-    rule: int
-    """Its id."""
+    outcome: Outcome
+    rules: tuple[int, ...]
+    """Ids of the rules that this is about: several where they changed the URL together."""
 
 
 class _Found(NamedTuple):
@@ -77,37 +78,52 @@ class _Found(NamedTuple):
 
 
 class WatchedRule:
-    """A rule, its record, and the fetched URLs that it would change, by their image."""
+    """A rule, its record, and the fetched URLs that it would change, by their image.
+
+    ========= ================================================================ =========
+    State     Event                                                            Becomes
+    ========= ================================================================ =========
+    candidate a pair, and then it is proved (:func:`is_proved`)                acting
+    candidate a pair, and then it is refuted (:func:`is_refuted`)              withdrawn
+    acting    a pair, and then it is refuted, or proved no more                withdrawn
+    candidate its samples speak against it, or say nothing (:meth:`withdraw`)  withdrawn
+    or acting
+    any       a person switches it off (:meth:`disable`)                       disabled
+    ========= ================================================================ =========
+
+    A person's rule is acting without a proof, and until it is refuted. Withdrawn and disabled are for good.
+    """
 
     def __init__(self, row: RuleRow) -> None:
-        self.id, self.is_manual = row.id, row.is_manual
+        self.id, self.is_manual, self.state = row.id, row.is_manual, RuleState(row.state)
         self.rule = Rule.from_dict(row.rule)
-        self.watch = RuleWatch(self.rule, needed=PROVED, right=row.right, wrong=row.wrong)
-        self.watch.is_withdrawn = row.state in {WITHDRAWN, DISABLED}
-        self.images = row.images
+        self.right, self.wrong, self.images = row.right, row.wrong, row.images
+        self.wrong_pairs: list[Pair] = []
+        """The first of this run."""
         self.proofs = list(row.proofs)
         """(image, URLs fetched on purpose for it) of each pair that was to prove it."""
-        self._was_acting = row.state == ACTING
+        self._latest: tuple[bool, ...] = ()
+        """Whether each of the latest pairs was right, as far as it was seen in this run."""
         self._book = RuleBook([self.rule])
         self._seen: dict[str, Seen] = {}
         self.places = Places()
 
     @property
     def is_ended(self) -> bool:
-        return self.watch.is_withdrawn
+        return self.state in ENDED
 
     @property
     def is_acting(self) -> bool:
-        return not self.is_ended and (self.is_manual or self.watch.may_act)
+        return self.state is RuleState.ACTING
 
     @property
     def has_acted(self) -> bool:
         """Whether it acts or did: a wrong pair among so few right ones would have ended it before."""
-        return self.is_manual or self.watch.right >= PROVED
+        return self.is_manual or self.right >= PROVED
 
     @property
     def is_certain(self) -> bool:
-        return self.is_manual or self.watch.right + min(self.rule.support, 2) >= CONFIRMED
+        return self.is_manual or self.right + min(self.rule.support, 2) >= CONFIRMED
 
     @property
     def has_images(self) -> bool:
@@ -120,26 +136,20 @@ class WatchedRule:
         return Level(self.is_acting, self.is_certain, self.has_images)
 
     @property
-    def state(self) -> str:
-        if self.is_ended:
-            return WITHDRAWN
-        return ACTING if self.is_acting else CANDIDATE
-
-    @property
     def needs_proof(self) -> bool:
         return len(self.proofs) < PAIRS_PER_RULE and not self.is_ended and not all(self.level)
 
     @property
     def example(self) -> Example:
         """What came of it, for the judge of rules like it."""
-        return self.rule.traits or traits_of(self.rule), self.watch.right, self.watch.wrong
+        return self.rule.traits or traits_of(self.rule), self.right, self.wrong
 
     def doubt(self, judge: RuleJudge) -> float:
         """Return the share of wrong pairs that *judge* expects, 0..1."""
-        rule, watch = self.rule, self.watch
+        rule = self.rule
         learnt = rule.support / (1 - rule.error) if rule.error < 1 else 0.0
-        seen = watch.right + watch.wrong + learnt
-        return judge.expected(rule.traits or traits_of(rule), watch.wrong + rule.error * learnt, seen)
+        seen = self.right + self.wrong + learnt
+        return judge.expected(rule.traits or traits_of(rule), self.wrong + rule.error * learnt, seen)
 
     @property
     def is_wide(self) -> bool:
@@ -181,6 +191,41 @@ class WatchedRule:
         kept = {after.path, *(after.arguments or ())}
         return tuple(part for part in (before.path, *(before.arguments or ())) if part not in kept)
 
+    # Its record
+
+    def record(self, form: str, image: str, callback: int, *, is_same: bool) -> None:
+        """Take note of whether *form* and *image* are one page."""
+        self._latest = (*self._latest, is_same)[-LATEST:]
+        self.right, self.wrong = self.right + is_same, self.wrong + (not is_same)
+        if not is_same and len(self.wrong_pairs) < TOLD_WRONG:
+            self.wrong_pairs.append(Pair(form, image))
+        self.places.record(self._place(form, image, callback), is_same=is_same)
+        if not self.is_ended:
+            self.state = self._after_a_pair()
+
+    def _after_a_pair(self) -> RuleState:
+        if is_refuted(self.right, self.wrong, self._latest):
+            return RuleState.WITHDRAWN
+        if self.is_manual or is_proved(self.right, self.wrong):
+            return RuleState.ACTING
+        return RuleState.WITHDRAWN if self.is_acting else RuleState.CANDIDATE
+
+    def withdraw(self) -> None:
+        """Take note that its samples speak against it, or that too many say nothing."""
+        if not self.is_ended:
+            self.state = RuleState.WITHDRAWN
+
+    def disable(self) -> None:
+        """Take note that a person switched it off."""
+        self.state = RuleState.DISABLED
+
+    def heed(self, row: RuleRow) -> None:
+        """Take over the record that another process wrote."""
+        self.right, self.wrong, self.images, self.state = row.right, row.wrong, row.images, row.state
+        self.proofs = list(row.proofs)
+
+    # Pages
+
     def learn(self, host: HostPages, url_ids: Mapping[str, int]) -> None:
         """Take note of what was fetched before the rule was proposed, or before it was read.
 
@@ -198,12 +243,6 @@ class WatchedRule:
         pair = self._pair(form, cluster, url_id, known) if cluster is not None else None
         if pair is not None and not (host.is_boilerplate(pair.other) or host.is_boilerplate(pair.cluster)):
             self.places.record(self._place(pair.changed.form, pair.image, pair.callback), is_same=pair.is_same)
-
-    def heed(self, row: RuleRow) -> None:
-        """Take over the record that another process wrote."""
-        self.watch.right, self.watch.wrong, self.images = row.right, row.wrong, row.images
-        self.watch.is_withdrawn, self._was_acting = row.state in {WITHDRAWN, DISABLED}, row.state == ACTING
-        self.proofs = list(row.proofs)
 
     def _pair(self, form: str, cluster: int, url_id: int, known: Mapping[str, int | None]) -> _Found | None:
         """Return what the page at *form* makes a pair with, according to the rule; take note of the page."""
@@ -235,27 +274,38 @@ class WatchedRule:
             del self._seen[next(iter(self._seen))]  # a page and its image are fetched within a short while
         self._seen[image] = seen
 
+    def id_of(self, form: str) -> int | None:
+        """Return the id of the URL at *form*, which the rule changes, if it remembers that."""
+        seen = self._seen.get(self.image(form) or form)
+        return seen.url_id if seen is not None and seen.form == form else None
+
     def observe(
-        self, form: str, cluster: int, url_id: int, host: HostPages, is_stale: Callable[[str], bool]
+        self, form: str, cluster: int | None, url_id: int, host: HostPages, is_stale: Callable[[str], bool]
     ) -> Settled | None:
         """Hold the page just fetched from *form* against the page that the rule takes it for; keep the score.
 
-        One that *is_stale* may say the same by now: nothing is known before it is fetched again.
+        Where one of them has too little text, or what many pages say, nothing is told. One that *is_stale* may say the
+        same by now: nothing is known before it is fetched again.
         """
-        found = self._pair(form, cluster, url_id, host.clusters)
-        if found is None or host.is_boilerplate(found.other) or host.is_boilerplate(cluster):
-            return None
+        found = self._pair(form, cluster, url_id, host.clusters) if cluster is not None else None
+        if found is None:
+            return self._untold(form, url_id, host)
+        if host.is_boilerplate(found.other) or host.is_boilerplate(found.cluster):
+            return Settled(found.changed.url_id, Outcome.UNKNOWN, (self.id,))
         if not found.is_same and is_stale(found.other_form):
             return None
         self.images += found.is_image_known and found.is_same
         self.record(found.changed.form, found.image, found.callback, is_same=found.is_same)
-        return Settled(found.changed.url_id, found.is_same, self.id)
+        return Settled(found.changed.url_id, Outcome.SAME if found.is_same else Outcome.OTHER, (self.id,))
 
-    def record(self, form: str, image: str, callback: int, *, is_same: bool) -> None:
-        """Take note of whether *form* and *image* are one page."""
-        self.watch.record(Pair(form, image), is_same)
-        self.places.record(self._place(form, image, callback), is_same=is_same)
-        self._close_if_wrong()
+    def _untold(self, form: str, url_id: int, host: HostPages) -> Settled | None:
+        """Return that nothing is told by the page at *form*, if it or what it is held against is too short."""
+        image = self.image(form)
+        if image is None:
+            before = self._seen.get(form)
+            return Settled(before.url_id, Outcome.UNKNOWN, (self.id,)) if before is not None else None
+        is_short = host.clusters.get(form) is None or (image in host.clusters and host.clusters[image] is None)
+        return Settled(url_id, Outcome.UNKNOWN, (self.id,)) if is_short else None
 
     def failed(self, form: str, *, is_acting: bool) -> bool:
         """Take note that there is no page at *form*; tell whether that says something of the rule."""
@@ -263,12 +313,6 @@ class WatchedRule:
         is_awaited = any(form == image for image, _ in self.proofs)
         self.images -= 2 if is_acting else is_awaited
         return is_acting or is_awaited
-
-    def _close_if_wrong(self) -> None:
-        # One wrong pair among few: it may act no longer, and what stopped acting never comes back.
-        if self._was_acting and not self.is_acting:
-            self.watch.is_withdrawn = True
-        self._was_acting = self.is_acting
 
     def pairs(self, host: HostPages, waiting: Iterable[str], most: int, is_one: Callable[[Pair], bool]) -> list[str]:
         """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs.

@@ -24,7 +24,7 @@ Follower = Callable[[Mapping[str, Any]], object]
 """Does in one process what an order that another one carried out changes in each."""
 
 
-class Obeying:
+class Orders:
     """Hands each order to the part that obeys its kind, once.
 
     An order that cannot be carried out leaves nothing behind but the answer why, and the next one gets its turn. One of
@@ -45,7 +45,7 @@ class Obeying:
         """Let *follower* do here what follows from an order of that *kind* that another process carried out."""
         self._followers[kind] = follower
 
-    def heed(self, order_ids: Iterable[int]) -> None:
+    def apply_remote(self, order_ids: Iterable[int]) -> None:
         """Take note that other processes answered orders."""
         for order in map(self._store.orders.row, order_ids):
             follower = self._followers.get(order.kind)

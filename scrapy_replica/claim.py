@@ -1,0 +1,169 @@
+"""Claims: what saves fetches. Each says that some URLs need not be fetched, and is tested while it acts.
+
+The life of a claim:
+
+============ ============================================ ============== ==============================================
+standing     event                                        becomes        effect
+============ ============================================ ============== ==============================================
+candidate    its probes agree                             in force       what waits is decided anew when it is taken
+candidate    its probes disagree                          rejected       none: it suppressed nothing
+in force     its samples refute it                        refuted        what it suppressed comes back; final in the job
+in force     it gets too old, or another takes its place  suspended      what it suppressed comes back
+in force     a person says otherwise                      disabled       what it suppressed comes back; final until then
+suspended    its probes agree                             in force       its test goes on with the samples that it has
+disabled     a person says so                             in force       none
+============ ============================================ ============== ==============================================
+
+The standing is a column of the claim's own row: of a mirror among the verdicts, of a rewrite rule among the rules, of
+any other claim, which is in force unless a row says otherwise, among the claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Kind(str, Enum):
+    """What a claim is about; the word begins its name."""
+
+    MIRROR = "mirror"
+    """All of the host :attr:`Claim.subject` is on the canonical host :attr:`Claim.of` as well."""
+    UNSHARED = "unshared"
+    """So are those pages of the mirror *subject* that nothing on the canonical host *of* leads to."""
+    RULE = "rule"
+    """The rewrite rule whose number is *subject* leads from URLs to others of the same pages."""
+    RULES = "rules"
+    """So do the rules whose numbers are *subject* together: what is wrong with all may be right with each."""
+    LINKS = "links"
+    """Links to the host *of* on pages that repeat pages of the host *subject* lead where those of the repeated do."""
+    TRAP = "trap"
+    """What has a shape of the kind *of* on the host *subject* brings nothing new."""
+    BUDGET = "budget"
+    """Of the host *subject* as many pages were fetched as the limit *of* allows."""
+    FULL = "full"
+    """So many were fetched of any host as ``REPLICA_HOST_PAGES`` allows."""
+    SCOPE = "scope"
+    """It does not belong to the crawl."""
+    EXCLUDED = "excluded"
+    """A person excluded the pattern *subject* while the crawl ran."""
+
+
+_PAIRS = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.LINKS, Kind.TRAP, Kind.BUDGET})
+
+TESTED = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.RULE, Kind.RULES, Kind.LINKS, Kind.TRAP})
+"""Kinds that rest on evidence: samples test them, and a refuted one does not act."""
+
+
+class Standing(str, Enum):
+    """How a claim stands; see the table of this module."""
+
+    CANDIDATE = "candidate"
+    REJECTED = "rejected"
+    IN_FORCE = "in force"
+    SUSPENDED = "suspended"
+    REFUTED = "refuted"
+    DISABLED = "disabled"
+
+
+ENDED = frozenset({Standing.REJECTED, Standing.REFUTED, Standing.DISABLED})
+"""Standings that nothing but a person ends."""
+
+
+class Claim(NamedTuple):
+    """One claim, as a name: what it is about, and nothing of how it stands."""
+
+    kind: Kind
+    subject: str = ""
+    of: str = ""
+
+    def __str__(self) -> str:
+        """Return the name under which the crawl database knows it: ``mirror b.example of a.example``."""
+        if self.kind in _PAIRS:
+            return f"{self.kind.value} {self.subject} of {self.of}"
+        return f"{self.kind.value} {self.subject}" if self.subject else self.kind.value
+
+    @classmethod
+    def read(cls, name: str) -> Claim:
+        """Return the claim of that *name*.
+
+        :raises ValueError: it is none.
+        """
+        word, _, rest = name.partition(" ")
+        kind = Kind(word)
+        subject, _, of = rest.partition(" of ") if kind in _PAIRS else (rest, "", "")
+        return cls(kind, subject, of)
+
+    @property
+    def parts(self) -> tuple[Claim, ...]:
+        """The claims without which this one suppresses nothing, or itself."""
+        if self.kind is Kind.UNSHARED:
+            return (self._replace(kind=Kind.MIRROR),)
+        if self.kind is Kind.RULES:
+            return tuple(Claim(Kind.RULE, number) for number in self.subject.split("+"))
+        return (self,)
+
+
+def of_rules(rules: Iterable[int]) -> tuple[Claim, ...]:
+    """Return the claims by which rewrite *rules* (their numbers) change a URL: all of them together, and each."""
+    numbers = [str(number) for number in sorted(rules)]
+    each = [Claim(Kind.RULE, number) for number in numbers]
+    return (Claim(Kind.RULES, "+".join(numbers)), *each) if len(each) > 1 else (*each,)
+
+
+class Work(NamedTuple):
+    """What is to come back: all that a claim suppressed, or all that one page stood for."""
+
+    claim: Claim | None = None
+    representative: int | None = None
+    """Key of the URL that stood for it."""
+    is_for_now: bool = False
+    """That page may be there again: what it stood for is decided about anew when its turn comes."""
+
+    def __str__(self) -> str:
+        """Return the name under which the crawl database keeps it."""
+        if self.claim is not None:
+            return f"of {self.claim}"
+        return f"{'for-now' if self.is_for_now else 'for'} {self.representative}"
+
+    @classmethod
+    def read(cls, name: str) -> Work:
+        """Return the work of that *name*."""
+        word, _, rest = name.partition(" ")
+        if word == "of":
+            return cls(Claim.read(rest))
+        return cls(None, int(rest), word == "for-now")
+
+
+class Why(str, Enum):
+    """Why a suppressed URL comes back."""
+
+    REFUTED = "refuted"
+    """Samples refuted the claim *what*."""
+    ENDED = "ended"
+    """The claim *what* ended by its age, by a person, or because another took its place."""
+    GONE = "gone"
+    """Its representative *what* brought no page."""
+    REPEATS = "repeats"
+    """Its representative has no text of its own; it repeats *what*."""
+    LEFT_OUT = "left out"
+    """Its representative *what* is out of scope, or some of what that leads to."""
+    ITEM = "item"
+    """The page that it was found on gave an item that no page gave before."""
+    ORPHANED = "orphaned"
+    """A process that is gone left it without a representative."""
+
+
+class Restoration(NamedTuple):
+    """Why a suppressed URL came back, as it is written into its history."""
+
+    why: Why
+    what: str | None = None
+    """Name of a claim, or a URL."""
+    details: Mapping[str, object] = MappingProxyType({})
+
+    def evidence(self) -> dict[str, object]:
+        """Return it as the evidence of a decision."""
+        return {"restored": self.why.value, "what": self.what, **self.details}

@@ -1,0 +1,1 @@
+"""Claims at work: how they are tested, and what follows when one ends."""

@@ -1,0 +1,46 @@
+"""What a person orders about claims: hosts that are copies or are none, rules that act or do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scrapy_replica.crawl.claims.claims import Claims
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.orders import Orders
+from scrapy_replica.crawl.scope import CrawlScope
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, RULE
+from scrapy_replica.urls.rule import Rule
+
+
+class ByHand:
+    """Carries out orders about claims."""
+
+    def __init__(self, replicas: Replicas, dust: Dust, scope: CrawlScope, claims: Claims) -> None:
+        self._replicas, self._dust, self._scope, self._claims = replicas, dust, scope, claims
+
+    def serve(self, orders: Orders) -> None:
+        """Take on the orders about claims."""
+        orders.add(BLOCK, self._block, host=str, keeper=str)
+        orders.add(ALLOW, self._allow, host=str)
+        orders.add(DIFFERENT, self._part, host=str, other=str)
+        orders.add(RULE, self._impose, rule=dict)
+        orders.add(DISABLE_RULE, self._disable, id=int)
+
+    def _block(self, what: Mapping[str, Any]) -> None:
+        prefixes = what.get("copy_prefix", ""), what.get("keeper_prefix", "")
+        self._claims.end_mirrors(self._replicas.block(what["host"], what["keeper"], *prefixes))
+        self._scope.open_to(what["keeper"])  # which is to bring what the other has
+
+    def _allow(self, what: Mapping[str, Any]) -> None:
+        self._claims.end_mirrors(self._replicas.allow(what["host"]))
+
+    def _part(self, what: Mapping[str, Any]) -> None:
+        self._claims.end_mirrors(self._replicas.part(what["host"], what["other"]))
+
+    def _impose(self, what: Mapping[str, Any]) -> str:
+        return f"rule {self._dust.impose(Rule.from_dict(what['rule']))}"
+
+    def _disable(self, what: Mapping[str, Any]) -> None:
+        self._claims.end_rule(self._dust.disable(what["id"]))

@@ -1,0 +1,90 @@
+"""Claims: what follows when one ends. Nobody else changes how a claim stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from scrapy_replica.claim import Claim, Kind, Restoration, Why, Work
+from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
+from scrapy_replica.crawl.claims.standings import Standings
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.watched_rule import WatchedRule
+from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.decision import Reason
+from scrapy_replica.records import Verdict
+
+
+class Claims:
+    """Ends claims: writes how they stand from now on, and lets come back what they suppressed.
+
+    A claim that comes into force needs no work here: what waits is decided once more when it is taken.
+    """
+
+    def __init__(
+        self,
+        store: CrawlDB,
+        standings: Standings,
+        replicas: Replicas,
+        dust: Dust,
+        restorer: Restorer,
+        counts: Counter[str],
+    ) -> None:
+        self._store, self._standings, self._replicas, self._dust = store, standings, replicas, dust
+        self._restorer, self._counts = restorer, counts
+
+    def refute(self, claims: Iterable[Claim]) -> None:
+        """Take note that samples refuted *claims*."""
+        for claim in claims:
+            if claim.kind is Kind.MIRROR:
+                self.end_mirror(self._replicas.refute(claim))
+            elif claim.kind is Kind.RULE:
+                self.end_rule(self._dust.refute(int(claim.subject)))
+            elif not self._standings.is_refuted(claim):
+                self._standings.refute(claim)
+                self._counts[f"sample/ended/{reason_of(claim).value}"] += 1
+                self._restorer.end(claim, Restoration(Why.REFUTED, str(claim)))
+
+    def end_mirror(self, verdict: Verdict | None) -> None:
+        """Let come back what a mirror suppressed that was refuted; nothing where it was not in force."""
+        if verdict is not None:
+            self._counts["host/withdrawn"] += 1
+            self._restorer.end(verdict.claim, Restoration(Why.REFUTED, str(verdict.claim)))
+
+    def end_mirrors(self, verdicts: Iterable[Verdict]) -> None:
+        """Let come back what mirrors suppressed that a person or their age ended."""
+        for verdict in verdicts:
+            self._restorer.end(verdict.claim, Restoration(Why.ENDED, str(verdict.claim)))
+
+    def end_rule(self, watched: WatchedRule | None) -> None:
+        """Let come back what a rewrite rule suppressed that is refuted or switched off; nothing if it did not act."""
+        if watched is None:
+            return
+        self._counts["dust/withdrawn"] += 1
+        claim = Claim(Kind.RULE, str(watched.id))
+        details = {
+            "pairs": watched.right + watched.wrong,
+            "wrong": watched.wrong,
+            "for example": [f"{pair.url} is not {pair.image}" for pair in watched.wrong_pairs],
+        }
+        self._restorer.end(claim, Restoration(Why.REFUTED, str(claim), details))
+
+    def lift(self, claim: Claim) -> None:
+        """Let come back what *claim* suppressed, to be decided about anew when its turn comes; it may act again."""
+        self._restorer.end(claim, Restoration(Why.ENDED, str(claim)))
+
+    def lift_traps(self, host: str) -> None:
+        """Let come back what traps of *host* suppressed: one of them brought news."""
+        for claim in self._store.suppressed.claims(Kind.TRAP, host):
+            self.lift(claim)
+
+    def claims_for(self, key: int | None) -> list[Claim]:
+        """Return the claims that suppressed URLs in favour of the one under *key*."""
+        return self._store.suppressed.claims_for(key) if key is not None else []
+
+    def restore_for(self, key: int, why: Why, what: str | None, *, is_for_now: bool = False) -> None:
+        """Let come back what the URL under *key* stood for."""
+        claims = self.claims_for(key)
+        reason = reason_of(claims[0]) if claims else Reason.REPLICA_HOST
+        self._restorer.begin(Work(None, key, is_for_now), reason, Restoration(why, what))

@@ -1,0 +1,193 @@
+"""Evidence: what each fetch says of claims. Pages of this process and of others come the same way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from scrapy_replica.claim import Claim, Kind, Restoration, Why, of_rules
+from scrapy_replica.crawl.claims.claims import Claims
+from scrapy_replica.crawl.claims.fallback import Fallback
+from scrapy_replica.crawl.claims.late_samples import LateSamples
+from scrapy_replica.crawl.claims.probes import Probes
+from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.claims.scope_check import ScopeCheck
+from scrapy_replica.crawl.claims.settling import Settling
+from scrapy_replica.crawl.decision_log import DecisionLog
+from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
+from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.scope import CrawlScope
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.watched_rule import Settled
+from scrapy_replica.crawldb.contract import CrawlDB, State
+from scrapy_replica.crawldb.pages import MISSING
+from scrapy_replica.decision import Outcome, Reason
+from scrapy_replica.records import Novelty
+from scrapy_replica.sites.alignment import normal_path
+from scrapy_replica.sites.detector import Findings
+from scrapy_replica.sites.evidence import path_of
+
+
+class Evidence:
+    """Hands each fetch to the claims that it says something of, and carries out what follows.
+
+    Samples are settled by the leader for all: the two pages of one may have been fetched at a time, so that neither of
+    the processes that fetched them knew the other. A process settles those of its own pages as well.
+
+    :param key: URL -> 64 bits of its request fingerprint, signed.
+    """
+
+    def __init__(
+        self,
+        store: CrawlDB,
+        replicas: Replicas,
+        dust: Dust,
+        scope: CrawlScope,
+        scope_check: ScopeCheck,
+        samples: Samples,
+        settling: Settling,
+        fallback: Fallback,
+        probes: Probes,
+        late_samples: LateSamples,
+        claims: Claims,
+        log: DecisionLog,
+        key: Callable[[str], int],
+        counts: Counter[str],
+    ) -> None:
+        self._store, self._replicas, self._dust, self._scope = store, replicas, dust, scope
+        self._scope_check, self._samples, self._settling, self._fallback = scope_check, samples, settling, fallback
+        self._probes, self._late_samples, self._claims = probes, late_samples, claims
+        self._log, self._key, self._counts = log, key, counts
+
+    def add_page(self, observation: Observation, *, is_own: bool = True) -> None:
+        """Take note of a page; one that is not this process's *own* has been through its callback."""
+        self._claims.refute(self._fallback.add_page(observation))
+        if is_own:
+            self._settling.begin(observation.url_id)
+        elif self._store.is_leader:
+            self._claims.refute(self._settling.add_page(observation.page, observation.url_id))
+        self._check_representative(observation, is_own=is_own)
+        if is_own or self._store.is_leader:
+            self._probes.add_page()
+            self._probes.ask()
+
+    def add_findings(self, found_on: Observation | None, findings: Findings, urls: Iterable[ProbeUrl] = ()) -> None:
+        """Take note of what came to light about hosts, and of the pages to ask for."""
+        self._counts["host/blocked"] += len(findings.verdicts)
+        self._counts["host/conflicts"] += len(findings.conflicts)
+        self._scope_check.check({verdict.keeper for verdict in findings.verdicts})
+        if found_on is not None:
+            self._probes.add_of_mirrors(urls, found_on)
+
+    def _check_representative(self, observation: Observation, *, is_own: bool) -> None:
+        """Look whether the page can stand for what was suppressed in its favour.
+
+        A page of a canonical host that says nothing, or what another one of its host says, may be an answer to whatever
+        is asked: its mirrors are asked for it.
+        """
+        key = self._store.urls.key_of(observation.url_id)
+        claims = self._claims.claims_for(key)
+        self._try_unshared(claims, is_kept=True)
+        if not self._says_nothing(observation):
+            return
+        if key is not None and any(claim.kind is Kind.MIRROR for claim in claims):
+            twin = observation.twin
+            self._claims.restore_for(key, Why.REPEATS, twin.url if twin is not None else None)
+        elif is_own:
+            self._fallback.ask(observation.url_id)
+
+    @staticmethod
+    def _says_nothing(observation: Observation) -> bool:
+        """Tell whether a page has no text, or that of another one of its host."""
+        twin = observation.twin
+        is_own = twin is None or twin.host == observation.page.host
+        return observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} and is_own
+
+    def _try_unshared(self, claims: Sequence[Claim], *, is_kept: bool) -> None:
+        for claim in claims:
+            if claim.kind is Kind.UNSHARED:
+                self._replicas.tried(claim.subject, is_kept=is_kept)
+
+    def end_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
+        """Take note that *callback* is through with the page; *asks_more*: it asked for what is new and not on it."""
+        if not observation.is_known:
+            self._claims.refute(self._settling.end(observation.page, observation.url_id))
+        if observation.gives_news:
+            self._give_back(observation.dropped)
+        self._scope_check.check_news()
+        findings = self._dust.observe(
+            observation.page,
+            observation.url_id,
+            observation.twin,
+            callback,
+            asks_more=asks_more,
+            is_changed=observation.is_changed,
+        )
+        for watched in findings.ended:
+            self._claims.end_rule(watched)
+        for settled in findings.settled:
+            self._claims.refute(self._settle(settled))
+        for rules in findings.disputed:
+            self._claims.lift(of_rules(rules)[0])
+        for watched in findings.doubted:
+            self._late_samples.draw_some(Claim(Kind.RULE, str(watched.id)), Reason.DUST_RULE)
+        self._counts["dust/begun"] += len(set(findings.begun))
+        self._probes.add_of_rules(findings.probes, observation)
+        self._probes.ask()
+
+    def _settle(self, settled: Settled) -> list[Claim]:
+        """Settle a sample of rewrite rules: where several made another page of it, none of them alone is blamed."""
+        url_id, outcome, rules = settled
+        refuted = self._samples.settle(url_id, outcome, of_rules(rules)[0])
+        others = self._samples.open_of(url_id) if outcome is Outcome.OTHER or len(rules) > 1 else ()
+        for sample in others:
+            is_told = sample.claim.kind is Kind.RULES or outcome is Outcome.SAME
+            refuted += self._samples.settle(url_id, outcome if is_told else Outcome.UNKNOWN, sample.claim)
+        return refuted
+
+    def _give_back(self, urls: Sequence[str]) -> None:
+        """Let links come back that were dropped because their page seemed to repeat another."""
+        for url in urls:
+            key = self._key(url)
+            known = self._store.urls.find([key]).get(key)
+            if known is not None and known.state is State.DROPPED:
+                self._store.suppressed.restore_one(known.id)
+                self._log.record_restored(known.id, url, Reason.EXACT_DUPLICATE_LINKS, Restoration(Why.ITEM))
+
+    def add_failure(self, url_id: int, status: int | None, location: str | None = None, *, is_own: bool = True) -> None:
+        """Take note that a URL brought no page: what it stood for comes back.
+
+        A redirect to another path is no page either: sites lead whatever they do not have to their front page. Where
+        there was a page, which an error says nothing of, what comes back for it is decided about anew another time.
+        """
+        url, key = self._store.urls.url_of(url_id), self._store.urls.key_of(url_id)
+        is_same_path = location is not None and normal_path(path_of(location)) == normal_path(path_of(url))
+        if location is not None and is_same_path and self._scope.may_stand(location):
+            return
+        claims = self._claims.claims_for(key)
+        self._try_unshared(claims, is_kept=False)
+        self._fallback.add_failure(url_id)
+        if status is None or status >= MISSING:
+            if is_own or self._store.is_leader:
+                self._claims.refute(self._settling.add_failure(url_id))
+            if is_own:
+                self._dust.gone(url, [int(claim.subject) for claim in claims if claim.kind is Kind.RULE])
+        was_page = self._store.pages.has_page(url_id)
+        if not is_own and status is not None and status < MISSING:
+            return  # where it leads is known to the process that asked
+        if claims and key is not None:
+            # The policy of rules does not ask whether the page is there.
+            is_for_now = was_page and all(claim.kind is Kind.MIRROR for claim in claims)
+            self._claims.restore_for(key, Why.GONE, url, is_for_now=is_for_now)
+        elif is_own and not was_page:
+            self._fallback.ask(url_id)
+
+    def add_unchanged(self, url_id: int) -> None:
+        """Take note that a page is as it was: what waited to be held against it is."""
+        self._claims.refute(self._settling.add_unchanged(url_id))
+
+    def add_samples(self, claims: Iterable[Claim]) -> None:
+        """Take note of samples that other processes drew or settled; the leader ends what all of them refute."""
+        self._samples.forget(claims)
+        if self._store.is_leader:
+            self._claims.refute(claim for claim in claims if self._samples.test_of(claim).is_refuted)

@@ -1,0 +1,107 @@
+"""Late samples: some of what each claim suppressed is fetched when nothing else is left."""
+
+from __future__ import annotations
+
+from scrapy_replica.claim import Claim, Kind, Restoration, Why, Work
+from scrapy_replica.crawl.claims.claims import Claims
+from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
+from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.claims.standings import Standings
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.urls.look_ahead import LookAhead
+from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.decision import Reason
+from scrapy_replica.urls.validation import PROVED
+
+AT_THE_END = 3
+"""URLs of each claim that are fetched at the end, spread from the first suppressed to the last: what was right at first
+and wrong for the last third is found out."""
+DOUBTED = 8
+"""URLs of a rule that was wrong once which are fetched after all: an eighth of what it suppressed, in a row, is met for
+certain, and where a fifth was wrong, anywhere, that is seen in 5 of 6 cases, and leads to eight more."""
+DOUBT = 0.1
+"""Likelihood ratio at which more of a claim is fetched."""
+MOST_ORPHANED = 1_000
+"""Representatives that bring no page looked for at once, when everything was fetched."""
+
+
+class LateSamples:
+    """Draws samples from what is suppressed, and finds what processes that are gone left behind."""
+
+    def __init__(
+        self,
+        store: CrawlDB,
+        samples: Samples,
+        standings: Standings,
+        replicas: Replicas,
+        claims: Claims,
+        restorer: Restorer,
+        look_ahead: LookAhead,
+    ) -> None:
+        self._store, self._samples, self._standings, self._replicas = store, samples, standings, replicas
+        self._claims, self._restorer, self._look_ahead = claims, restorer, look_ahead
+        self._sampled: set[Claim] = set()
+        """Claims of which some of what they suppressed was fetched at the end."""
+
+    def draw(self) -> bool:
+        """Ask for some of what every claim suppressed, when nothing else is left to fetch; tell whether any was.
+
+        A claim may have stopped being right after its last sample was drawn. The leader does it for all processes.
+        """
+        if not self._store.is_leader:
+            return False
+        if self._store.is_shared and self._restore_left():
+            return True
+        is_asked = self._look_into_traps()
+        for verdict in self._replicas.holding():
+            is_asked |= self._draw_of(verdict.claim, Reason.REPLICA_HOST, verdict.n_aligned)
+        for row in self._store.rules.acting():
+            if not row.is_manual:
+                is_asked |= self._draw_of(Claim(Kind.RULE, str(row.id)), Reason.DUST_RULE, PROVED)
+        for claim in self._store.suppressed.claims(Kind.RULES):
+            is_asked |= self._draw_of(claim, Reason.DUST_RULE, PROVED)
+        for claim in self._store.suppressed.claims(Kind.LINKS):
+            is_asked |= self._draw_of(claim, reason_of(claim), 0)
+        return is_asked
+
+    def _draw_of(self, claim: Claim, reason: Reason, n_agreed: int) -> bool:
+        """Ask for some of what *claim* suppressed: once, and again as long as its samples leave a doubt."""
+        is_settled = claim in self._sampled and self._samples.test_of(claim).likelihood_ratio(n_agreed) < DOUBT
+        if not self._samples.are_drawn or is_settled:
+            return False
+        self._sampled.add(claim)
+        return self.draw_some(claim, reason, AT_THE_END)
+
+    def draw_some(self, claim: Claim, reason: Reason, most: int = DOUBTED) -> bool:
+        """Ask for at most *most* URLs that *claim* suppressed; tell whether there were any."""
+        chosen = self._store.suppressed.some_of(claim, most)
+        for row in chosen:
+            self._samples.enter_late(row, reason, self._store.urls.url_of(row.id))
+            self._store.suppressed.restore_one(row.id)
+        return bool(chosen)
+
+    def _look_into_traps(self) -> bool:
+        """Look ahead in what seem to be traps; tell whether anything is to be fetched because of it."""
+        is_asked = False
+        for claim in self._store.suppressed.claims(Kind.TRAP):
+            is_asked_ahead, has_news = self._look_ahead.look(claim)
+            is_asked |= is_asked_ahead or has_news
+            if has_news:
+                self._claims.lift(claim)
+        return is_asked
+
+    def _restore_left(self) -> bool:
+        """Go on with what processes that are gone left: work, and what they suppressed just before it ended."""
+        mirrors = {verdict.claim: is_manual for verdict, is_manual in self._store.verdicts.holding()}
+        in_force = mirrors.keys() | {Claim(Kind.RULE, str(row.id)) for row in self._store.rules.acting()}
+        for claim in self._store.suppressed.claims():
+            has_rows = all(one in in_force for one in claim.parts if one.kind in {Kind.MIRROR, Kind.RULE})
+            if not has_rows or self._standings.is_refuted(claim):
+                self._claims.lift(claim)
+            elif not mirrors.get(claim) and self._samples.test_of(claim).is_refuted:
+                self._claims.refute([claim])  # who led was gone before it heard of all samples
+        for key in self._store.suppressed.orphans(MOST_ORPHANED):
+            work, restoration = Work(None, key), Restoration(Why.ORPHANED)
+            self._restorer.begin(work, Reason.REPLICA_HOST, restoration)
+        self._restorer.adopt()
+        return self._restorer.has_work

@@ -1,0 +1,233 @@
+"""Samples: what claims would suppress is fetched all the same, often at first and ever more seldom as it agrees."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import mmh3
+
+from scrapy_replica import words
+from scrapy_replica.claim import Claim
+from scrapy_replica.crawl.claims.test import ClaimTest, stratum_of
+from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
+from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
+from scrapy_replica.numeric import weighted_share
+
+logger = logging.getLogger(__name__)
+
+ENOUGH = 5_000
+"""Samples of one claim after which what nobody drew is none any more: in ``observe`` mode every URL would be one."""
+MAX_TESTS = 10_000
+"""Claims whose test is in memory, about 1 kB each; others are read again."""
+
+
+@dataclass
+class Pending:
+    """What was drawn and is not entered yet: links of one page are drawn together."""
+
+    drawn: defaultdict[Claim, list[tuple[int, str]]] = field(default_factory=partial(defaultdict, list))
+    """Claim -> key of the representative and stratum of each."""
+
+
+@dataclass
+class Estimate:
+    """The share of false drops of one reason, or of all."""
+
+    weights: defaultdict[Outcome, float] = field(default_factory=partial(defaultdict, float))
+    """URLs that the settled samples stand for."""
+    squares: float = 0.0
+    n_settled: int = 0
+    n_false: int = 0
+
+    def add(self, outcome: Outcome, weight: float, square: float, n: int) -> None:
+        """Count *n* settled samples; a negative number takes them back."""
+        self.weights[outcome] += weight
+        if outcome in {Outcome.SAME, Outcome.OTHER}:
+            self.squares += square
+            self.n_settled += n
+            self.n_false += n * (outcome is Outcome.OTHER)
+
+    @property
+    def rate(self) -> tuple[float, float, float] | None:
+        """The share and its 95 % interval, each sample counted for as many URLs as it was seldom drawn."""
+        other = self.weights[Outcome.OTHER]
+        return weighted_share(other, other + self.weights[Outcome.SAME], self.squares)
+
+
+class Samples:
+    """A sequential test on every claim that rests on evidence.
+
+    Of what a claim would suppress a URL is fetched all the same with the probability that :class:`ClaimTest` gives, at
+    least ``REPLICA_EXPLORE``. It is drawn by its representative and the job's salt, so that other spellings of a page
+    are drawn or left alike, and a crawl can be repeated. **Nothing is counted when a URL is drawn**: a sample exists
+    from the moment that its row is there.
+
+    :param explore: least probability; 0 draws none.
+    :param salt: what draws depend on besides the URL; unknown to the sites, which would be honest where they are looked
+        at.
+    :param key: URL -> 64 bits of its request fingerprint, signed.
+    """
+
+    def __init__(self, store: CrawlDB, explore: float, salt: int, key: Callable[[str], int]) -> None:
+        self._store, self._explore, self._salt, self._key = store, explore, salt, key
+        self._tests: dict[Claim, ClaimTest] = {}
+        self._estimates: defaultdict[Reason, Estimate] = defaultdict(Estimate)
+        self._n_rollbacks = -1
+
+    def _refresh(self) -> None:
+        """Forget what was read before a span was taken back."""
+        if self._n_rollbacks != self._store.n_rollbacks:
+            self._n_rollbacks = self._store.n_rollbacks
+            self._tests.clear()
+            self._estimates.clear()
+            for reason, outcome, weight, square, n in self._store.samples.settled():
+                self._estimates[reason].add(outcome, weight, square, n)
+
+    def test_of(self, claim: Claim) -> ClaimTest:
+        """Return what the samples of *claim* showed."""
+        self._refresh()
+        test = self._tests.get(claim)
+        if test is None:
+            if len(self._tests) >= MAX_TESTS:
+                self._tests.clear()
+            test = self._tests[claim] = ClaimTest.of(self._store.samples.of_claim(claim))
+        return test
+
+    def forget(self, claims: Iterable[Claim]) -> None:
+        """Read the samples of *claims* anew when they are needed: other processes added to them."""
+        for claim in claims:
+            self._tests.pop(claim, None)
+
+    # Drawing
+
+    @property
+    def are_drawn(self) -> bool:
+        """Whether there are samples at all."""
+        return self._explore > 0
+
+    def draw(self, decision: Decision, url: str, pending: Pending | None = None) -> Decision:
+        """Return *decision* about *url*, which is new, or that it is fetched all the same as a sample.
+
+        *pending* is what was drawn before and is not entered yet; what is drawn now is added to it.
+        """
+        is_tested = decision.action in {Action.DROP, Action.REWRITE} and decision.reason in TESTED
+        if not is_tested or not self.are_drawn:
+            return decision
+        pending = pending if pending is not None else Pending()
+        key, stratum = self._key(decision.representative or url), stratum_of(url)
+        tests = [self._with(self.test_of(claim), pending.drawn[claim]) for claim in decision.claims]
+        if any(key in test.representatives for test in tests):
+            return decision
+        probability = max(test.probability(stratum, decision.n_agreed, self._explore) for test in tests)
+        if mmh3.hash64(key.to_bytes(8, "big", signed=True), self._salt, signed=False)[0] >= probability * (1 << 64):
+            return decision
+        for claim in decision.claims:
+            pending.drawn[claim].append((key, stratum))
+        return replace(decision, action=Action.FETCH, is_sampled=True, weight=1 / probability)
+
+    @staticmethod
+    def _with(test: ClaimTest, drawn: list[tuple[int, str]]) -> ClaimTest:
+        """Return *test* with what was *drawn* and is not entered yet."""
+        if not drawn:
+            return test
+        whole = ClaimTest(test.outcomes.copy(), set(test.representatives), set(test.strata))
+        for key, stratum in drawn:
+            whole.add(None, key, stratum)
+        return whole
+
+    def enter(self, url_id: int, url: str, decision: Decision) -> None:
+        """Write down that the URL of that id is fetched although the claims of *decision* would suppress it."""
+        if not decision.is_sampled and self.test_of(decision.claims[0]).n_samples >= ENOUGH:
+            return
+        key = self._key(decision.representative) if decision.representative is not None else None
+        stratum = stratum_of(url)
+        reasons = [decision.reason, *[None] * (len(decision.claims) - 1)]
+        self._enter(
+            [
+                Sample(url_id, claim, reason, key, stratum, decision.weight)
+                for claim, reason in zip(decision.claims, reasons, strict=True)
+            ]
+        )
+
+    def enter_late(self, row: Suppressed, reason: Reason, url: str) -> None:
+        """Write down that *url*, which was suppressed, is fetched after all as a sample that stands for itself."""
+        self._enter([Sample(row.id, row.claim, reason, row.representative, stratum_of(url), 1.0)])
+
+    def _enter(self, samples: list[Sample]) -> None:
+        tests = [self.test_of(sample.claim) for sample in samples]  # before the rows are there
+        new = {sample.claim for sample in self._store.samples.enter(samples)}
+        for sample, test in zip(samples, tests, strict=True):
+            if sample.claim in new:
+                test.add(None, sample.representative, sample.stratum)
+
+    # What they showed
+
+    def is_sample(self, url_id: int) -> bool:
+        """Tell whether the URL of that id was drawn, in this pass over the job."""
+        return bool(self._store.samples.of_url(url_id))
+
+    def open_of(self, url_id: int) -> list[Sample]:
+        """Return the samples that the URL of that id is and that are not settled."""
+        return [sample for sample in self._store.samples.of_url(url_id) if sample.outcome is None]
+
+    def awaiting(self, representative: int) -> list[int]:
+        """Return the ids of the samples that wait to be held against the URL with that key."""
+        return self._store.samples.awaiting(representative)
+
+    def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Claim]:
+        """Take note what fetching a sample showed of one *claim* or of all; return those that this refutes."""
+        return self._settled(lambda: self._store.samples.settle(url_id, outcome, claim), url_id, None, outcome)
+
+    def reconsider(self, url_id: int) -> list[Claim]:
+        """Take note that a sample is another page, whatever it seemed to be; return the claims that this refutes."""
+        refuted = self.settle(url_id, Outcome.OTHER)
+        changed = self._settled(lambda: self._store.samples.reconsider(url_id), url_id, Outcome.SAME, Outcome.OTHER)
+        return refuted + changed
+
+    def _settled(
+        self, write: Callable[[], list[Sample]], url_id: int, before: Outcome | None, outcome: Outcome
+    ) -> list[Claim]:
+        known = {sample.claim for sample in self._store.samples.of_url(url_id)}
+        tests = {claim: self.test_of(claim) for claim in known}  # before the rows change
+        refuted = []
+        for sample in write():
+            test = tests[sample.claim]
+            was_refuted = test.is_refuted
+            test.settle(before, outcome)
+            if test.is_refuted and not was_refuted:
+                refuted.append(sample.claim)
+                other, same = test.outcomes[Outcome.OTHER], test.outcomes[Outcome.SAME]
+                told = "Not any more: %s (%s of it turned out to be pages of their own, %d did not)"
+                logger.info(told, words.claim(sample.claim), words.counted(other, "sample"), same)
+            if sample.reason is not None:
+                estimate = self._estimates[sample.reason]
+                if before is not None:
+                    estimate.add(before, -sample.weight, -(sample.weight**2), -1)
+                estimate.add(outcome, sample.weight, sample.weight**2, 1)
+        return refuted
+
+    # Estimates
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """The reasons that were sampled."""
+        self._refresh()
+        return list(self._estimates)
+
+    def estimate(self, *reasons: Reason) -> Estimate:
+        """Return what the samples of all or some *reasons* say of what was lost."""
+        self._refresh()
+        whole = Estimate()
+        for reason in reasons or tuple(self._estimates):
+            one = self._estimates[reason]
+            for outcome, weight in one.weights.items():
+                whole.weights[outcome] += weight
+            whole.squares += one.squares
+            whole.n_settled += one.n_settled
+            whole.n_false += one.n_false
+        return whole

@@ -1,0 +1,169 @@
+"""Settling: the page of a sample is held against that of its representative, or judged by whether it brought news."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scrapy_replica.claim import Claim
+from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawldb.contract import CrawlDB, State
+from scrapy_replica.crawldb.items import goes_beyond
+from scrapy_replica.crawldb.pages import Trace
+from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.decision import Action, Decision, Outcome, Reason
+from scrapy_replica.records import Novelty, Page
+from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_same_page
+
+_OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
+
+LINKS, FEW_LINKS = 4, 3
+"""A sample with more than so many times the links of its representative, and so many more, leads further, and is
+another page. Menus around every page of a copy make up to three times as many links to its own site."""
+
+
+def compared(page: Trace, representative: Trace) -> Outcome:
+    """Return what a sample's *page* is beside the page of its *representative*."""
+    is_same = page.signature is not None and page.signature == representative.signature
+    is_little = page.simhash is None or representative.simhash is None
+    if (is_little or min(page.words, representative.words) < MIN_WORDS) and not is_same:
+        return Outcome.UNKNOWN
+    if page.mark is not None and representative.mark is not None:
+        mine, theirs = PageMark.unpack(page.mark), PageMark.unpack(representative.mark)
+        is_same = is_same_page(mine, theirs) and mine.links <= LINKS * theirs.links + FEW_LINKS
+    elif page.simhash is not None and representative.simhash is not None:
+        is_same = is_same or (page.simhash ^ representative.simhash).bit_count() <= SAME_PAGE_BITS
+    return Outcome.SAME if is_same else Outcome.OTHER
+
+
+class Settling:
+    """Settles samples when their page and that of their representative are there, whichever comes last.
+
+    What a rewrite rule would suppress is settled by the rule, which knows the pages of its host.
+
+    :param fingerprint: URL -> 64 bits of its request fingerprint, signed.
+    :param is_stale: whether a page may have changed since it was seen, so that it is asked for again first.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        replicas: Replicas,
+        store: CrawlDB,
+        fingerprint: Callable[[str], int],
+        is_stale: Callable[[int], bool],
+    ) -> None:
+        self._samples, self._replicas, self._store = samples, replicas, store
+        self._fingerprint, self._is_stale = fingerprint, is_stale
+        self._under_way: set[int] = set()
+        """Ids of the pages whose callbacks are not through: the items that they give are not known."""
+
+    def begin(self, url_id: int) -> None:
+        """Take note of a page whose callback is to get it."""
+        self._under_way.add(url_id)
+
+    def end(self, page: Page, url_id: int) -> list[Claim]:
+        """Take note of a page whose callback is through; return the claims that this refuted."""
+        self._under_way.discard(url_id)
+        return self._enter_unasked(page, url_id) + self.add_page(page, url_id)
+
+    def add_page(self, page: Page, url_id: int) -> list[Claim]:
+        """Settle what a page is a sample of, and what waits for it; return the claims that this refuted."""
+        refuted: list[Claim] = []
+        keys = [self._store.urls.key_of(url_id), *map(self._fingerprint, page.redirected_from)]
+        via = self._store.urls.find([key for key in keys[1:] if key is not None])
+        for sample in (one for at in (url_id, *(known.id for known in via.values())) for one in self._open(at)):
+            refuted += self._settle(sample, url_id, None)
+        for waiting in (one for key in keys if key is not None for one in self._samples.awaiting(key)):
+            for sample in self._open(waiting):
+                refuted += self._settle(sample, waiting, url_id)
+        return refuted
+
+    def add_unchanged(self, url_id: int) -> list[Claim]:
+        """Take note that a page is as it was; return the claims that this refuted."""
+        key = self._store.urls.key_of(url_id)
+        refuted = []
+        for waiting in self._samples.awaiting(key) if key is not None else ():
+            for sample in self._open(waiting):
+                refuted += self._settle(sample, waiting, url_id)
+        return refuted
+
+    def add_failure(self, url_id: int) -> list[Claim]:
+        """Take note that a URL brought no page; return the claims that this refuted."""
+        refuted = self._samples.settle(url_id, Outcome.FAILED) if self._open(url_id) else []
+        key = self._store.urls.key_of(url_id)
+        for waiting in self._samples.awaiting(key) if key is not None else ():
+            for sample in self._open(waiting):
+                refuted += self._settle(sample, waiting, url_id, is_away=self._store.pages.has_page(url_id))
+        return refuted
+
+    def give_up(self, url_id: int, key: int) -> list[Claim]:
+        """Take note that nothing will be known of a URL and its *key*; return the claims that this refuted."""
+        refuted = self.add_failure(url_id)
+        for waiting in self._samples.awaiting(key):
+            refuted += self._samples.settle(waiting, Outcome.FAILED)
+        return refuted
+
+    def _open(self, url_id: int) -> list[Sample]:
+        """Return the sample that the URL of that id is, for one of its claims, if it is not settled."""
+        return self._samples.open_of(url_id)[:1]
+
+    def _enter_unasked(self, page: Page, url_id: int) -> list[Claim]:
+        """Take note of a page of a mirror that was fetched for another reason; return the claims that it refuted.
+
+        It is a sample that stands for itself alone.
+        """
+        verdict, twin = self._replicas.verdict_of(page.host), self._replicas.twin_url(page)
+        if verdict is None or twin is None or self._samples.is_sample(url_id):
+            return []
+        key = self._fingerprint(twin)
+        known = self._store.urls.find([key]).get(key)
+        if known is not None and self._store.pages.has_failed(known.id):
+            return self._add_own(url_id)
+        if known is not None and known.state is not State.DROPPED:
+            claims = (verdict.claim,)
+            decision = Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, claims=claims, representative=twin)
+            self._samples.enter(url_id, page.url, decision)
+        return []
+
+    def _add_own(self, url_id: int) -> list[Claim]:
+        """Take note that the canonical host lacks a page of the mirror; return the claims that this refuted.
+
+        It came back by itself, so it says nothing of the others. But the page that leads to it is not the same on both.
+        """
+        trace, parent = self._store.pages.trace(url_id), self._store.urls.row(url_id).parent
+        is_own = trace is not None and trace.novelty == Novelty.NOVEL.value
+        return self._samples.reconsider(parent) if is_own and parent is not None else []
+
+    def _settle(self, sample: Sample, url_id: int, other_id: int | None, *, is_away: bool = False) -> list[Claim]:
+        """Settle *sample*, whose page is that of *url_id*, if its representative was fetched: as *other_id* where told.
+
+        *is_away*: that brought nothing this time.
+        """
+        page = self._store.pages.trace(url_id)
+        if page is None or url_id in self._under_way:
+            return []
+        if any(one.reason is Reason.DUST_RULE for one in self._samples.open_of(sample.id)):
+            return []
+        if sample.representative is None:
+            return self._samples.settle(sample.id, _OF_NEWS[page.is_news])
+        is_fresh = other_id is not None
+        if other_id is None:
+            known = self._store.urls.find([sample.representative]).get(sample.representative)
+            other_id = known.id if known is not None else None
+        other = self._store.pages.trace(other_id) if other_id is not None else None
+        if is_away or (other is None and other_id is not None and self._store.pages.has_failed(other_id)):
+            return self._samples.settle(sample.id, Outcome.FAILED) + self._add_own(url_id)
+        if other is None or other_id is None or other_id in self._under_way:
+            return []
+        outcome = Outcome.SAME if other_id == url_id else self._compared(url_id, page, other_id, other)
+        if outcome is Outcome.OTHER and not is_fresh and self._is_stale(other_id):
+            return []
+        return self._samples.settle(sample.id, outcome)
+
+    def _compared(self, url_id: int, page: Trace, other_id: int, other: Trace) -> Outcome:
+        """Return what a sample is: another page where it gives an item that its representative does not."""
+        items = self._store.items.of_page(url_id)
+        if items is not None and goes_beyond(items, self._store.items.of_page(other_id) or frozenset()):
+            return Outcome.OTHER
+        return compared(page, other)

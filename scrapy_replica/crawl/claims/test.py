@@ -1,0 +1,97 @@
+"""The test of a claim: how often what it would suppress is fetched, and when it is refuted. Arithmetic, no store."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.decision import Outcome
+from scrapy_replica.numeric import is_above
+
+GOOD, BAD = 0.02, 0.2
+"""The shares of false drops that the test tells apart: eight agreements in a row bring the share that is fetched all
+the same down to a fifth, twenty to 1/60."""
+MOST_FALSE = 0.05
+"""What is above this share of false drops with 97.5 % confidence is refuted: three of ten, two of five."""
+FRESH, FADING = 0.5, 0.8
+"""Least probability that the first URL of a stratum is drawn with, and its factor for each stratum before: three
+samples more for a site of any size."""
+UNTOLD = 5
+"""Samples of too little text to tell that refute a claim as well, if they outnumber the settled ones 2 to 1."""
+MOST_OPEN = 24
+"""Samples under way that count as agreeing: as many as a page full of links brings at an even chance; without a bound
+a list of 3,000 links would be one test."""
+
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(slots=True)
+class ClaimTest:
+    """What the samples of one claim showed."""
+
+    outcomes: Counter[Outcome | None] = field(default_factory=Counter)
+    """Samples by their outcome; ``None``: those under way."""
+    representatives: set[int] = field(default_factory=set)
+    """Keys of the pages that samples are held against: one page is one sample, by however many URLs it is met."""
+    strata: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, samples: Iterable[Sample]) -> ClaimTest:
+        """Return what *samples* show, in whatever order they are."""
+        test = cls()
+        for sample in samples:
+            test.add(sample.outcome, sample.representative, sample.stratum)
+        return test
+
+    def add(self, outcome: Outcome | None, representative: int | None, stratum: str) -> None:
+        """Count a sample."""
+        self.outcomes[outcome] += 1
+        self.strata.add(stratum)
+        if representative is not None:
+            self.representatives.add(representative)
+
+    def settle(self, before: Outcome | None, outcome: Outcome) -> None:
+        """Count a sample that was counted as *before* as *outcome*."""
+        self.outcomes[before] -= 1
+        self.outcomes[outcome] += 1
+
+    @property
+    def n_samples(self) -> int:
+        """Samples, settled or not."""
+        return sum(self.outcomes.values())
+
+    def likelihood_ratio(self, n_agreed: int) -> float:
+        """Return Wald's ratio (1945) of a claim wrong in :data:`BAD` of its drops to one in :data:`GOOD`.
+
+        *n_agreed* comparisons agreed before the claim came into force.
+        """
+        other, under_way = self.outcomes[Outcome.OTHER], min(self.outcomes[None], MOST_OPEN)
+        agreed = n_agreed + self.outcomes[Outcome.SAME] + under_way
+        ratio: float = ((1 - BAD) / (1 - GOOD)) ** agreed * (BAD / GOOD) ** other
+        return ratio
+
+    def probability(self, stratum: str, n_agreed: int, least: float) -> float:
+        """Return the probability that a URL of *stratum* is fetched all the same, *least* to 1."""
+        fresh = FRESH * FADING ** len(self.strata) if stratum not in self.strata else 0.0
+        return min(1.0, max(least, self.likelihood_ratio(n_agreed), fresh))
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether the claim is wrong too often, or nothing can be told of most samples.
+
+        The exact bound, since Wald's own threshold assumes one of two shares, and what costs pages is any share above
+        it. Looking after each sample ends some good claims; that costs fetches only.
+        """
+        other, unknown = self.outcomes[Outcome.OTHER], self.outcomes[Outcome.UNKNOWN]
+        settled = other + self.outcomes[Outcome.SAME]
+        return is_above(MOST_FALSE, other, settled) or (unknown >= UNTOLD and unknown > 2 * settled)
+
+
+def stratum_of(url: str) -> str:
+    """Return the part of its site that *url* lies in: two components of its path, digits folded, and its arguments."""
+    base, _, query = url.partition("?")
+    names = "&".join(sorted({argument.partition("=")[0] for argument in query.split("&")}))
+    return f"{_DIGITS.sub('0', '/'.join(base.split('/', 5)[3:5]))}?{names}"

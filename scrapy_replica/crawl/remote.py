@@ -1,0 +1,193 @@
+"""What other processes of the crawl wrote, applied to what this one holds in memory."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from scrapy_replica.address import host_of
+from scrapy_replica.claim import Work
+from scrapy_replica.crawl.claims.evidence import Evidence
+from scrapy_replica.crawl.claims.restoring import Restorer
+from scrapy_replica.crawl.claims.scope_check import ScopeCheck
+from scrapy_replica.crawl.claims.standings import Standings
+from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.intake import Payloads
+from scrapy_replica.crawl.links.guide import Guide
+from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.orders import Orders
+from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.recent import Recent
+from scrapy_replica.crawl.scope import OUT_OF_SCOPE, CrawlScope
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawldb.contract import CrawlDB, RemoteUpdate, StoreError
+from scrapy_replica.crawldb.pages import RemotePage, is_absent
+from scrapy_replica.records import Novelty, Page
+from scrapy_replica.sites.evidence import PageMark
+from scrapy_replica.sites.neighbours import Neighbours
+
+logger = logging.getLogger(__name__)
+
+ADOPT_S = 60.0
+"""Seconds after which work that another process began and did not end is taken for left behind."""
+
+
+class RemoteUpdates:
+    """Tells each part what changed elsewhere; it lies in the store of this process by then.
+
+    What others wrote was decided by them; here caches follow, and their pages and samples go the way of this process's
+    own. An update that cannot be applied is left out, and the crawl goes on.
+    """
+
+    def __init__(
+        self,
+        store: CrawlDB,
+        replicas: Replicas,
+        dust: Dust,
+        duplicates: Duplicates,
+        guide: Guide,
+        scope: CrawlScope,
+        orders: Orders,
+        evidence: Evidence,
+        scope_check: ScopeCheck,
+        standings: Standings,
+        restorer: Restorer,
+        payloads: Payloads,
+        now: Callable[[], float],
+    ) -> None:
+        self._store, self._replicas, self._dust, self._duplicates = store, replicas, dust, duplicates
+        self._guide, self._scope, self._orders, self._evidence = guide, scope, orders, evidence
+        self._scope_check, self._standings, self._restorer = scope_check, standings, restorer
+        self._payloads, self._now = payloads, now
+        self._known = Recent()
+        """Ids of pages: each comes up again when its callback is through."""
+        self._left: dict[Work, float] = {}
+        """Work of others -> when it was met first."""
+
+    def apply(self, update: RemoteUpdate) -> int:
+        """Apply *update*; return the number of pages that others fetched."""
+        for what, apply in (
+            ("the lead", self._apply_lead),
+            ("what comes back", self._apply_work),
+            ("seeds", self._apply_seeds),
+            ("orders", self._apply_orders),
+            ("the topic", self._apply_topic),
+            ("rules", self._apply_rules),
+            ("verdicts", self._apply_verdicts),
+            ("URLs that others found", self._apply_urls),
+        ):
+            with self._alone(what):
+                apply(update)
+        n_pages = sum(map(self._apply_page, self._store.pages.remote(update.pages)))
+        with self._alone("samples of others"):
+            self._evidence.add_samples(update.tested)
+        if self._store.is_leader:
+            self._store.visits.heard(len(update.visits))
+            self._adopt()
+        self._guide.heed(update.visits)
+        return n_pages
+
+    @contextmanager
+    def _alone(self, what: str) -> Iterator[None]:
+        """Open a span in which nothing that goes wrong stops the crawl."""
+        try:
+            with self._store.page():
+                yield
+        except StoreError:
+            raise
+        except Exception:
+            logger.exception("Not applied: %s", what)
+
+    def _apply_lead(self, update: RemoteUpdate) -> None:
+        if update.is_leader:
+            self._replicas.lead()
+            self._restorer.adopt()
+
+    def _apply_work(self, update: RemoteUpdate) -> None:
+        if update.work:
+            self._standings.refresh()
+            self._restorer.join(update.work)
+
+    def _apply_seeds(self, update: RemoteUpdate) -> None:
+        if self._scope.open_remote(update.seeds):
+            self._restorer.join([Work(OUT_OF_SCOPE)])
+
+    def _apply_orders(self, update: RemoteUpdate) -> None:
+        self._orders.apply_remote(update.orders)
+
+    def _apply_topic(self, update: RemoteUpdate) -> None:
+        self._guide.follow(update.meta)
+
+    def _apply_rules(self, update: RemoteUpdate) -> None:
+        self._dust.heed(update.rules)
+
+    def _apply_verdicts(self, update: RemoteUpdate) -> None:
+        began = self._replicas.apply_remote(update.verdicts)
+        left_out = self._scope.apply_remote(update.meta)
+        self._scope_check.check(left_out.union(verdict.keeper for verdict in began))
+
+    def _apply_urls(self, update: RemoteUpdate) -> None:
+        for found in self._store.urls.found(update.urls):
+            callback = self._payloads.callback(found.payload) if found.parent is not None else None
+            self._replicas.known(found.url, found.host, callback)
+            if found.found_on is not None and found.found_on != found.host:
+                self._replicas.linked(found.host, found.found_on)
+
+    # Pages
+
+    def _apply_page(self, page: RemotePage) -> bool:
+        """Take note of a fetch; tell whether it brought a page that was not known before."""
+        is_first = False
+        with self._alone(f"the page {page.url}"):
+            if page.novelty is None:
+                self._add_failure(page)
+            elif is_first := self._known.add(page.url_id):
+                self._add_first(page)
+            elif page.mark is not None:
+                found = self._replicas.add_items(page.url, page.host, PageMark.unpack(page.mark))
+                self._evidence.add_findings(None, found)
+            self._dust.heard(page)
+        return is_first
+
+    def _add_failure(self, page: RemotePage) -> None:
+        if is_absent(page.status):
+            self._replicas.missing(page.url)
+        self._evidence.add_failure(page.url_id, page.status, is_own=False)
+
+    def _add_first(self, page: RemotePage) -> None:
+        if page.simhash is not None:
+            self._duplicates.index.add(page.simhash)
+        # None where hosts are not compared, or the marks of this one were forgotten meanwhile.
+        neighbours = Neighbours.from_json(page.neighbours) if page.neighbours is not None else Neighbours()
+        observation = self._observation(page, neighbours.way or (page.url,))
+        if page.mark is not None:
+            mark = PageMark.unpack(page.mark)
+            found = self._replicas.add_page(observation.page, mark, neighbours, page.fetched_at)
+            self._evidence.add_findings(observation, *found)
+        self._evidence.add_page(observation, is_own=False)
+
+    def _observation(self, remote: RemotePage, way: Sequence[str]) -> Observation:
+        """Return what the store knows of a page as if it had been observed here."""
+        *via, url = way
+        words, text, simhash = remote.words or 0, self._text_of(remote.url_id), remote.simhash
+        page = Page(url, host_of(url), remote.title, None, text, words=words, simhash=simhash, redirected_from=(*via,))
+        known = self._store.pages.judgement(remote.url_id)
+        twin = known[2] if known is not None else None
+        return Observation(page, remote.url_id, remote.depth, remote.relevance or 0.0, Novelty(remote.novelty), twin)
+
+    def _text_of(self, url_id: int) -> str:
+        """Return the beginning of the text of a page where it is kept, for pairs of hosts that a person decides."""
+        if not (self._store.is_leader and self._guide.relevance.is_learnt):
+            return ""
+        return next((text.excerpt for text in self._store.texts.after(url_id - 1, 1) if text.url_id == url_id), "")
+
+    # What is left behind
+
+    def _adopt(self) -> None:
+        """Go on with work that nobody has ended for long: the process that began it is gone."""
+        now = self._now()
+        self._left = {work: self._left.get(work, now) for work in self._store.suppressed.unfinished()}
+        if any(now - since > ADOPT_S for since in self._left.values()):
+            self._left.clear()
+            self._restorer.adopt()

@@ -1,0 +1,152 @@
+"""Which rules are tried on a host, and how they are proved: guesses, what held elsewhere, what its own pages teach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+
+from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, form_of, name_of
+from scrapy_replica.crawl.urls.host_rules import HostRules
+from scrapy_replica.crawl.urls.rule_judge import CrawlRuleJudge
+from scrapy_replica.crawl.urls.rule_priors import RulePriors
+from scrapy_replica.crawl.urls.watched_rule import WatchedRule
+from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.rules import RuleRow, RuleState
+from scrapy_replica.decision import Mode
+from scrapy_replica.urls.interchange import rules_at
+from scrapy_replica.urls.learners import combined
+from scrapy_replica.urls.rule import Rule
+
+PLAN_EVERY = 5
+"""Pages of a host between two looks for URLs that would prove its candidates."""
+PLAN_GROWTH = 8
+"""On a large host, this part of its pages."""
+WAITING_LOOKED_AT = 500
+"""Best waiting URLs of a host among which they are looked for: 3 to 10 ms. Where these hold no pair, images are
+guessed: with 200 half of those that were to prove one rule of a campus crawl did not exist."""
+PROOFS, PROOF_SHARE = 12, 0.1
+"""URLs of one host fetched to prove rules: at most so many, and this share of its pages."""
+HOPELESS = 0.8
+"""Share of wrong pairs to expect from which no page is fetched to prove a rule: no shipped guess is doubted so much,
+only what this crawl saw refuted."""
+MAX_CANDIDATES = 12
+"""Rules of one host under proof at a time."""
+MAX_LESSONS = 50
+"""Hosts learnt from at a time, about 0.5 MB each; others wait for their next page."""
+STEPS = 4
+"""Steps of a lesson in one turn."""
+
+
+class RuleProposals:
+    """Proposes rules for hosts, and looks for the URLs whose pages prove them.
+
+    :param wide: the rules for more than one host.
+    """
+
+    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], wide: Sequence[WatchedRule]) -> None:
+        self._config, self._db, self._now, self._wide = config, db, now, wide
+        self._priors = RulePriors()
+        self._judge = CrawlRuleJudge()
+        if config.rules is not None:
+            try:
+                self._priors.give(rules_at(config.rules))
+            except ValueError as error:
+                raise ConfigError(f"REPLICA_RULES: {error}") from None
+        self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
+        """Host (and port) -> the lesson that is being learnt from its pages."""
+
+    # What came of rules
+
+    def certain(self, watched: WatchedRule) -> None:
+        """Take note that a rule is certain on its host."""
+        self._priors.proved(watched.rule)
+        self._judge.tried(watched)
+
+    def refuted(self, watched: WatchedRule) -> None:
+        """Take note that a rule was wrong on its host."""
+        self._priors.refuted(watched.rule)
+        self._judge.tried(watched)
+
+    # What is proposed
+
+    def propose(self, host: HostRules, form: str) -> bool:
+        """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
+        rules = self._priors.rules_for(form, host.name)
+        if host.pages.is_due() and host.name not in self._lessons and len(self._lessons) < MAX_LESSONS:
+            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson(), judge=self._judge.judge)
+        return sum(self.candidate(rule, host) for rule in rules) > 0
+
+    def work(self) -> tuple[str, list[Rule]] | None:
+        """Do a little of what is too long for one turn; return a host (and port) and the rules that its pages taught,
+        if a lesson came to its end.
+        """
+        for _ in range(STEPS if self._lessons else 0):
+            name = next(iter(self._lessons))
+            try:
+                next(self._lessons[name])
+            except StopIteration as end:
+                del self._lessons[name]
+                return name, end.value
+        return None
+
+    def learn(self, host: HostRules, rules: Iterable[Rule]) -> None:
+        """Propose the *rules* that the pages of *host* taught, and look for their proofs with its next page."""
+        for rule in rules:
+            if self.candidate(rule, host):
+                host.next_plan = 0
+
+    def candidate(self, rule: Rule, host: HostRules) -> bool:
+        """Take *rule* up as one to be proved on *host*; ``False`` if there is anything against it."""
+        if rule.key in host.own or any(rule.key == watched.rule.key for watched in self._wide):
+            return False
+        under_proof = [watched for watched in host.watched() if watched.state is RuleState.CANDIDATE]
+        row = RuleRow(0, rule.to_dict(), RuleState.CANDIDATE, False, 0, 0, 0, [])
+        watched = WatchedRule(row)
+        is_refused = len(under_proof) >= MAX_CANDIDATES or host.is_refused(watched)
+        if is_refused or self._is_sweeping(watched, host.pages):
+            return False
+        host.take(row._replace(id=self._db.rules.enter(row.rule, self._now())), {})
+        return True
+
+    @staticmethod
+    def _is_sweeping(watched: WatchedRule, pages: HostPages) -> bool:
+        """Tell whether the rule makes one URL of pages with many names: no duplicate has so many."""
+        names: dict[str, set[str]] = {}
+        for form in pages.clusters:
+            image = watched.image(form)
+            if image is not None:
+                names.setdefault(image, {name_of(image)}).add(name_of(form))
+        return any(len(found) > BOILERPLATE_NAMES for found in names.values())
+
+    # How it is proved
+
+    def plan(self, host: HostRules, host_name: str, *, is_news: bool) -> list[str]:
+        """Return URLs to fetch that prove the candidates of a host: seldom any on one that has many pages."""
+        n_pages = host.pages.pages
+        if self._config.mode is Mode.OBSERVE or not (is_news or n_pages >= host.next_plan):
+            return []
+        host.next_plan = n_pages + max(PLAN_EVERY, n_pages // PLAN_GROWTH)
+        unproved = self._worth_a_proof(host)
+        left = int(PROOFS + PROOF_SHARE * n_pages) - host.spent
+        if not unproved or left <= 0:
+            return []
+        probes: list[str] = []
+        waiting = [form_of(url) for url in self._db.urls.waiting_urls(host_name, WAITING_LOOKED_AT)]
+        for watched in unproved:
+            known = len(watched.proofs)
+            found = watched.pairs(host.pages, waiting, left, host.is_one)
+            probes += found
+            left -= len(found)
+            host.spent += len(found)
+            if len(watched.proofs) > known:
+                host.awaited.update(image for image, _ in watched.proofs)
+                self._db.rules.set_proofs(watched.id, watched.proofs)
+        return probes
+
+    def _worth_a_proof(self, host: HostRules) -> list[WatchedRule]:
+        """Return the rules to be proved, the least doubtful first; the hopeless may prove themselves by what is
+        fetched anyway.
+        """
+        doubts = [(watched.doubt(self._judge.judge), watched) for watched in host.watched() if watched.needs_proof]
+        doubts.sort(key=lambda entry: entry[0])
+        return [watched for doubt, watched in doubts if doubt <= HOPELESS]

@@ -1,0 +1,129 @@
+"""The tables of what claims suppressed, of how claims stand, and of what is on its way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scrapy_replica.claim import Claim, Kind, Standing, Work
+from scrapy_replica.crawldb.contract import Suppressed
+from scrapy_replica.crawldb.pages import MISSING
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
+from scrapy_replica.crawldb.sqlite.urls import UrlTable
+
+MAX_LOOKED_AT = 1_000
+"""URLs that one claim suppressed last among which some are chosen."""
+
+
+LAST = "\U0010ffff"
+"""After whatever a name goes on with."""
+
+
+class SuppressedTable:
+    """For each URL that was dropped, rewritten or demoted the claims that did so, and its representative."""
+
+    def __init__(self, connection: Connection, urls: UrlTable) -> None:
+        self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
+        self._connection, self._urls = connection, urls
+
+    def enter(self, rows: Iterable[Suppressed]) -> None:
+        """Write down what was suppressed."""
+        sql = "INSERT OR REPLACE INTO suppressed VALUES (?, ?, ?)"
+        self._write_many(sql, [(row.id, str(row.claim), row.representative) for row in rows])
+
+    def restore(self, work: Work, most: int, *, after: int = 0) -> list[tuple[int, str | None]]:
+        """Let URLs that *work* is about wait again; exempt where their representative is gone for good.
+
+        :return: (id, URL) of at most *most* of them, those of a claim in the order of their ids and from the one after
+            *after* on; ``None`` for the URL of one that went on meanwhile; empty when none is left.
+        """
+        if work.claim is not None:
+            sql = "SELECT url FROM suppressed WHERE claim = ? AND url > ? ORDER BY url LIMIT ?"
+            rows = self._read(sql, (str(work.claim), after, most))
+        else:
+            sql = "SELECT url FROM suppressed WHERE representative = ? LIMIT ?"
+            rows = self._read(sql, (work.representative, most))
+        ids = list(dict.fromkeys(url_id for (url_id,) in rows.fetchall()))
+        return self._restore(ids, is_exempt=work.claim is None and not work.is_for_now)
+
+    def restore_one(self, url_id: int) -> None:
+        """Let one suppressed URL wait again, exempt."""
+        self._restore([url_id], is_exempt=True)
+
+    def _restore(self, ids: list[int], *, is_exempt: bool) -> list[tuple[int, str | None]]:
+        self._write_many("DELETE FROM suppressed WHERE url = ?", [(url_id,) for url_id in ids])
+        return [(url_id, self._urls.restore(url_id, is_exempt=is_exempt)) for url_id in ids]
+
+    def some_of(self, claim: Claim, most: int) -> list[Suppressed]:
+        """Return at most *most* URLs that *claim* suppressed and that are dropped, spread over all of them."""
+        sql = (
+            "SELECT suppressed.url, representative FROM suppressed JOIN urls ON urls.id = suppressed.url"
+            f" WHERE claim = ? AND state = {DROPPED} ORDER BY suppressed.url DESC LIMIT {MAX_LOOKED_AT}"
+        )
+        found = [Suppressed(url_id, claim, key) for url_id, key in self._read(sql, (str(claim),))]
+        return found[:: max(1, -(-len(found) // most))]
+
+    def claims_for(self, representative: int) -> list[Claim]:
+        """Return the claims that suppressed URLs in favour of the one with that key."""
+        sql = "SELECT claim FROM suppressed WHERE representative = ? AND claim > ? ORDER BY claim LIMIT 1"
+        names: list[str] = []
+        # Claim by claim through the index: one may have suppressed a hundred thousand URLs in favour of this one.
+        while (row := self._read(sql, (representative, names[-1] if names else "")).fetchone()) is not None:
+            names.append(row[0])
+        return [Claim.read(name) for name in names]
+
+    def claims(self, kind: Kind | None = None, subject: str = "") -> list[Claim]:
+        """Return the claims that suppressed URLs: all, those of a *kind*, or of these those about *subject*."""
+        before = f"{kind.value}{f' {subject} of ' if subject else ''}" if kind is not None else ""
+        sql = "SELECT claim FROM suppressed WHERE claim > ? AND claim < ? ORDER BY claim LIMIT 1"
+        names: list[str] = []
+        # Claim by claim through the index: one may have suppressed millions of URLs.
+        while (row := self._read(sql, (names[-1] if names else before, f"{before}{LAST}")).fetchone()) is not None:
+            names.append(row[0])
+        return [Claim.read(name) for name in names]
+
+    def orphans(self, most: int) -> list[int]:
+        """Return at most *most* keys of representatives that bring no page.
+
+        They are not known, were dropped without anything in their place, or their fetch failed. It reads all rows.
+        """
+        sql = (
+            "SELECT DISTINCT representative FROM suppressed WHERE representative IS NOT NULL AND NOT EXISTS ("
+            " SELECT 1 FROM urls LEFT JOIN pages ON pages.url = urls.id WHERE urls.key = representative"
+            f" AND CASE urls.state"
+            f" WHEN {DROPPED} THEN EXISTS (SELECT 1 FROM suppressed AS again WHERE again.url = urls.id)"
+            f" WHEN {DONE} THEN pages.url IS NULL OR pages.status < {MISSING} ELSE 1 END) LIMIT ?"
+        )
+        return [key for (key,) in self._read(sql, (most,))]
+
+    # What comes back
+
+    def begin(self, work: Work) -> None:
+        """Write down that *work* is to be done in slices; it stays through the end of the process."""
+        # A row that is there is written again, so that others hear of it.
+        if not self._write("UPDATE work SET id = id WHERE work = ?", (str(work),)).rowcount:
+            self._write("INSERT INTO work VALUES (?, ?)", (self._connection.new_id("work"), str(work)))
+
+    def end(self, work: Work) -> None:
+        """Write down that it is done."""
+        self._write("DELETE FROM work WHERE work = ?", (str(work),))
+
+    def unfinished(self) -> list[Work]:
+        """Return the work that was begun and not ended, first begun first."""
+        return [Work.read(work) for (work,) in self._read("SELECT work FROM work ORDER BY id")]
+
+
+class ClaimTable:
+    """How the claims stand that have no row of their own among verdicts or rules: in force, unless a row says else."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def refute(self, claim: Claim) -> None:
+        """Write that samples refuted *claim*."""
+        self._write("INSERT OR REPLACE INTO claims VALUES (?, ?)", (str(claim), Standing.REFUTED.value))
+
+    def refuted(self) -> list[Claim]:
+        """Return the claims that samples refuted."""
+        rows = self._read("SELECT claim FROM claims WHERE standing = ?", (Standing.REFUTED.value,))
+        return [Claim.read(name) for (name,) in rows]

@@ -1,0 +1,384 @@
+"""Claims in a crawl: how they are tested, how they end, and that nothing they suppressed stays away for ever."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import mmh3
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from scrapy_replica.address import host_of
+from scrapy_replica.claim import Claim, Kind, Restoration, Standing, Why, Work
+from scrapy_replica.config import Config
+from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.claims.test import ClaimTest
+from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.decision import Action, Decision, Outcome, Reason
+from scrapy_replica.records import Link, Page, Verdict
+from scrapy_replica.sites.aliases import Aliases
+
+MIRROR, CANONICAL = "mirror.example", "canonical.example"
+VERDICT = Verdict(MIRROR, CANONICAL, "", "", 0.99, 3)
+TRAP = Claim(Kind.TRAP, "a.example", "calendar")
+
+
+def key(url):
+    return mmh3.hash64(url)[0]
+
+
+class PlainGets:
+    """No request has more than its URL."""
+
+    def again(self, payload):
+        return payload
+
+    elsewhere = again
+
+    def callback(self, payload):
+        return ""
+
+    def forget(self, payload):
+        pass
+
+    def may_leave(self, payload):
+        return False
+
+    has_arguments = is_lost = may_leave
+
+
+def crawl_on(db, **config):
+    return Crawl(
+        Config(strategy="breadth-first", probes=0, **config),
+        db,
+        key=key,
+        now=time.time,
+        aliases=Aliases({}),
+        payloads=PlainGets(),
+        counts=Counter(),
+        salt=7,
+    )
+
+
+@pytest.fixture
+def db():
+    db = SqliteCrawlDB(None, "x")
+    yield db
+    db.close()
+
+
+def enter(db, *urls, is_done=False):
+    found = db.urls.discover([NewUrl(url, host_of(url), key(url), is_dropped=is_done) for url in urls])
+    if is_done:
+        db.urls.finish([url_id for url_id, _ in found])
+    return [url_id for url_id, _ in found]
+
+
+def pages_of(host, n, first=0):
+    return [f"http://{host}/{number}.html" for number in range(first, n)]
+
+
+def hold(db, crawl):
+    """Let the detector reach the verdict."""
+    crawl.replicas._enact(VERDICT, is_manual=False)
+    crawl.replicas._keep(VERDICT, is_manual=False)
+
+
+def follow(crawl, url_id, urls):
+    """Let a page of the canonical host be fetched that links to *urls*."""
+    links = tuple(Link(url) for url in urls)
+    url = crawl.store.urls.url_of(url_id)
+    page = Page(url, CANONICAL, text="word " * 50, words=50, signature=b"s" * 16, links=links)
+    observation = crawl.observe(page, url_id, 0)
+    crawl.outlinks.follow(observation, links)
+
+
+def restore(crawl):
+    while crawl.restorer.has_work:
+        crawl.restorer.work()
+
+
+class TestSamples:
+    def test_links_that_are_known_are_no_samples(self, db):
+        """Case 1: nine were counted, none was fetched, and the mirror was believed in."""
+        root, *_ = enter(db, f"http://{CANONICAL}/", *pages_of(CANONICAL, 180))
+        enter(db, *pages_of(MIRROR, 60), is_done=True)
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        follow(crawl, root, pages_of(MIRROR, 60))
+        assert crawl.samples.test_of(VERDICT.claim).n_samples == len(db.samples.of_claim(VERDICT.claim)) == 0
+        follow(crawl, root, pages_of(MIRROR, 180, first=60))
+        n_samples = len(db.samples.of_claim(VERDICT.claim))
+        assert crawl.samples.test_of(VERDICT.claim).n_samples == n_samples >= 8
+
+    def test_a_mirror_that_is_found_again_goes_on_with_its_test(self, db):
+        """Case 2: of one that had ended nine were drawn and none was in the table."""
+        root, *_ = enter(db, f"http://{CANONICAL}/", *pages_of(CANONICAL, 60))
+        db.verdicts.enter(VERDICT, 0.0, 1.0)  # over long ago
+        crawl = crawl_on(db)
+        assert not list(db.verdicts.holding())
+        restore(crawl)
+        hold(db, crawl)
+        follow(crawl, root, pages_of(MIRROR, 60))
+        n_samples = len(db.samples.of_claim(VERDICT.claim))
+        assert crawl.samples.test_of(VERDICT.claim).n_samples == n_samples >= 5
+
+    def test_what_is_drawn_waits_beside_its_representative(self, db):
+        root, *_ = enter(db, f"http://{CANONICAL}/")
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        follow(crawl, root, pages_of(MIRROR, 30))
+        samples = db.samples.of_claim(VERDICT.claim)
+        assert samples
+        for sample in samples:
+            assert db.urls.find([sample.representative])[sample.representative].state is State.WAITING
+            assert db.urls.find([db.urls.key_of(sample.id)])[db.urls.key_of(sample.id)].state is State.WAITING
+
+
+class TestEnds:
+    def refute(self, crawl, numbers=(101, 102)):
+        for number in numbers:
+            url = f"http://a.example/{number}"
+            decision = Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET, claims=(TRAP,))
+            url_id = enter(crawl.store, url)[0]
+            crawl.samples.enter(url_id, url, decision)
+            crawl.claims.refute(crawl.samples.settle(url_id, Outcome.OTHER))
+
+    def test_what_was_refuted_stays_so_after_a_resume(self, tmp_path):
+        """Case 3: samples that were found earlier and settled later made the claim act again."""
+        db = SqliteCrawlDB(tmp_path, "x")
+        crawl = crawl_on(db)
+        known = enter(db, *(f"http://a.example/{number}" for number in range(10)))
+        self.refute(crawl)
+        for url_id in known:
+            decision = Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET, claims=(TRAP,))
+            crawl.samples.enter(url_id, db.urls.url_of(url_id), decision)
+            crawl.samples.settle(url_id, Outcome.SAME)
+        db.close()
+        db = SqliteCrawlDB(tmp_path, "x")
+        crawl = crawl_on(db)
+        assert not crawl.samples.test_of(TRAP).is_refuted  # two of twelve: the test alone would let it act
+        assert crawl.policy._standings.is_refuted(TRAP)
+        db.close()
+
+    def test_one_that_is_refuted_twice_is_restored_once(self, db):
+        crawl = crawl_on(db)
+        self.refute(crawl)
+        restore(crawl)
+        self.refute(crawl, (103, 104))
+        assert not crawl.restorer.has_work
+        assert crawl.counts["sample/ended/trap-budget"] == 1
+
+    def test_a_page_that_failed_refutes_nothing(self, db):
+        crawl = crawl_on(db)
+        with suppress(RuntimeError), db.page():
+            self.refute(crawl)
+            raise RuntimeError
+        assert not crawl.policy._standings.is_refuted(TRAP)
+        assert crawl.samples.test_of(TRAP).n_samples == 0
+
+    def test_what_was_decided_before_the_end_is_decided_anew(self, db):
+        """A link is decided about when its page is observed, and entered a while later."""
+        enter(db, f"http://{CANONICAL}/", *pages_of(CANONICAL, 5))
+        crawl = crawl_on(db, explore=0.0)
+        hold(db, crawl)
+        url = f"http://{MIRROR}/1.html"
+        decision = crawl.policy.decide(url, MIRROR)
+        assert decision.action is Action.REWRITE
+        crawl.claims.refute([VERDICT.claim])
+        assert crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), decision)])[0].is_waiting
+
+
+class TestSlots:
+    def test_what_is_asked_elsewhere_keeps_the_slot_of_the_user(self, db):
+        """Case 9: a request that was moved to another host came into that host's slot, and ran beside the user's."""
+        url, other = f"http://{MIRROR}/1.html", f"http://{CANONICAL}/1.html"
+        db.urls.discover([NewUrl(url, MIRROR, key(url), slot="mine")])
+        crawl = crawl_on(db, explore=0.0)
+        taken = db.urls.take()
+        assert crawl.intake.ask_elsewhere(taken, other, is_demoted=False) is not None
+        assert db.urls.take().slot == "mine"
+        db.urls.finish([taken.id])
+        url = f"http://{MIRROR}/2.html"
+        db.urls.discover([NewUrl(url, MIRROR, key(url), slot="mine")])
+        hold(db, crawl)
+        taken = db.urls.take()
+        assert not crawl.intake.reconsider(taken)  # it is rewritten
+        assert db.urls.take().slot == "mine"
+
+    def test_the_slot_of_the_host_is_not_the_users(self, db):
+        url, other = f"http://{MIRROR}/1.html", f"http://{CANONICAL}/1.html"
+        enter(db, url)
+        crawl = crawl_on(db)
+        crawl.intake.ask_elsewhere(db.urls.take(), other, is_demoted=False)
+        assert db.urls.take().slot == CANONICAL
+
+
+class TestRestoring:
+    def test_work_goes_on_after_a_kill(self, tmp_path):
+        db = SqliteCrawlDB(tmp_path, "x")
+        enter(db, *pages_of(CANONICAL, 250))
+        crawl = crawl_on(db, explore=0.0)
+        hold(db, crawl)
+        dropped = pages_of(MIRROR, 250)
+        crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), crawl.policy.decide(url, MIRROR)) for url in dropped])
+        assert len(db.suppressed.claims()) == 1
+        crawl.claims.refute([VERDICT.claim])
+        crawl.restorer.work()  # one slice, and the process is gone
+        db.commit()
+        db._connection.abandon()
+        db._release()
+        db = SqliteCrawlDB(tmp_path, "x")
+        crawl = crawl_on(db)
+        restore(crawl)
+        assert {known.state for known in db.urls.find(map(key, dropped)).values()} == {State.WAITING}
+        assert db.suppressed.claims() == []
+        assert db.suppressed.unfinished() == []
+        db.close()
+
+    def test_work_has_one_name_and_reads_it(self):
+        for work in (Work(TRAP), Work(None, -5), Work(None, 7, is_for_now=True), Work(Claim(Kind.SCOPE))):
+            assert Work.read(str(work)) == work
+
+    def test_a_restoration_is_evidence(self):
+        told = Restoration(Why.REFUTED, str(TRAP), {"pairs": 3}).evidence()
+        assert told == {"restored": "refuted", "what": "trap a.example of calendar", "pairs": 3}
+
+
+@settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+class Life(RuleBasedStateMachine):
+    """The life of a mirror: drawn, entered, settled, refuted, too old, found again, resumed."""
+
+    @initialize(explore=st.sampled_from([0.0, 0.1, 1.0]))
+    def begin(self, explore):
+        self.folder, self.config = TemporaryDirectory(), {"explore": explore}
+        self.is_refuted, self.n = False, 0
+        self.open()
+        self.root = enter(self.db, f"http://{CANONICAL}/")[0]
+
+    def open(self):
+        self.db = SqliteCrawlDB(Path(self.folder.name), "x")
+        self.crawl = crawl_on(self.db, **self.config)
+
+    def teardown(self):
+        if hasattr(self, "db"):
+            self.db.close()
+            self.folder.cleanup()
+
+    @property
+    def standing(self):
+        row = self.db._connection.read("SELECT standing FROM verdicts ORDER BY id DESC LIMIT 1").fetchone()
+        return Standing(row[0]) if row else None
+
+    @precondition(lambda self: not self.is_refuted and self.standing is not Standing.IN_FORCE)
+    @rule()
+    def find(self):
+        hold(self.db, self.crawl)
+
+    @rule(n=st.integers(1, 12), are_known=st.booleans())
+    def link(self, n, are_known):
+        if are_known:
+            enter(self.db, *pages_of(CANONICAL, self.n + n, self.n))
+        urls = pages_of(MIRROR, self.n + n, max(0, self.n - 3))
+        self.n += n
+        follow(self.crawl, self.root, urls)
+
+    @rule(outcome=st.sampled_from([Outcome.SAME, Outcome.SAME, Outcome.OTHER, Outcome.UNKNOWN, Outcome.FAILED]))
+    def settle(self, outcome):
+        waiting = [sample for sample in self.db.samples.of_claim(VERDICT.claim) if sample.outcome is None]
+        for sample in waiting[:1]:
+            self.crawl.claims.refute(self.crawl.samples.settle(sample.id, outcome))
+        self.is_refuted |= self.standing is Standing.REFUTED
+
+    @precondition(lambda self: self.standing is Standing.IN_FORCE)
+    @rule()
+    def grow_old(self):
+        self.db._connection.write("UPDATE verdicts SET expires_at = 1 WHERE standing = 'in force'")
+        self.crawl.obey()
+        assert self.standing is Standing.SUSPENDED
+
+    @rule()
+    def take(self):
+        if (taken := self.crawl.take()) is not None:
+            self.db.urls.finish([taken.id])
+
+    @rule(is_killed=st.booleans())
+    def resume(self, is_killed):
+        self.db.commit()
+        if is_killed:
+            self.db._connection.abandon()
+            self.db._release()
+        else:
+            self.db.close()
+        self.open()
+
+    @rule()
+    def fail(self):
+        """A page that raises: nothing of it stays, in the store or in memory."""
+        before, work = self.standing, self.db.suppressed.unfinished()
+        with suppress(RuntimeError), self.db.page():
+            url = f"http://{MIRROR}/{self.n}.html"
+            self.crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), self.crawl.policy.decide(url, MIRROR))])
+            self.crawl.claims.refute([VERDICT.claim])
+            raise RuntimeError
+        self.crawl.forget(MIRROR)
+        assert (self.standing, self.db.suppressed.unfinished()) == (before, work)
+        if not work:
+            self.crawl.restorer.work()
+            assert not self.crawl.restorer.has_work
+
+    @invariant()
+    def what_is_counted_is_what_is_in_the_table(self):
+        if not hasattr(self, "db"):
+            return
+        rows = self.db.samples.of_claim(VERDICT.claim)
+        slow = ClaimTest()
+        for row in rows:
+            slow.add(row.outcome, row.representative, row.stratum)
+        test = self.crawl.samples.test_of(VERDICT.claim)
+        assert +test.outcomes == +slow.outcomes
+        assert (test.representatives, test.strata) == (slow.representatives, slow.strata)
+        fresh = Samples(self.db, 0.1, 7, key)
+        decision = Decision(Action.DROP, Action.DROP, Reason.REPLICA_HOST, claims=(VERDICT.claim,), n_agreed=3)
+        own = Samples(self.db, 0.1, 7, key)
+        own._tests, own._n_rollbacks = {VERDICT.claim: test}, self.db.n_rollbacks
+        urls = [f"http://{MIRROR}/{number}/x" for number in range(20)]
+        assert [own.draw(decision, url) for url in urls] == [fresh.draw(decision, url) for url in urls]
+
+    @invariant()
+    def what_is_refuted_stays_so(self):
+        if hasattr(self, "db") and self.is_refuted:
+            assert self.standing is Standing.REFUTED
+            assert self.crawl.replicas.verdict_of(MIRROR) is None
+            assert self.crawl.policy.decide(f"http://{MIRROR}/x", MIRROR).action is Action.FETCH
+
+    @invariant()
+    def what_acts_is_what_its_row_says(self):
+        if hasattr(self, "db"):
+            is_in_force = self.standing is Standing.IN_FORCE
+            assert (self.crawl.replicas.verdict_of(MIRROR) is not None) is is_in_force
+
+    @invariant()
+    def nothing_stays_suppressed_by_what_is_not_in_force(self):
+        """All that a claim suppressed waits again, or its work is written down."""
+        if hasattr(self, "db") and self.standing is not Standing.IN_FORCE and not self.crawl.restorer.has_work:
+            assert self.db.suppressed.claims(Kind.MIRROR) == []
+            assert self.db.suppressed.unfinished() == []
+
+
+TestLife = Life.TestCase
+
+
+def test_exempt_urls_are_asked_for_as_they_are(db):
+    enter(db, *pages_of(CANONICAL, 3))
+    crawl = crawl_on(db)
+    hold(db, crawl)
+    assert crawl.policy.decide(f"http://{MIRROR}/1.html", MIRROR, Leeway.EXEMPT).action is Action.FETCH

@@ -1,0 +1,208 @@
+"""Each DUST rule is judged by pages that it alone changes, and what ends one ends no other."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import mmh3
+import pytest
+
+from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.components.payloads import RequestPayloads
+from scrapy_replica.config import Config
+from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawldb.contract import Leeway, NewUrl
+from scrapy_replica.crawldb.rules import RuleState
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.decision import Action, Outcome
+from scrapy_replica.records import Page
+from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.urls.context import Condition, Fact
+from scrapy_replica.urls.interchange import clean_param
+from scrapy_replica.urls.rule import Rule, Step
+
+HOST = "a.example"
+TEXT = "some words that all of these pages have, and enough of them to tell one page from another one by their text"
+
+
+def key(url):
+    return mmh3.hash64(url)[0]
+
+
+class Site:
+    """A crawl of one host with rules in force that were right in three places of it; pages are what a test says."""
+
+    def __init__(self, *rules, mode="drop"):
+        self.db, self.counts = SqliteCrawlDB(None, "s"), Counter()
+        self.ids = [self.db.rules.enter(rule.to_dict(), 0.0) for rule in rules]
+        for number in self.ids:
+            self.db.rules.update(number, RuleState.ACTING, 100, 0, 5)
+        self.open(mode)
+        for number in self.ids:
+            for place in "xyz":
+                self.held(number).record(
+                    f"http://{HOST}/{place}/1?sid=1&utm=1", f"http://{HOST}/{place}/1", 0, is_same=True
+                )
+
+    def open(self, mode="drop"):
+        payloads = RequestPayloads(is_stored=False, url_of=self.db.urls.url_of, counts=self.counts)
+        config = Config(strategy="breadth-first", probes=0, explore=1e-9, mode=mode)
+        self.crawl = Crawl(config, self.db, key=key, now=lambda: 1e9, aliases=Aliases({}), payloads=payloads,
+                           counts=self.counts, salt=3)  # fmt: skip
+        self.crawl.probes.may_enter = True
+
+    def held(self, number):
+        own = self.crawl.dust._hosts.of(HOST).own
+        return next(watched for watched in own.values() if watched.id == number)
+
+    def asked(self, path):
+        return self.crawl.policy.decide(f"http://{HOST}/{path}", HOST, Leeway.MOVE, "", None)
+
+    def enter(self, path, decision=None):
+        url = f"http://{HOST}/{path}"
+        url_id = self.db.urls.discover([NewUrl(url, HOST, key(url), is_dropped=decision is not None)])[0][0]
+        if decision is not None:
+            self.crawl._log.record(url_id, url, decision)
+        return url_id
+
+    def sample(self, path):
+        """Let a URL that is to be saved be a sample."""
+        url_id = self.enter(path)
+        self.crawl.samples.enter(url_id, f"http://{HOST}/{path}", self.asked(path))
+        return url_id
+
+    def fetch(self, path, text=None, words=20):
+        url_id = self.enter(path)
+        said = f"{TEXT} {path if text is None else text}"
+        url = f"http://{HOST}/{path}"
+        page = Page(
+            url, HOST, text=said, words=words, signature=mmh3.hash_bytes(said), simhash=key(said) % 2**64, title="title"
+        )
+        observation = self.crawl.observe(page, url_id, 1)
+        self.crawl.end(observation)
+        self.db.urls.finish([url_id])
+        return url_id
+
+    @property
+    def states(self):
+        return [self.db.rules.row(number).state for number in self.ids]
+
+    def waiting(self):
+        while self.crawl.restorer.has_work:
+            self.crawl.restorer.work()
+        return {url.removeprefix(f"http://{HOST}/") for url in self.db.urls.waiting_urls(HOST, 100)}
+
+
+def sid_and_utm():
+    return Site(clean_param(HOST, "sid"), clean_param(HOST, "utm"))
+
+
+class TestSamples:
+    def test_wrong_ones_of_a_rule_end_that_rule_only(self):
+        site = sid_and_utm()
+        for n in range(2):
+            url_id = site.sample(f"x/{n}?sid=1")
+            site.crawl.claims.refute(site.crawl.samples.settle(url_id, Outcome.OTHER))
+        assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
+        assert [site.asked(f"x/9?{name}=1").action for name in ("sid", "utm")] == [Action.FETCH, Action.REWRITE]
+        site.open()
+        assert site.asked("x/9?sid=1").action is Action.FETCH
+        assert site.counts["dust/withdrawn"] == 1
+
+    @pytest.mark.parametrize("is_target_first", [False, True])
+    @pytest.mark.parametrize(("words", "target_words"), [(3, 20), (20, 3), (3, 3)])
+    def test_pages_of_too_little_text_say_nothing_and_too_many_end_a_rule(self, words, target_words, is_target_first):
+        site = sid_and_utm()
+        for n in range(5):
+            site.sample(f"x/{n}?sid=1")
+            pages = [(f"x/{n}?sid=1", words), (f"x/{n}", target_words)]
+            for path, many in reversed(pages) if is_target_first else pages:
+                site.fetch(path, words=many)
+        samples = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
+        assert [sample.outcome for sample in samples] == [Outcome.UNKNOWN] * 5
+        assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
+
+    def test_a_page_at_its_form_settles_it_as_before(self):
+        site = sid_and_utm()
+        for n, text in enumerate(("same", "same", "other")):
+            site.sample(f"x/{n}?sid=1")
+            site.fetch(f"x/{n}", f"{n} same")
+            site.fetch(f"x/{n}?sid=1", f"{n} {text}")
+        outcomes = [sample.outcome for sample in site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))]
+        assert outcomes == [Outcome.SAME, Outcome.SAME, Outcome.OTHER]
+
+
+class TestTwoRulesOfOneUrl:
+    def disagree(self, site, text):
+        """Let a URL that both rules change turn out to be another page; *text* is that of each form of it."""
+        decision = site.asked("y/1?sid=1&utm=1")
+        site.enter("y/1?sid=1&utm=1", decision)
+        site.sample("x/1?sid=1&utm=1")
+        for path in ("x/1?sid=1&utm=1", "x/1"):
+            site.fetch(path, text(path))
+        return site.waiting()
+
+    def test_neither_is_blamed_before_a_page_is_fetched_that_it_changes_alone(self):
+        site = sid_and_utm()
+        self.disagree(site, lambda path: path)
+        for n in range(8):
+            site.fetch(f"probe/{n}")  # they are asked for one by one
+        waiting = site.waiting()
+        assert site.states == [RuleState.ACTING] * 2
+        assert {"x/1?sid=1", "x/1?utm=1"} <= waiting
+        samples = site.db.samples.of_url(site.enter("x/1?sid=1&utm=1"))
+        assert {str(sample.claim): sample.outcome for sample in samples} == {
+            "rules 1+2": Outcome.OTHER, "rule 1": Outcome.UNKNOWN, "rule 2": Outcome.UNKNOWN
+        }  # fmt: skip
+
+    def test_what_both_changed_is_fetched_and_comes_back(self):
+        site = sid_and_utm()
+        assert "y/1?sid=1&utm=1" in self.disagree(site, lambda path: path)
+        site.crawl.dust._hosts.of(HOST).put_in_force()  # which finds it anew in the pages
+        assert [site.asked(f"z/5?{query}").action for query in ("sid=1&utm=1", "sid=1", "utm=1")] == [
+            Action.FETCH, Action.REWRITE, Action.REWRITE
+        ]  # fmt: skip
+
+    def test_the_one_that_is_wrong_ends(self):
+        site = sid_and_utm()
+
+        def text(path):
+            return "1" if "sid" in path else "2"
+
+        self.disagree(site, text)
+        for n in range(4):
+            for path in (f"x/{n}?sid=1&utm=1", f"x/{n}?sid=1", f"x/{n}?utm=1", f"x/{n}"):
+                site.fetch(path, f"{n} {text(path)}")
+        assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
+
+    def test_where_they_agree_both_are_right(self):
+        site = sid_and_utm()
+        before = [site.held(number).right for number in site.ids]
+        self.disagree(site, lambda path: path.partition("?")[0])
+        assert [site.held(number).right for number in site.ids] == [right + 1 for right in before]
+        assert site.asked("z/5?sid=1&utm=1").action is Action.REWRITE
+
+
+class TestOthers:
+    def test_a_rule_like_one_that_ended_goes_on(self):
+        one, two = (Rule(HOST, (Condition(Fact("p0", "=", place)),), (Step("drop", "sid"),)) for place in "xy")
+        site = Site(one, two)
+        site.crawl.claims.refute([Claim(Kind.RULE, str(site.ids[0]))])
+        assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
+
+    @pytest.mark.parametrize("step", [Step("drop", "sid"), Step("set", "sid", "1"), Step("only", "page")])
+    def test_one_that_was_switched_off_is_not_proposed_in_another_form(self, step):
+        site = sid_and_utm()
+        site.fetch("x/1?sid=1")
+        site.crawl.claims.end_rule(site.crawl.dust.disable(site.ids[0]))
+        host = site.crawl.dust._hosts.of(HOST)
+        for context in ((), (Condition(Fact("p0", "=", "x")),)):
+            assert not site.crawl.dust._proposals.candidate(Rule(HOST, context, (step,)), host)
+        assert site.crawl.dust._proposals.candidate(Rule(HOST, (), (Step("drop", "other"),)), host)
+
+    def test_nor_one_of_a_path_that_says_the_same_of_a_page(self):
+        site = Site(Rule(HOST, (), (Step("replace", "/old/", "/"),)))
+        site.fetch("old/1")
+        site.crawl.claims.end_rule(site.crawl.dust.disable(site.ids[0]))
+        host = site.crawl.dust._hosts.of(HOST)
+        assert not site.crawl.dust._proposals.candidate(Rule(HOST, (), (Step("template", "/old/{0}", "/{0}"),)), host)
