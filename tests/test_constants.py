@@ -10,7 +10,7 @@ import scrapy_replica
 
 ROOT = Path(scrapy_replica.__file__).parent
 TABLE = ROOT.parent / "docs" / "constants.rst"
-ROOMS = ("sites", "urls", "crawl/urls", "crawl/pages")
+ROOMS = ("sites", "urls", "crawl/claims", "crawl/hosts", "crawl/pages", "crawl/urls")
 ROW = re.compile(r"^   ``([\w.]+)``, ([-\d.e_]+), \"", re.MULTILINE)
 
 
