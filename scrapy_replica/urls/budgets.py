@@ -11,6 +11,10 @@ from scrapy_replica.decision import Reason
 EARNINGS = 4
 """Fetches that one novel page earns its prefixes: a prefix lives on while more than a fifth of its pages are new."""
 
+UNTOLD_COST = 0.1
+"""Fetches that a page costs of which cannot be told whether it is new: short ones are no proof of a trap, but endless
+calendars are short as well. With the default credit a prefix of these alone is demoted after 200 pages."""
+
 MAX_PREFIXES = 20_000
 """Prefixes of one host counted at most; beyond, those met least are forgotten, none that reached the user's limit."""
 
@@ -52,16 +56,15 @@ class NoveltyBudgets:
         self._path_budget = path_budget
         self._host_pages = host_pages
         self._pages = 0
-        self._fetched: dict[str, int] = {}
+        self._fetched: dict[str, float] = {}
         self._novel: dict[str, int] = {}
 
     def count(self, url: str, *, is_novel: bool | None) -> None:
-        """Take note that *url* was fetched; one that is too short to tell whether it *is_novel* is no proof of a trap,
-        and costs nothing: what makes those without end has the shape of a trap, or is a maze.
-        """
+        """Take note that *url* was fetched; *is_novel* is ``None`` where the page is too short to tell."""
         self._pages += 1
+        cost = UNTOLD_COST if is_novel is None else 1.0
         for key in path_prefixes(url):
-            self._fetched[key] = self._fetched.get(key, 0) + (is_novel is not None)
+            self._fetched[key] = self._fetched.get(key, 0.0) + cost
             if is_novel:
                 self._novel[key] = self._novel.get(key, 0) + 1
         if len(self._fetched) > MAX_PREFIXES:
@@ -77,7 +80,7 @@ class NoveltyBudgets:
         self._fetched = {key: self._fetched[key] for key in kept}
         self._novel = {key: self._novel[key] for key in kept if key in self._novel}
 
-    def _worth(self, key: str) -> tuple[bool, int]:
+    def _worth(self, key: str) -> tuple[bool, float]:
         limit = self._path_budget if "/" in key or "?" in key else self._host_budget
         return bool(limit) and self._novel.get(key, 0) >= limit, self._fetched[key]
 
