@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_replica.claim import Claim, Kind, Restoration, Why, Work
+from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
@@ -20,8 +20,8 @@ and wrong for the last third is found out."""
 DOUBTED = 8
 """URLs of a rule that was wrong once which are fetched after all: an eighth of what it suppressed, in a row, is met for
 certain, and where a fifth was wrong, anywhere, that is seen in 5 of 6 cases, and leads to eight more."""
-DOUBT = 0.1
-"""Likelihood ratio at which more of a claim is fetched."""
+DOUBT = 0.25
+"""Likelihood ratio at which more of a claim is fetched: seven samples that agreed, less those before it acted."""
 MOST_ORPHANED = 1_000
 """Representatives that bring no page looked for at once, when everything was fetched."""
 
@@ -72,6 +72,7 @@ class LateSamples:
 
     def _draw_of(self, claim: Claim, reason: Reason, n_agreed: int) -> bool:
         """Ask for some of what *claim* suppressed: once, and again as long as its samples leave a doubt."""
+        n_agreed = self._samples.agreed_before(claim, n_agreed)
         is_settled = claim in self._sampled and self._samples.test_of(claim).likelihood_ratio(n_agreed) < DOUBT
         if not self._samples.are_drawn or is_settled:
             return False
@@ -82,7 +83,10 @@ class LateSamples:
         """Ask for at most *most* URLs that *claim* suppressed; tell whether there were any."""
         chosen = self._store.suppressed.some_of(claim, most)
         for row in chosen:
-            self._samples.enter_late(row, reason, self._store.urls.url_of(row.id))
+            # It tests all that suppress it: a link that waited because of one claim may be dropped by another.
+            others = (one for one in self._store.suppressed.of_url(row.id) if one.claim != claim)
+            tested = [row, *(one for one in others if one.claim.kind in TESTED)]
+            self._samples.enter_late(tested, reason, self._store.urls.url_of(row.id))
             self._store.suppressed.restore_one(row.id)
         return bool(chosen)
 

@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, repeat
 
 import mmh3
 
 from scrapy_replica import words
-from scrapy_replica.claim import Claim
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.test import ClaimTest, stratum_of
 from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
 from scrapy_replica.crawldb.samples import Sample
@@ -128,12 +129,29 @@ class Samples:
         tests = [self._with(self.test_of(claim), pending.drawn[claim]) for claim in decision.claims]
         if any(key in test.representatives for test in tests):
             return decision
-        probability = max(test.probability(stratum, decision.n_agreed, self._explore) for test in tests)
+        probability = max(
+            test.probability(
+                None if claim.kind is Kind.RULES else stratum,
+                self.agreed_before(claim, decision.n_agreed),
+                self._explore,
+            )
+            for claim, test in zip(decision.claims, tests, strict=True)
+        )
         if mmh3.hash64(key.to_bytes(8, "big", signed=True), self._salt, signed=False)[0] >= probability * (1 << 64):
             return decision
         for claim in decision.claims:
             pending.drawn[claim].append((key, stratum))
         return replace(decision, action=Action.FETCH, is_sampled=True, weight=1 / probability)
+
+    def agreed_before(self, claim: Claim, n_agreed: int) -> int:
+        """Return the comparisons that agreed before *claim* acted: *n_agreed*.
+
+        Of rules together the samples of each count, the fewest of any: a forum has twenty combinations of six rules,
+        and a test of its own for each costs more than they save.
+        """
+        if claim.kind is not Kind.RULES:
+            return n_agreed
+        return n_agreed + min(self.test_of(part).outcomes[Outcome.SAME] for part in claim.parts)
 
     @staticmethod
     def _with(test: ClaimTest, drawn: list[tuple[int, str]]) -> ClaimTest:
@@ -159,9 +177,18 @@ class Samples:
             ]
         )
 
-    def enter_late(self, row: Suppressed, reason: Reason, url: str) -> None:
-        """Write down that *url*, which was suppressed, is fetched after all as a sample that stands for itself."""
-        self._enter([Sample(row.id, row.claim, reason, row.representative, stratum_of(url), 1.0)])
+    def enter_late(self, rows: Iterable[Suppressed], reason: Reason, url: str) -> None:
+        """Write down that *url* is fetched after all as a sample, which stands for itself, of what suppressed it.
+
+        It is counted for *reason*, which is that of the first of *rows*.
+        """
+        stratum, reasons = stratum_of(url), chain([reason], repeat(None))
+        self._enter(
+            [
+                Sample(row.id, row.claim, why, row.representative, stratum, 1.0)
+                for row, why in zip(rows, reasons, strict=False)
+            ]
+        )
 
     def _enter(self, samples: list[Sample]) -> None:
         tests = [self.test_of(sample.claim) for sample in samples]  # before the rows are there

@@ -134,7 +134,7 @@ class LookAhead:
                 self._note(place, known.id, position)
                 continue
             if url_id is not None:
-                self._samples.enter_late(Suppressed(url_id, claim, None), Reason.TRAP_BUDGET, url)
+                self._samples.enter_late([Suppressed(url_id, claim, None)], Reason.TRAP_BUDGET, url)
                 place.asked.append((url_id, position))
                 place.left -= 1
                 if steps:

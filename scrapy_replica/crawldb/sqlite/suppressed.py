@@ -63,6 +63,11 @@ class SuppressedTable:
         found = [Suppressed(url_id, claim, key) for url_id, key in self._read(sql, (str(claim),))]
         return found[:: max(1, -(-len(found) // most))]
 
+    def of_url(self, url_id: int) -> list[Suppressed]:
+        """Return what suppressed the URL of that id, and its representatives."""
+        rows = self._read("SELECT claim, representative FROM suppressed WHERE url = ? ORDER BY claim", (url_id,))
+        return [Suppressed(url_id, Claim.read(name), key) for name, key in rows]
+
     def claims_for(self, representative: int) -> list[Claim]:
         """Return the claims that suppressed URLs in favour of the one with that key."""
         sql = "SELECT claim FROM suppressed WHERE representative = ? AND claim > ? ORDER BY claim LIMIT 1"
