@@ -13,6 +13,7 @@ from lxml import etree
 from pyarrow import parquet
 from scrapy.cmdline import execute
 
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.commands import export
 from scrapy_replica.crawldb.contract import URGENT, NewUrl
 from scrapy_replica.crawldb.pages import Fetched
@@ -46,7 +47,7 @@ def job(tmp_path):
     db.ledger.record(
         far, Decision(Action.DROP, Action.DROP, Reason.REPLICA_HOST, evidence={"keeper": "é"}), 1_700_000_001
     )
-    db.samples.enter([Sample(far, "host b.example of a.example", Reason.REPLICA_HOST, None, "", 1.0)])
+    db.samples.enter([Sample(far, Claim(Kind.MIRROR, "b.example", "a.example"), Reason.REPLICA_HOST, None, "", 1.0)])
     db.samples.settle(far, Outcome.SAME)
     db.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 5), 1.0, 2e9)
     db.close()

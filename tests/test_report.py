@@ -209,7 +209,9 @@ class TestFigures:
     def test_false_drops_with_their_intervals(self, store):
         for n, outcome in enumerate([Outcome.SAME] * 8 + [Outcome.OTHER] * 2):
             url_id = enter(store, f"http://b.example/{n}", "b.example")
-            store.samples.enter([Sample(url_id, "host b", Reason.REPLICA_HOST, n, "", 1.0, outcome)])
+            store.samples.enter(
+                [Sample(url_id, Claim(Kind.MIRROR, "b", "a"), Reason.REPLICA_HOST, n, "", 1.0, outcome)]
+            )
         text, charts = shown(store, "saved")
         assert "host is a copy of another 0 0 10 2 20 % 5.7 % to 51 %" in text
         (row,) = charts["false-drops"].data["rates"]

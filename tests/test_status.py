@@ -130,7 +130,7 @@ class TestFigures:
 
     def test_a_url_is_saved_once_and_so_says_the_report(self, job, capsys):
         db = SqliteCrawlDB(job, "news")
-        again = save(db, 2, Reason.EXACT_DUPLICATE_LINKS, "exact-duplicate-links on b.example")
+        again = save(db, 2, Reason.EXACT_DUPLICATE_LINKS, Claim.read("links a.example of b.example"))
         for url_id in again:
             db.ledger.record(url_id, Decision(Action.REWRITE, Action.REWRITE, Reason.REPLICA_HOST), NOW)
         excluded = save(db, 3, Reason.EXCLUDED, "excluded *")
