@@ -14,7 +14,7 @@ from scrapy.cmdline import execute
 from web import crawl, page
 
 from scrapy_replica import Addon, TopicSpider
-from scrapy_replica.claim import Standing, Work
+from scrapy_replica.claim import Claim, Standing, Work
 from scrapy_replica.commands import status as command
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.control import view
