@@ -10,7 +10,7 @@ QUESTIONS = {
     "decisions by reason": """
         SELECT reason, action, COUNT(*) AS n FROM decisions GROUP BY reason, action ORDER BY n DESC""",
     "what was left out because of which host": """
-        SELECT cause, COUNT(*) AS n FROM saved WHERE cause LIKE 'host %' GROUP BY cause ORDER BY n DESC""",
+        SELECT claim, COUNT(*) AS n FROM suppressed WHERE claim LIKE 'mirror %' GROUP BY claim ORDER BY n DESC""",
     "pages that repeat a page of another host": """
         SELECT copy.url, original.url FROM pages
         JOIN urls AS copy ON copy.id = pages.url JOIN urls AS original ON original.id = pages.twin

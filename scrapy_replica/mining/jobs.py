@@ -22,7 +22,7 @@ BATCH = 10_000
 KEPT = ENDED | {RuleState.ACTING}
 """States of rules that acted at some time."""
 
-Reading = Callable[[str], AbstractContextManager[SqliteReader]]
+Reading = Callable[[str], "AbstractContextManager[SqliteReader]"]
 """Opens a job to be read."""
 
 
