@@ -177,6 +177,13 @@ class TestEnds:
         assert not crawl.restorer.has_work
         assert crawl.counts["sample/ended/trap-budget"] == 1
 
+    def test_no_sample_refutes_a_limit_of_the_user(self, db):
+        """In observe mode what is beyond a limit is fetched, and is new; the limit holds when the mode is another."""
+        crawl, limit = crawl_on(db), Claim(Kind.BUDGET, "a.example", "host-budget")
+        crawl.claims.refute([limit])
+        assert not crawl.policy._standings.is_refuted(limit)
+        assert not crawl.restorer.has_work
+
     def test_a_page_that_failed_refutes_nothing(self, db):
         crawl = crawl_on(db)
         with suppress(RuntimeError), db.page():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from scrapy_replica.claim import Claim, Kind, Restoration, Why, Work
+from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
@@ -41,7 +41,7 @@ class Claims:
                 self.end_mirror(self._replicas.refute(claim))
             elif claim.kind is Kind.RULE:
                 self.end_rule(self._dust.refute(int(claim.subject)))
-            elif not self._standings.is_refuted(claim):
+            elif claim.kind in TESTED and not self._standings.is_refuted(claim):  # a user's limit is no belief
                 self._standings.refute(claim)
                 self._counts[f"sample/ended/{reason_of(claim).value}"] += 1
                 self._restorer.end(claim, Restoration(Why.REFUTED, str(claim)))
