@@ -481,6 +481,7 @@ _STEPS = {
     "only": "with the arguments {key} only",
     "subpath": "without part {key} of the path",
     "unslash": "without slashes at the end",
+    "lower": "with the path in small letters",
 }
 
 _CLASSES = {"digits": "a number", "hex": "a hexadecimal number", "word": "letters only", "mixed": "letters and digits"}

@@ -82,6 +82,13 @@ class SmallWeb:
         number = int(url.rpartition("/")[2])
         return None if "/leaf/" in url else (number, self.nodes[number])
 
+    def end(self, number: int) -> Node:
+        """Return the node that redirects lead to from node *number*, or one of a ring of them."""
+        for _ in self.nodes:
+            node = self.nodes[number]
+            number = node.target if node.kind in {"moved", "kept"} else number
+        return self.nodes[number]
+
     def content(self, key: Key) -> object:
         """Return what is equal for two requests that bring the same text."""
         found = self.of(key[1])
@@ -221,7 +228,7 @@ class SmallSpider(Spider):
         request = Request(
             url or self.web.url(number),
             self.parse_later if node.is_asynchronous else self.parse,
-            errback=self.failed if node.has_errback else None,
+            errback=self.failed if url is None and self.web.end(number).has_errback else None,
             priority=node.priority,
             meta=self.carried_by(node, number),
             cb_kwargs={"carried": self.carried_by(node, number)},

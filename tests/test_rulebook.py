@@ -32,6 +32,7 @@ STEPS = st.one_of(
     ),
     st.builds(Step, st.just("subpath"), st.sampled_from(["0", "1"])),
     st.just(Step("unslash", "")),
+    st.just(Step("lower", "")),
 )
 RULES = st.lists(
     st.builds(

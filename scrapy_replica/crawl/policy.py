@@ -155,8 +155,9 @@ class Policy:
         if not self._config.rewrite:
             return self._replica(verdict, wanted=Action.DEMOTE)
         decision = self._replica(verdict)
-        claims, n_agreed = (*decision.claims, unshared), verdict.n_aligned // 2
-        return self._rewritten(replace(decision, claims=claims, representative=target, n_agreed=n_agreed), target)
+        claims = (*decision.claims, unshared)
+        decision = replace(decision, claims=claims, representative=target, n_agreed=verdict.n_aligned)
+        return self._rewritten(decision, target)
 
     def _rewritten(self, decision: Decision, url: str | None) -> Decision:
         if not self._config.rewrite or url is None or self._config.mode is Mode.OBSERVE:

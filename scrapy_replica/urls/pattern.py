@@ -106,6 +106,14 @@ def parse(url: str) -> UrlPattern:
     return UrlPattern(head or "", path, arguments, ("&",) * (len(arguments) - 1), fragment)
 
 
+def size_of(local: str) -> tuple[int, str]:
+    """Return what forms of one page are ordered by, path and query: of the least the others are spellings.
+
+    The shortest, then the first in the alphabet; small letters before capitals.
+    """
+    return len(local), local.swapcase()
+
+
 def argument_name(argument: str) -> str:
     """Return what stands before the first ``=``."""
     return argument.partition("=")[0]

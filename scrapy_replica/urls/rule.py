@@ -27,6 +27,7 @@ class Step(NamedTuple):
     ``only``        remove every argument whose name is not in the comma-separated list ``key``
     ``subpath``     remove the path component number ``key``, from 0
     ``unslash``     remove slashes at the end of the path, but not its first
+    ``lower``       write the path in small letters
     ==============  ==================================================================================
     """
 
@@ -245,6 +246,14 @@ def _unslash(_step: Step) -> Change:
     return change
 
 
+def _lower(_step: Step) -> Change:
+    def change(url: UrlPattern) -> UrlPattern | None:
+        path = url.path.lower()
+        return url._replace(path=path) if path != url.path else None
+
+    return change
+
+
 def _replace_run(step: Step) -> Change:
     source, target = step.key, step.value or ""
     if WILDCARD.search(source):
@@ -311,6 +320,7 @@ _CHANGES: dict[str, Callable[[Step], Change]] = {
     "only": _only,
     "subpath": _subpath,
     "unslash": _unslash,
+    "lower": _lower,
     "replace": _replace_run,
     "template": _template,
 }

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from scrapy_replica.urls.pattern import UrlPattern, parse
+from scrapy_replica.urls.pattern import UrlPattern, parse, size_of
 from scrapy_replica.urls.rule import Change, Rule, compiled, triggers
 
 _ANY_URL = ""
@@ -23,8 +23,8 @@ class _Entry(NamedTuple):
 class RuleBook:
     """Canonicalises URLs with rules.
 
-    Every step must make the URL *smaller*: shorter, or as long and earlier in the alphabet. A rule that would not is
-    refused there. So no set of rules can loop, and ``canonical`` is idempotent whatever the rules are.
+    Every step must make the URL *smaller*: shorter, or as long and earlier in the alphabet (:func:`size_of`). A rule
+    that would not is refused there. So no set of rules can loop, and ``canonical`` is idempotent whatever the rules are.
 
     On a host with rules the arguments are sorted by name first, unless one of its rules ``keeps_order``. URLs of hosts
     without rules are returned as they are.
@@ -113,8 +113,8 @@ class RuleBook:
             if is_sorted:
                 changed = changed.sorted()
             if size is None:
-                size = _size(pattern)
-            if _size(changed) < size:
+                size = size_of(pattern.local)
+            if size_of(changed.local) < size:
                 return changed, entry.rule
         return None
 
@@ -143,8 +143,3 @@ class RuleBook:
 
 def _place(entry: _Entry) -> int:
     return entry.place
-
-
-def _size(pattern: UrlPattern) -> tuple[int, str]:
-    local = pattern.local
-    return len(local), local

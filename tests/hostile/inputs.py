@@ -266,8 +266,6 @@ SCENARIOS = [
     ),
     Scenario(
         name="50,000 links on a page",
-        plain_pages=lambda: many_links(5_000),
-        stall=3,
         tried="A page has 50,000 links; sixty real pages wait beside them.",
         pages=lambda: many_links(50_000),
         seeds=top(GOOD),

@@ -100,8 +100,6 @@ class Scenario:
     """Fetches for each fetch of plain Scrapy."""
     stall: float = STALL_CPU
     """CPU seconds between two requests that the crawl may take more than plain Scrapy."""
-    plain_pages: Callable[[], Pages] | None = None
-    """What plain Scrapy crawls, where it would take too long on *pages*."""
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
     """What happens to the machine while the add-on crawls."""
     runs: tuple[Mapping[str, Any], ...] = ({},)
@@ -293,7 +291,7 @@ def note_verdicts(extension: ReplicaExtension, crawled: Crawled) -> None:
 async def plain_crawl(scenario: Scenario) -> Crawled:
     """Crawl the scenario's web without the add-on."""
     crawled = Crawled()
-    await crawl(scenario, crawled, Server((scenario.plain_pages or scenario.pages)(), crawled.asked), {})
+    await crawl(scenario, crawled, Server(scenario.pages(), crawled.asked), {})
     return crawled
 
 

@@ -72,17 +72,24 @@ class LateSamples:
         return is_asked
 
     def _draw_of(self, claim: Claim, reason: Reason, n_agreed: int) -> bool:
-        """Ask for some of what *claim* suppressed: once, and again as long as its samples leave a doubt."""
-        n_agreed = self._samples.agreed_before(claim, n_agreed)
-        is_settled = claim in self._sampled and self._samples.test_of(claim).likelihood_ratio(n_agreed) < DOUBT
-        if not self._samples.are_drawn or is_settled:
+        """Ask for some of what *claim* suppressed: once, and again as long as its samples leave a doubt.
+
+        A test costs no more than half of what the claim can save: whoever has as many samples as URLs left is through.
+        """
+        if not self._samples.are_drawn:
             return False
+        if claim in self._sampled:
+            test, n_agreed = self._samples.test_of(claim), self._samples.agreed_before(claim, n_agreed)
+            is_worth_more = self._store.suppressed.count(claim, test.n_samples + 1) > test.n_samples
+            if not is_worth_more or test.likelihood_ratio(n_agreed) < DOUBT:
+                return False
         self._sampled.add(claim)
         return self.draw_some(claim, reason, AT_THE_END)
 
     def draw_some(self, claim: Claim, reason: Reason, most: int = DOUBTED) -> bool:
         """Ask for at most *most* URLs that *claim* suppressed; tell whether there were any."""
-        chosen = self._store.suppressed.some_of(claim, most)
+        # What a page repeats says nothing of links that another claim suppresses all the same, and that one is tested.
+        chosen = self._store.suppressed.some_of(claim, most, is_alone=claim.kind is Kind.LINKS)
         for row in chosen:
             # It tests all that suppress it: a link that waited because of one claim may be dropped by another.
             others = (one for one in self._store.suppressed.of_url(row.id) if one.claim != claim)

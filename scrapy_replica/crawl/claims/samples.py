@@ -144,14 +144,16 @@ class Samples:
         return replace(decision, action=Action.FETCH, is_sampled=True, weight=1 / probability)
 
     def agreed_before(self, claim: Claim, n_agreed: int) -> int:
-        """Return the comparisons that agreed before *claim* acted: *n_agreed*.
+        """Return the comparisons that agreed before *claim* acted, *n_agreed* of its parts.
 
         Of rules together the samples of each count, the fewest of any: a forum has twenty combinations of six rules,
-        and a test of its own for each costs more than they save.
+        and a test of its own for each costs more than they save. What a mirror has in common with its canonical host
+        says half as much of pages that the mirror alone leads to.
         """
-        if claim.kind is not Kind.RULES:
+        if claim.kind not in {Kind.RULES, Kind.UNSHARED}:
             return n_agreed
-        return n_agreed + min(self.test_of(part).outcomes[Outcome.SAME] for part in claim.parts)
+        n_agreed += min(self.test_of(part).outcomes[Outcome.SAME] for part in claim.parts)
+        return n_agreed // 2 if claim.kind is Kind.UNSHARED else n_agreed
 
     @staticmethod
     def _with(test: ClaimTest, drawn: list[tuple[int, str]]) -> ClaimTest:

@@ -13,7 +13,7 @@ from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty, Page
-from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_same_page
+from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_part_of, is_same_page
 
 _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
 
@@ -30,7 +30,8 @@ def compared(page: Trace, representative: Trace) -> Outcome:
         return Outcome.UNKNOWN
     if page.mark is not None and representative.mark is not None:
         mine, theirs = PageMark.unpack(page.mark), PageMark.unpack(representative.mark)
-        is_same = is_same_page(mine, theirs) and mine.links <= LINKS * theirs.links + FEW_LINKS
+        is_same = is_same_page(mine, theirs) or is_part_of(mine, theirs)
+        is_same = is_same and mine.links <= LINKS * theirs.links + FEW_LINKS
     elif page.simhash is not None and representative.simhash is not None:
         is_same = is_same or (page.simhash ^ representative.simhash).bit_count() <= SAME_PAGE_BITS
     return Outcome.SAME if is_same else Outcome.OTHER
@@ -74,39 +75,48 @@ class Settling:
         via = self._store.urls.find([key for key in keys[1:] if key is not None])
         for sample in (one for at in (url_id, *(known.id for known in via.values())) for one in self._open(at)):
             refuted += self._settle(sample, url_id, None)
-        for waiting in (one for key in keys if key is not None for one in self._samples.awaiting(key)):
-            for sample in self._open(waiting):
-                refuted += self._settle(sample, waiting, url_id)
+        for key in keys:
+            for sample in self._awaiting(key):
+                refuted += self._settle(sample, sample.id, url_id)
         return refuted
 
     def add_unchanged(self, url_id: int) -> list[Claim]:
         """Take note that a page is as it was; return the claims that this refuted."""
-        key = self._store.urls.key_of(url_id)
         refuted = []
-        for waiting in self._samples.awaiting(key) if key is not None else ():
-            for sample in self._open(waiting):
-                refuted += self._settle(sample, waiting, url_id)
+        for sample in self._awaiting(self._store.urls.key_of(url_id)):
+            refuted += self._settle(sample, sample.id, url_id)
         return refuted
 
     def add_failure(self, url_id: int) -> list[Claim]:
         """Take note that a URL brought no page; return the claims that this refuted."""
         refuted = self._samples.settle(url_id, Outcome.FAILED) if self._open(url_id) else []
-        key = self._store.urls.key_of(url_id)
-        for waiting in self._samples.awaiting(key) if key is not None else ():
-            for sample in self._open(waiting):
-                refuted += self._settle(sample, waiting, url_id, is_away=self._store.pages.has_page(url_id))
+        for sample in self._awaiting(self._store.urls.key_of(url_id)):
+            refuted += self._settle(sample, sample.id, url_id, is_away=self._store.pages.has_page(url_id))
         return refuted
 
     def give_up(self, url_id: int, key: int) -> list[Claim]:
         """Take note that nothing will be known of a URL and its *key*; return the claims that this refuted."""
         refuted = self.add_failure(url_id)
-        for waiting in self._samples.awaiting(key):
-            refuted += self._samples.settle(waiting, Outcome.FAILED)
+        for sample in self._awaiting(key):
+            refuted += self._settled(sample, Outcome.FAILED)
         return refuted
 
     def _open(self, url_id: int) -> list[Sample]:
-        """Return the sample that the URL of that id is, for one of its claims, if it is not settled."""
-        return self._samples.open_of(url_id)[:1]
+        """Return the open samples that the URL of that id is, one for each representative."""
+        return list({one.representative: one for one in reversed(self._samples.open_of(url_id))}.values())
+
+    def _awaiting(self, key: int | None) -> list[Sample]:
+        """Return the open samples that wait to be held against the URL under *key*, one for each URL."""
+        waiting = self._samples.awaiting(key) if key is not None else ()
+        return [one for url_id in waiting for one in self._open(url_id) if one.representative == key]
+
+    def _settled(self, sample: Sample, outcome: Outcome) -> list[Claim]:
+        """Settle what *sample* tests, and its other claims with that representative; return what this refuted."""
+        refuted = []
+        for one in self._samples.open_of(sample.id):
+            if one.representative == sample.representative:
+                refuted += self._samples.settle(one.id, outcome, one.claim)
+        return refuted
 
     def _enter_unasked(self, page: Page, url_id: int) -> list[Claim]:
         """Take note of a page of a mirror that was fetched for another reason; return the claims that it refuted.
@@ -146,20 +156,20 @@ class Settling:
         if any(one.reason is Reason.DUST_RULE for one in self._samples.open_of(sample.id)):
             return []
         if sample.representative is None:
-            return self._samples.settle(sample.id, _OF_NEWS[page.is_news])
+            return self._settled(sample, _OF_NEWS[page.is_news])
         is_fresh = other_id is not None
         if other_id is None:
             known = self._store.urls.find([sample.representative]).get(sample.representative)
             other_id = known.id if known is not None else None
         other = self._store.pages.trace(other_id) if other_id is not None else None
         if is_away or (other is None and other_id is not None and self._store.pages.has_failed(other_id)):
-            return self._samples.settle(sample.id, Outcome.FAILED) + self._add_own(url_id)
+            return self._settled(sample, Outcome.FAILED) + self._add_own(url_id)
         if other is None or other_id is None or other_id in self._under_way:
             return []
         outcome = Outcome.SAME if other_id == url_id else self._compared(url_id, page, other_id, other)
         if outcome is Outcome.OTHER and not is_fresh and self._is_stale(other_id):
             return []
-        return self._samples.settle(sample.id, outcome)
+        return self._settled(sample, outcome)
 
     def _compared(self, url_id: int, page: Trace, other_id: int, other: Trace) -> Outcome:
         """Return what a sample is: another page where it gives an item that its representative does not."""

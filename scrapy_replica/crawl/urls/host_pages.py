@@ -24,6 +24,7 @@ BOILERPLATE_NAMES = 8
 """One page under more file names than these is a soft 404 or a login, and no duplicate."""
 
 _NUMBER = re.compile(r"\d+")
+_DEFAULT_PAGE = re.compile(r"/(?:(?:index|default|home)(?:\.\w+)?)?$")
 _VERSION = 0xFFFF
 """The part of a content that stands for language version and callback: where it differs no two pages are one."""
 
@@ -64,7 +65,8 @@ def leads_of(page: Page) -> frozenset[int]:
     """Return a 32-bit hash for each place that *page* leads to: host, path and words of the link.
 
     Not its arguments, which hold session ids, nor numbers in its words, which count; but where several links of the
-    page have one path and one text, as "details" in a listing, their arguments tell them apart.
+    page have one path and one text, as "details" in a listing, their arguments tell them apart. Nor how its path is
+    spelt: a server that ignores case leads each time to what seems new, and every rule about it ends.
     """
     places = [_place(link.url, link.text) for link in page.links]
     times = Counter(place for place, _ in places)
@@ -74,7 +76,8 @@ def leads_of(page: Page) -> frozenset[int]:
 def _place(url: str, text: str) -> tuple[int, str]:
     """Return the hash of where a link leads, and its arguments."""
     path, _, arguments = url.partition("://")[2].partition("?")
-    return _hashed(f"{path.partition(';')[0]}\n{_NUMBER.sub('0', text)}"), arguments
+    spelling = _DEFAULT_PAGE.sub("", path.partition(";")[0].lower())
+    return _hashed(f"{spelling}\n{_NUMBER.sub('0', text)}"), arguments
 
 
 def _hashed(told: str, seed: int = 0) -> int:

@@ -54,14 +54,25 @@ class SuppressedTable:
         self._write_many("DELETE FROM suppressed WHERE url = ?", [(url_id,) for url_id in ids])
         return [(url_id, self._urls.restore(url_id, is_exempt=is_exempt)) for url_id in ids]
 
-    def some_of(self, claim: Claim, most: int) -> list[Suppressed]:
-        """Return at most *most* URLs that *claim* suppressed and that are dropped, spread over all of them."""
+    def some_of(self, claim: Claim, most: int, *, is_alone: bool = False) -> list[Suppressed]:
+        """Return at most *most* URLs that *claim* suppressed and that are dropped, spread over all of them.
+
+        :param is_alone: of those that no other claim suppressed as well.
+        """
+        others = "SELECT 1 FROM suppressed AS other WHERE other.url = urls.id AND other.claim != suppressed.claim"
         sql = (
             "SELECT suppressed.url, representative FROM suppressed JOIN urls ON urls.id = suppressed.url"
-            f" WHERE claim = ? AND state = {DROPPED} ORDER BY suppressed.url DESC LIMIT {MAX_LOOKED_AT}"
+            f" WHERE claim = ? AND state = {DROPPED} {f'AND NOT EXISTS ({others})' if is_alone else ''}"
+            f" ORDER BY suppressed.url DESC LIMIT {MAX_LOOKED_AT}"
         )
         found = [Suppressed(url_id, claim, key) for url_id, key in self._read(sql, (str(claim),))]
         return found[:: max(1, -(-len(found) // most))]
+
+    def count(self, claim: Claim, most: int) -> int:
+        """Return how many URLs *claim* suppressed, at most *most*."""
+        sql = "SELECT COUNT(*) FROM (SELECT 1 FROM suppressed WHERE claim = ? LIMIT ?)"
+        n: int = self._read(sql, (str(claim), most)).fetchone()[0]
+        return n
 
     def of_url(self, url_id: int) -> list[Suppressed]:
         """Return what suppressed the URL of that id, and its representatives."""

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from scrapy_replica.urls.learners.evidence import HostEvidence, Transformation
-from scrapy_replica.urls.pattern import UrlPattern, argument_name
+from scrapy_replica.urls.pattern import UrlPattern, argument_name, size_of
 from scrapy_replica.urls.rule import Step
 
 _TOKENS = re.compile(r"[/?&=;]|[^/?&=;]+")
@@ -41,7 +41,7 @@ def argument_changes(one: UrlPattern, other: UrlPattern) -> Iterator[Transformat
     if not names or len(names) > _MAX_NAMES:
         return
     yield tuple(Step("drop", name) for name in names)
-    if len(one.local) < len(other.local) or (len(one.local) == len(other.local) and one.local < other.local):
+    if size_of(one.local) < size_of(other.local):
         only_left, only_right = only_right, only_left
     if only_left:
         yield _exchange(only_left, only_right)
@@ -99,8 +99,7 @@ def left_out_values(one: Sequence[str], other: Sequence[str]) -> Iterator[Transf
 
 
 def _is_larger(one: Sequence[str], other: Sequence[str]) -> bool:
-    left, right = "".join(one), "".join(other)
-    return (len(left), left) > (len(right), right)
+    return size_of("".join(one)) > size_of("".join(other))
 
 
 def template_changes(
@@ -146,6 +145,8 @@ def candidates(evidence: HostEvidence, pairs_per_cluster: int = 30, limit: int =
             if left.path == right.path:
                 changes += argument_changes(left, right)
             else:
+                if left.path.lower() == right.path.lower():
+                    changes.append((Step("lower", ""),))
                 changes += run_changes(tokens[one], tokens[other])
                 changes += left_out_values(tokens[one], tokens[other])
                 changes += template_changes(tokens[one], tokens[other], frequency, common)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scrapy_replica.address import host_of
 from scrapy_replica.urls.context import Fact, facts
 from scrapy_replica.urls.judge import Seen
-from scrapy_replica.urls.pattern import UrlPattern, argument_name, parse
+from scrapy_replica.urls.pattern import UrlPattern, argument_name, parse, size_of
 from scrapy_replica.urls.rule import WILDCARD, Step, compiled, triggers
 
 Transformation = tuple[Step, ...]
@@ -99,7 +99,7 @@ class HostEvidence:
                 continue
             image = (changed.sorted() if self.is_sorted else changed).local
             local = self.locals[form]
-            if (len(image), image) < (len(local), local):
+            if size_of(image) < size_of(local):
                 found.append(Application(form, image))
         return found
 
