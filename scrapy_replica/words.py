@@ -460,18 +460,10 @@ STANDINGS = {
     Standing.REJECTED: "not proved",
     Standing.IN_FORCE: "in force",
     Standing.SUSPENDED: "ended by its age",
-    Standing.REFUTED: "refuted by samples",
-    Standing.DISABLED: "ended by hand",
+    Standing.REFUTED: "refuted",
+    Standing.DISABLED: "switched off by hand",
 }
 """How a claim stands."""
-
-RULE_STATES = {
-    "candidate": "being proved",
-    "acting": "in force",
-    "withdrawn": "withdrawn",
-    "disabled": "switched off by hand",
-}
-"""What a rule may do."""
 
 _STEPS = {
     "drop": "without the argument {key}",

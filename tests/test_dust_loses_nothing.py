@@ -13,11 +13,11 @@ from scrapy.spiders import CrawlSpider, Rule
 from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.claim import Standing
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.records import Page
 from scrapy_replica.urls.rule import Rule as DustRule
@@ -176,11 +176,11 @@ class TestSiblings:
         steps = {"drop": ("drop", "zref"), "set": ("set", "zref", "0"), "other": ("drop", "zsid")}
         ids = {name: db.rules.enter(rule(step).to_dict(), 0.0) for name, step in steps.items()}
         for rule_id in ids.values():
-            db.rules.update(rule_id, RuleState.ACTING, 5, 0, 2)
+            db.rules.update(rule_id, Standing.IN_FORCE, 5, 0, 2)
         dust = Dust(Config(), db, now=float)
         ended = [watched.id for number in range(3) for watched in see(dust, db, number)]
         assert sorted(ended) == [ids["drop"], ids["set"]]
-        assert db.rules.row(ids["other"]).state == RuleState.ACTING
+        assert db.rules.row(ids["other"]).state == Standing.IN_FORCE
         dust.clean_param("a.example", "zref")
         dust.clean_param("a.example", "znew")
         new = [row.rule["transformation"] for row in db.rules.rows() if row.id > max(ids.values())]
@@ -238,7 +238,7 @@ async def test_shells_that_scripts_fill_are_pages_of_their_own(mode, tmp_path):
     first = await crawl(Shells, shell_site, {**settings, "CLOSESPIDER_PAGECOUNT": 120})
     second = await crawl(Shells, shell_site, settings)
     assert {item["id"] for item in first.items + second.items} == {str(n) for n in range(150)}
-    assert [rule for rule, state in rules(tmp_path) if state == "acting"] == []
+    assert [rule for rule, state in rules(tmp_path) if state == "in force"] == []
 
 
 class Prints(Ordinary):

@@ -147,7 +147,7 @@ class TestExplain:
         assert "copies of it: www.a.example, b.example" in replica(capsys, "explain", "a.example", "--job", job)[1]
 
     def test_tells_that_a_verdict_ended(self, job, capsys):
-        assert "but: refuted by samples" in replica(capsys, "explain", "c.example", "--job", job)[1]
+        assert "but: refuted" in replica(capsys, "explain", "c.example", "--job", job)[1]
 
     def test_tells_what_is_fetched_in_the_place_of_a_url(self, job, capsys):
         lines = replica(capsys, "explain", "http://www.a.example/0", "--job", job)[1].splitlines()

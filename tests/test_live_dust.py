@@ -53,7 +53,7 @@ def rules(folder):
 
 
 def acting(folder):
-    found = [json.loads(rule) for _, rule, state, *_ in rules(folder) if state == "acting"]
+    found = [json.loads(rule) for _, rule, state, *_ in rules(folder) if state == "in force"]
     return [(rule["host"], rule["transformation"]) for rule in found]
 
 
@@ -172,8 +172,8 @@ class TestWrongRules:
         settings = {"JOBDIR": str(tmp_path), "REPLICA_EXPLORE": 0.2}
         result = await run(Turncoat(150), settings)
         wrong = [rule for rule in rules(tmp_path) if '"zref"' in rule[1]]
-        assert any(state == "withdrawn" and n_wrong for *_, state, _, n_wrong in wrong)
-        assert not any(state == "acting" for *_, state, _, _ in wrong)
+        assert any(state == "refuted" and n_wrong for *_, state, _, n_wrong in wrong)
+        assert not any(state == "in force" for *_, state, _, _ in wrong)
         assert result.stats["replica/dust/withdrawn"] >= 1
         db = sqlite3.connect(tmp_path / FILE_NAME)
         (told,) = db.execute("SELECT COUNT(*) FROM decisions WHERE evidence LIKE '%refuted%'").fetchone()
@@ -436,7 +436,7 @@ class TestOrders:
                 db = sqlite3.connect(tmp_path / FILE_NAME, timeout=0)
                 # The crawl may be writing, and this is its own thread: then the next request tries again.
                 with contextlib.suppress(sqlite3.OperationalError), db:
-                    order = "SELECT 1.0, 'disable-rule', json_object('id', id) FROM rules WHERE state = 'acting'"
+                    order = "SELECT 1.0, 'disable-rule', json_object('id', id) FROM rules WHERE state = 'in force'"
                     if db.execute(f"INSERT INTO orders (at, kind, what) {order}").rowcount:
                         told.append(request.url)
                 db.close()

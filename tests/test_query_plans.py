@@ -11,7 +11,6 @@ from scrapy_replica.claim import Claim, Standing, Work
 from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -55,7 +54,7 @@ ONCE = {
     ),
     (
         "SELECT id, rule, state, is_manual, right_pairs, wrong_pairs, images, proofs FROM rules"
-        " WHERE state = 'withdrawn' ORDER BY id"
+        " WHERE state = 'refuted' ORDER BY id"
     ),
     (
         "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL FROM verdicts"
@@ -159,12 +158,12 @@ def use(db, folder):
     pairs.decided("a", "b")
     pairs.forget("a")
     number = rules.enter({"host": "a"}, 1.0)
-    rules.update(number, RuleState.ACTING, 1, 0, 0)
+    rules.update(number, Standing.IN_FORCE, 1, 0, 0)
     rules.set_proofs(number, [("http://a/1", 1)])
-    rules.update(number, RuleState.DISABLED, 1, 0, 0)
+    rules.update(number, Standing.DISABLED, 1, 0, 0)
     assert len(list(rules.rows())) == len(list(rules.of_host("a"))) == 1
     assert rules.row(number).id == number
-    assert list(rules.acting()) == list(rules.wide()) == list(rules.withdrawn()) == []
+    assert list(rules.acting()) == list(rules.wide()) == list(rules.refuted()) == []
     forms.enter("a", Form("http://a/f", "get", (), is_login=False))
     forms.of_host("a")
     forms.add_terms("a", ["x"])

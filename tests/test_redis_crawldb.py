@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from redis_server import RedisServer
 
-from scrapy_replica.claim import Claim, Kind, Work
+from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.contract import Found, Leeway, State, StoreError, Suppressed
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
@@ -31,7 +31,6 @@ from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.records import Records, Row
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.urls.interchange import clean_param
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
@@ -511,7 +510,7 @@ class TestTwoProcesses:
         assert len(two.urls.find([key_of(f"a/{n}") for n in range(5)])) == 5
 
     @pytest.mark.parametrize(
-        "ends", [(RuleState.DISABLED, RuleState.WITHDRAWN), (RuleState.WITHDRAWN, RuleState.DISABLED)]
+        "ends", [(Standing.DISABLED, Standing.REFUTED), (Standing.REFUTED, Standing.DISABLED)]
     )
     def test_a_rule_that_a_person_disabled_stays_so(self, both, ends):
         one, two = both
@@ -520,7 +519,7 @@ class TestTwoProcesses:
         for store, end in zip(both, ends, strict=True):
             store.rules.update(number, end, 9, 9, 3)
         self.hear(one, two)
-        assert [store.rules.row(number).state for store in both] == [RuleState.DISABLED] * 2
+        assert [store.rules.row(number).state for store in both] == [Standing.DISABLED] * 2
 
     def test_a_third_begins_with_all_that_the_others_wrote(self, both, opened):
         one, two = both

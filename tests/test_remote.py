@@ -16,11 +16,10 @@ from shared_crawls import IN_FLIGHT, Crawls
 from test_live_replicas import html, site, text_of
 
 from scrapy_replica.address import host_of
-from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.claim import Claim, Kind, Standing
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
 from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.decision import Action, Decision, Mode, Outcome, Reason
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.relevance import Relevance
@@ -331,7 +330,7 @@ class TestRules:
     def enter_rule(self, one):
         rule = clean_param("a.example", "sid")
         number = one.store.rules.enter(rule.to_dict(), 1.0)
-        one.store.rules.update(number, RuleState.ACTING, 9, 0, 3)
+        one.store.rules.update(number, Standing.IN_FORCE, 9, 0, 3)
         one.store.commit()
         one.crawl.dust.heed({"a.example"})
         return number
@@ -341,7 +340,7 @@ class TestRules:
         number = self.enter_rule(leader)
         follower.listen()
         assert follower.crawl.dust.hit(self.URL, "a.example") is not None
-        leader.store.rules.update(number, RuleState.WITHDRAWN, 9, 9, 3)
+        leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
         leader.store.commit()
         follower.listen()
         assert follower.crawl.dust.hit(self.URL, "a.example") is None
@@ -354,14 +353,14 @@ class TestRules:
         if end == "disable":
             leader.crawl.claims.end_rule(leader.crawl.dust.disable(number))
         else:
-            leader.store.rules.update(number, RuleState.WITHDRAWN, 9, 9, 3)
+            leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
         leader.store.commit()
-        follower.store.rules.update(number, RuleState.ACTING, 10, 0, 4)  # a page of the same moment
+        follower.store.rules.update(number, Standing.IN_FORCE, 10, 0, 4)  # a page of the same moment
         follower.store.commit()
         two.listen()
         two.listen()
         states = {one.store.rules.row(number).state for one in two.all}
-        assert states == {RuleState.DISABLED if end == "disable" else RuleState.WITHDRAWN}
+        assert states == {Standing.DISABLED if end == "disable" else Standing.REFUTED}
         assert [one.crawl.dust.hit(self.URL, "a.example") for one in two.all] == [None, None]
 
     def test_what_a_rule_saves_while_it_is_withdrawn_comes_back(self, two):
@@ -370,7 +369,7 @@ class TestRules:
         follower.listen()
         assert follow(follower, self.URL).action is Action.REWRITE
         follower.store.commit()
-        leader.store.rules.update(number, RuleState.WITHDRAWN, 9, 9, 3)
+        leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
         leader.crawl.dust.heed({"a.example"})
         leader.crawl.claims.lift(Claim(Kind.RULE, str(number)))
         restore(leader)

@@ -22,7 +22,6 @@ from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.results import HostSize, Savings
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -165,12 +164,12 @@ class TestFigures:
         assert "1 host was found to be a copy of another; 2 URLs of theirs are not fetched" in text
         assert "pages in equal places that agree: 9 of 9" in text
         assert store.urls.url_of(url_id) in text
-        assert "c.example of a.example refuted by samples" in text
+        assert "c.example of a.example refuted" in text
 
     def test_rules_in_force_come_first_with_what_they_saved(self, store):
         store.rules.enter({**RULE, "host": "old.example"}, NOW)
         number = store.rules.enter(RULE, NOW)
-        store.rules.update(number, RuleState.ACTING, 12, 1, 12)
+        store.rules.update(number, Standing.IN_FORCE, 12, 1, 12)
         save(store, 3, Reason.DUST_RULE, f"rule {number}")
         text, _ = shown(store, "rules")
         assert "1 rule is in force, of 2 that were proposed" in text

@@ -146,7 +146,7 @@ class TestProofs:
 
 
 def row(rule_id, step, right=0):
-    return RuleRow(rule_id, rule(step).to_dict(), "acting" if right else "candidate", False, right, 0, 0, [])
+    return RuleRow(rule_id, rule(step).to_dict(), "in force" if right else "candidate", False, right, 0, 0, [])
 
 
 def test_the_rules_tried_last_teach(monkeypatch):
@@ -155,7 +155,7 @@ def test_the_rules_tried_last_teach(monkeypatch):
     for number in range(20):
         wrong = number < 10
         row = RuleRow(
-            number, rule(DROP).to_dict(), "withdrawn" if wrong else "acting", False, 20 - 20 * wrong, 20 * wrong, 0, []
+            number, rule(DROP).to_dict(), "refuted" if wrong else "in force", False, 20 - 20 * wrong, 20 * wrong, 0, []
         )
         crawl.tried(WatchedRule(row))
         if number == 9:

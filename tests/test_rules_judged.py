@@ -7,12 +7,11 @@ from collections import Counter
 import mmh3
 import pytest
 
-from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.claim import Claim, Kind, Standing
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawldb.contract import Leeway, NewUrl
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Outcome
 from scrapy_replica.records import Page
@@ -36,7 +35,7 @@ class Site:
         self.db, self.counts = SqliteCrawlDB(None, "s"), Counter()
         self.ids = [self.db.rules.enter(rule.to_dict(), 0.0) for rule in rules]
         for number in self.ids:
-            self.db.rules.update(number, RuleState.ACTING, 100, 0, 5)
+            self.db.rules.update(number, Standing.IN_FORCE, 100, 0, 5)
         self.open(mode)
         for number in self.ids:
             for place in "xyz":
@@ -103,7 +102,7 @@ class TestSamples:
         for n in range(2):
             url_id = site.sample(f"x/{n}?sid=1")
             site.crawl.claims.refute(site.crawl.samples.settle(url_id, Outcome.OTHER))
-        assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
+        assert site.states == [Standing.REFUTED, Standing.IN_FORCE]
         assert [site.asked(f"x/9?{name}=1").action for name in ("sid", "utm")] == [Action.FETCH, Action.REWRITE]
         site.open()
         assert site.asked("x/9?sid=1").action is Action.FETCH
@@ -120,7 +119,7 @@ class TestSamples:
                 site.fetch(path, words=many)
         samples = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
         assert [sample.outcome for sample in samples] == [Outcome.UNKNOWN] * 5
-        assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
+        assert site.states == [Standing.REFUTED, Standing.IN_FORCE]
 
     def test_a_page_at_its_form_settles_it_as_before(self):
         site = sid_and_utm()
@@ -148,7 +147,7 @@ class TestTwoRulesOfOneUrl:
         for n in range(8):
             site.fetch(f"probe/{n}")  # they are asked for one by one
         waiting = site.waiting()
-        assert site.states == [RuleState.ACTING] * 2
+        assert site.states == [Standing.IN_FORCE] * 2
         assert {"x/1?sid=1", "x/1?utm=1"} <= waiting
         samples = site.db.samples.of_url(site.enter("x/1?sid=1&utm=1"))
         assert {str(sample.claim): sample.outcome for sample in samples} == {
@@ -173,7 +172,7 @@ class TestTwoRulesOfOneUrl:
         for n in range(4):
             for path in (f"x/{n}?sid=1&utm=1", f"x/{n}?sid=1", f"x/{n}?utm=1", f"x/{n}"):
                 site.fetch(path, f"{n} {text(path)}")
-        assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
+        assert site.states == [Standing.REFUTED, Standing.IN_FORCE]
 
     def test_where_they_agree_both_are_right(self):
         site = sid_and_utm()
@@ -188,7 +187,7 @@ class TestOthers:
         one, two = (Rule(HOST, (Condition(Fact("p0", "=", place)),), (Step("drop", "sid"),)) for place in "xy")
         site = Site(one, two)
         site.crawl.claims.refute([Claim(Kind.RULE, str(site.ids[0]))])
-        assert site.states == [RuleState.WITHDRAWN, RuleState.ACTING]
+        assert site.states == [Standing.REFUTED, Standing.IN_FORCE]
 
     @pytest.mark.parametrize("step", [Step("drop", "sid"), Step("set", "sid", "1"), Step("only", "page")])
     def test_one_that_was_switched_off_is_not_proposed_in_another_form(self, step):

@@ -21,7 +21,6 @@ from scrapy_replica.control import view
 from scrapy_replica.crawldb.contract import NewUrl, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
@@ -175,7 +174,7 @@ class TestFigures:
         rule = {"host": "a.example", "transformation": [["drop", "sid"]], "context": []}
         db = SqliteCrawlDB(job, "news")
         for at in (NOW - 90_000.0, NOW - 1_500.0, NOW - 1_400.0):
-            db.rules.update(db.rules.enter({**rule, "at": at}, at), RuleState.ACTING, 9, 0, 0)
+            db.rules.update(db.rules.enter({**rule, "at": at}, at), Standing.IN_FORCE, 9, 0, 0)
         db.rules.enter(rule, NOW)
         db.close()
         told = status(capsys, job)

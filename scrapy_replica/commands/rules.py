@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
+from scrapy_replica.claim import ENDED, Standing
 from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.job import is_running, name_of, ordering, reading
 from scrapy_replica.commands.order import order
 from scrapy_replica.crawldb.orders import DISABLE_RULE, RULE
-from scrapy_replica.crawldb.rules import ENDED, RuleState
 from scrapy_replica.urls.interchange import GIVEN, dumps, rules_at
 from scrapy_replica.urls.rule import Rule
-from scrapy_replica.words import RULE_STATES, cleaned, counted, wrapped
+from scrapy_replica.words import STANDINGS, cleaned, counted, wrapped
 from scrapy_replica.words import rule as in_words
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def list_rules(opts: argparse.Namespace) -> None:
         views, saved = job.rules(), job.saved_by_rules()
         acts = [act for act in job.acts(MOST_ORDERS) if act.is_open and act.kind == DISABLE_RULE]
     ending = {act.what.get("id") for act in acts}
-    views.sort(key=lambda view: view.row.state != RuleState.ACTING)
+    views.sort(key=lambda view: view.row.state != Standing.IN_FORCE)
     rules = [_described(view, is_ending=view.row.id in ending) for view in views]
     if opts.json:
-        in_force = sum(view.row.state == RuleState.ACTING for view in views)
+        in_force = sum(view.row.state == Standing.IN_FORCE for view in views)
         figures = {"rules": len(views), "in_force": in_force, "urls_saved": saved}
         sys.stdout.write(json.dumps({"figures": figures, "rules": rules}) + "\n")
         return
@@ -86,7 +86,7 @@ def list_rules(opts: argparse.Namespace) -> None:
 
 def _described(view: RuleView, *, is_ending: bool) -> dict[str, Any]:
     row, saved = view
-    state = RULE_STATES[row.state] + (" until the crawl goes on" if is_ending else "")
+    state = STANDINGS[row.state] + (" until the crawl goes on" if is_ending else "")
     pairs = f"{counted(row.right, 'pair')} right, {row.wrong or 'none'} wrong"
     told = f"{state}; {_origin(row)}; {pairs}; {counted(saved, 'URL')} not fetched"
     record = {"state": row.state, "right": row.right, "wrong": row.wrong, "saved": saved, "manual": row.is_manual}
@@ -111,7 +111,7 @@ def _origin(row: RuleRow) -> str:
 def export_rules(opts: argparse.Namespace) -> None:
     """Print the rules in force that the other format has words for."""
     with reading(opts.job) as job:
-        exported = dumps(Rule.from_dict(row.rule) for row, _ in job.rules() if row.state == RuleState.ACTING)
+        exported = dumps(Rule.from_dict(row.rule) for row, _ in job.rules() if row.state == Standing.IN_FORCE)
     sys.stdout.write(exported.text + "\n")
     for rule in exported.left_out:
         sys.stderr.write(f"left out, duplicate-url-discarder has no words for it: {rule}\n")
@@ -138,5 +138,5 @@ def disable_rule(opts: argparse.Namespace) -> None:
     if opts.id not in states:
         raise ValueError(f"there is no rule {opts.id}; see scrapy replica rules list --job {name_of(opts.job)}")
     if states[opts.id] in ENDED:
-        raise ValueError(f"rule {opts.id} acts no more: it is {RULE_STATES[states[opts.id]]}")
+        raise ValueError(f"rule {opts.id} acts no more: it is {STANDINGS[states[opts.id]]}")
     order(opts.job, DISABLE_RULE, {"id": opts.id}, f"rule {opts.id} is switched off, and what it saved comes back")

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from scrapy_replica.address import redacted
+from scrapy_replica.claim import Standing
 from scrapy_replica.commands.acts import said
 from scrapy_replica.crawldb.contract import State
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words import (
@@ -219,7 +219,7 @@ def _last_hour(status: Status, *, is_running: bool) -> Iterator[str]:
             f"Copies of hosts: {status.holding:,} blocked{ended}; {status.n_verdicts:,} found in {hour}",
             *map(_verdict, status.verdicts),
             *_more(status.n_verdicts - len(status.verdicts)),
-            f"Rules: {status.rules.get(RuleState.ACTING.value, 0):,} in force; {status.n_new_rules:,} of {hour}",
+            f"Rules: {status.rules.get(Standing.IN_FORCE.value, 0):,} in force; {status.n_new_rules:,} of {hour}",
             *map(_rule, status.new_rules),
             *_more(status.n_new_rules - len(status.new_rules)),
             "",

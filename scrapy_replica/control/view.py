@@ -9,10 +9,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import has_secret, redacted
+from scrapy_replica.claim import Standing
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import PAUSE, RESUME
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
 from scrapy_replica.words import (
@@ -168,7 +168,7 @@ def _copy(view: VerdictView) -> dict[str, Any]:
 
 def rules(job: SqliteReader) -> list[dict[str, Any]]:
     """Return the rules in force, last proposed first."""
-    in_force = [view for view in job.rules() if view.row.state == RuleState.ACTING]
+    in_force = [view for view in job.rules() if view.row.state == Standing.IN_FORCE]
     return [_rule(view) for view in reversed(in_force[-MAX_RULES:])]
 
 

@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any, NamedTuple
 
-
-class RuleState(str, Enum):
-    """Whether a rule acts; the last two are for good. What leads from one to the next stands with ``WatchedRule``."""
-
-    CANDIDATE = "candidate"
-    """To be proved."""
-    ACTING = "acting"
-    """In force."""
-    WITHDRAWN = "withdrawn"
-    """Its pages or its samples spoke against it."""
-    DISABLED = "disabled"
-    """A person switched it off."""
-
-
-ENDED = frozenset({RuleState.WITHDRAWN, RuleState.DISABLED})
+from scrapy_replica.claim import Standing
 
 
 class RuleRow(NamedTuple):
@@ -27,7 +12,7 @@ class RuleRow(NamedTuple):
 
     id: int
     rule: dict[str, Any]
-    state: RuleState
+    state: Standing
     is_manual: bool
     """A person gave it: it acts without a proof."""
     right: int

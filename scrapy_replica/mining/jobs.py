@@ -9,7 +9,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.crawldb.rules import ENDED, RuleState
+from scrapy_replica.claim import ENDED, Standing
 from scrapy_replica.mining.rows import PageRow, PageWriter
 from scrapy_replica.sites.evidence import path_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BATCH = 10_000
 """Rows read at once; between two batches a crawl beside may clear its log."""
 
-KEPT = ENDED | {RuleState.ACTING}
+KEPT = ENDED | {Standing.IN_FORCE}
 """States of rules that acted at some time."""
 
 Reading = Callable[[str], "AbstractContextManager[SqliteReader]"]
@@ -56,6 +56,6 @@ def convert(
         for link in reader.tables.host_links():
             out.link(link.target, link.source)
         rules = [
-            [view.row.rule, view.row.state == RuleState.ACTING] for view in reader.rules() if view.row.state in KEPT
+            [view.row.rule, view.row.state == Standing.IN_FORCE] for view in reader.rules() if view.row.state in KEPT
         ]
     return counts, rules

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.claim import Claim, Kind, Standing
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.contract import State
-from scrapy_replica.crawldb.rules import RuleState
 from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.rule import Rule
@@ -122,7 +121,7 @@ def figures(job: SqliteReader, now: float | None) -> Figures:
     :param now: seconds since the epoch; ``None`` where the crawl does not run.
     """
     results, verdicts = job.results, job.verdicts()
-    rules = sorted(job.rules(), key=lambda view: (view.row.state != RuleState.ACTING, -view.saved, view.row.id))
+    rules = sorted(job.rules(), key=lambda view: (view.row.state != Standing.IN_FORCE, -view.saved, view.row.id))
     traps = results.traps()
     return Figures(
         job.status(now, HOSTS),

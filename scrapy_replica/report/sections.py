@@ -189,7 +189,6 @@ TEMPLATES.filters |= {
 }
 TEMPLATES.globals |= {
     "REASONS": words.REASONS,
-    "RULE_STATES": words.RULE_STATES,
     "STANDINGS": words.STANDINGS,
     "TRAPS": words.TRAPS,
     "counted": words.counted,

@@ -24,7 +24,7 @@ class RuleBook:
     """Canonicalises URLs with rules.
 
     Every step must make the URL *smaller*: shorter, or as long and earlier in the alphabet (:func:`size_of`). A rule
-    that would not is refused there. So no set of rules can loop, and ``canonical`` is idempotent whatever the rules are.
+    that would not is refused there. So no set of rules can loop, and ``canonical`` is idempotent whatever they are.
 
     On a host with rules the arguments are sorted by name first, unless one of its rules ``keeps_order``. URLs of hosts
     without rules are returned as they are.

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from operator import attrgetter
 
 from scrapy_replica.address import host_of
+from scrapy_replica.claim import ENDED, Standing
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.host_pages import (
     callback_number,
@@ -26,14 +27,14 @@ from scrapy_replica.crawl.urls.rule_proposals import RuleProposals
 from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.pages import GONE, PageRow, RemotePage
-from scrapy_replica.crawldb.rules import ENDED, RuleRow, RuleState
+from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.decision import Outcome
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
-from scrapy_replica.words import RULE_STATES
+from scrapy_replica.words import STANDINGS
 from scrapy_replica.words import rule as in_words
 
 logger = logging.getLogger(__name__)
@@ -81,12 +82,12 @@ class Dust:
         self._proposals = RuleProposals(config, db, now, self._wide)
         if config.dust:
             self._wide += [WatchedRule(row) for row in db.rules.wide()]
-            for row in (*db.rules.acting(), *db.rules.withdrawn()):
+            for row in (*db.rules.acting(), *db.rules.refuted()):
                 self._told(WatchedRule(row))
 
     def _told(self, watched: WatchedRule) -> None:
         """Take over what became of a rule."""
-        if watched.state is RuleState.WITHDRAWN:
+        if watched.state is Standing.REFUTED:
             self._proposals.refuted(watched)
         self._take_effect(watched)
 
@@ -149,7 +150,7 @@ class Dust:
             elif host is not None:
                 watched = host.take(row, {})
                 is_other |= watched.is_acting
-            if row.state in {RuleState.ACTING, RuleState.WITHDRAWN}:
+            if row.state in {Standing.IN_FORCE, Standing.REFUTED}:
                 self._told(watched or WatchedRule(row))
         if host is not None and is_other:
             host.put_in_force()
@@ -301,7 +302,7 @@ class Dust:
         """Draw the consequences of a pair for the rule, which might do what *level* says before it."""
         self._keep(watched)
         if watched.is_ended:
-            logger.info("Rule %d was wrong and is withdrawn: %s", watched.id, in_words(watched.rule.to_dict()))
+            logger.info("Rule %d was wrong and is refuted: %s", watched.id, in_words(watched.rule.to_dict()))
             self._proposals.refuted(watched)
             if level.is_acting:
                 findings.ended.append(watched)
@@ -362,11 +363,11 @@ class Dust:
 
         :raises ValueError: the crawl knows it.
         """
-        watched = WatchedRule(RuleRow(0, rule.to_dict(), RuleState.ACTING, True, 0, 0, 0, []))
+        watched = WatchedRule(RuleRow(0, rule.to_dict(), Standing.IN_FORCE, True, 0, 0, 0, []))
         rows = self._db.rules.wide() if watched.is_wide else self._db.rules.of_host(rule.host)
         known = next((row for row in rows if Rule.from_dict(row.rule).key == rule.key), None)
         if known is not None:
-            raise ValueError(f"it is rule {known.id} already, {RULE_STATES[known.state]}")
+            raise ValueError(f"it is rule {known.id} already, {STANDINGS[known.state]}")
         watched.id = self._db.rules.enter(rule.to_dict(), self._now(), is_manual=True)
         if self._config.dust:
             self._begin(watched)
@@ -389,7 +390,7 @@ class Dust:
         if row is None:
             raise ValueError("there is no such rule")
         if row.state in ENDED:
-            raise ValueError(f"it acts no more: it is {RULE_STATES[row.state]}")
+            raise ValueError(f"it acts no more: it is {STANDINGS[row.state]}")
         watched = self._held(row)
         watched.disable()
         self._end(watched)
@@ -404,7 +405,7 @@ class Dust:
         if row is None or row.state in ENDED:
             return None
         watched = self._held(row)
-        watched.withdraw()
+        watched.refute()
         self._proposals.refuted(watched)
         self._end(watched)
         return watched

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from scrapy_replica.claim import Standing
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
-from scrapy_replica.crawldb.rules import RuleRow, RuleState
+from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.urls.rule import share_argument
 from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.validation import Pair
@@ -94,8 +95,8 @@ class HostRules:
         """Tell whether *candidate* says what a rule said that was wrong, or that a person switched off: of one argument
         of it, or, in another form, of a page that was fetched.
         """
-        wrong = [watched for watched in self.own.values() if watched.state is RuleState.WITHDRAWN and watched.has_acted]
-        off = [watched for watched in (*self.own.values(), *self._wide) if watched.state is RuleState.DISABLED]
+        wrong = [watched for watched in self.own.values() if watched.state is Standing.REFUTED and watched.has_acted]
+        off = [watched for watched in (*self.own.values(), *self._wide) if watched.state is Standing.DISABLED]
         if any(share_argument(watched.rule, candidate.rule) for watched in (*wrong, *off)):
             return True
         images = ((watched.image(form), candidate.image(form)) for watched in off for form in self.pages.clusters)

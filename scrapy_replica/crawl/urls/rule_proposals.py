@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 
+from scrapy_replica.claim import Standing
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, form_of, name_of
 from scrapy_replica.crawl.urls.host_rules import HostRules
@@ -11,7 +12,7 @@ from scrapy_replica.crawl.urls.rule_judge import CrawlRuleJudge
 from scrapy_replica.crawl.urls.rule_priors import RulePriors
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.rules import RuleRow, RuleState
+from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.urls.interchange import rules_at
 from scrapy_replica.urls.learners import combined
@@ -99,8 +100,8 @@ class RuleProposals:
         """Take *rule* up as one to be proved on *host*; ``False`` if there is anything against it."""
         if rule.key in host.own or any(rule.key == watched.rule.key for watched in self._wide):
             return False
-        under_proof = [watched for watched in host.watched() if watched.state is RuleState.CANDIDATE]
-        row = RuleRow(0, rule.to_dict(), RuleState.CANDIDATE, False, 0, 0, 0, [])
+        under_proof = [watched for watched in host.watched() if watched.state is Standing.CANDIDATE]
+        row = RuleRow(0, rule.to_dict(), Standing.CANDIDATE, False, 0, 0, 0, [])
         watched = WatchedRule(row)
         is_refused = len(under_proof) >= MAX_CANDIDATES or host.is_refused(watched)
         if is_refused or self._is_sweeping(watched, host.pages):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from scrapy_replica.claim import ENDED, Standing
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.rule_places import Place, Places, place_of
-from scrapy_replica.crawldb.rules import ENDED, RuleRow, RuleState
+from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.decision import Outcome
 from scrapy_replica.urls.judge import Example, RuleJudge, traits_of
 from scrapy_replica.urls.pattern import parse
@@ -80,22 +81,23 @@ class _Found(NamedTuple):
 class WatchedRule:
     """A rule, its record, and the fetched URLs that it would change, by their image.
 
-    ========= ================================================================ =========
-    State     Event                                                            Becomes
-    ========= ================================================================ =========
-    candidate a pair, and then it is proved (:func:`is_proved`)                acting
-    candidate a pair, and then it is refuted (:func:`is_refuted`)              withdrawn
-    acting    a pair, and then it is refuted, or proved no more                withdrawn
-    candidate its samples speak against it, or say nothing (:meth:`withdraw`)  withdrawn
-    or acting
-    any       a person switches it off (:meth:`disable`)                       disabled
-    ========= ================================================================ =========
+    ========= ============================================================= ========
+    Standing  Event                                                         Becomes
+    ========= ============================================================= ========
+    candidate a pair, and then it is proved (:func:`is_proved`)             in force
+    candidate a pair, and then it is refuted (:func:`is_refuted`)           refuted
+    in force  a pair, and then it is refuted, or proved no more             refuted
+    candidate its samples speak against it, or say nothing (:meth:`refute`) refuted
+    or in
+    force
+    any       a person switches it off (:meth:`disable`)                    disabled
+    ========= ============================================================= ========
 
-    A person's rule is acting without a proof, and until it is refuted. Withdrawn and disabled are for good.
+    A person's rule is in force without a proof, and until it is refuted. Refuted and disabled are for good.
     """
 
     def __init__(self, row: RuleRow) -> None:
-        self.id, self.is_manual, self.state = row.id, row.is_manual, RuleState(row.state)
+        self.id, self.is_manual, self.state = row.id, row.is_manual, Standing(row.state)
         self.rule = Rule.from_dict(row.rule)
         self.right, self.wrong, self.images = row.right, row.wrong, row.images
         self.wrong_pairs: list[Pair] = []
@@ -114,7 +116,7 @@ class WatchedRule:
 
     @property
     def is_acting(self) -> bool:
-        return self.state is RuleState.ACTING
+        return self.state is Standing.IN_FORCE
 
     @property
     def has_acted(self) -> bool:
@@ -203,21 +205,21 @@ class WatchedRule:
         if not self.is_ended:
             self.state = self._after_a_pair()
 
-    def _after_a_pair(self) -> RuleState:
+    def _after_a_pair(self) -> Standing:
         if is_refuted(self.right, self.wrong, self._latest):
-            return RuleState.WITHDRAWN
+            return Standing.REFUTED
         if self.is_manual or is_proved(self.right, self.wrong):
-            return RuleState.ACTING
-        return RuleState.WITHDRAWN if self.is_acting else RuleState.CANDIDATE
+            return Standing.IN_FORCE
+        return Standing.REFUTED if self.is_acting else Standing.CANDIDATE
 
-    def withdraw(self) -> None:
+    def refute(self) -> None:
         """Take note that its samples speak against it, or that too many say nothing."""
         if not self.is_ended:
-            self.state = RuleState.WITHDRAWN
+            self.state = Standing.REFUTED
 
     def disable(self) -> None:
         """Take note that a person switched it off."""
-        self.state = RuleState.DISABLED
+        self.state = Standing.DISABLED
 
     def heed(self, row: RuleRow) -> None:
         """Take over the record that another process wrote."""

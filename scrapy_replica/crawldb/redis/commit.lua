@@ -106,7 +106,7 @@ for _, row in ipairs(what.suppressed) do
 end
 
 -- Who did not hear yet that a rule ended writes what it counted of it: it stays ended.
-local ENDS, ended_rules = {withdrawn = 1, disabled = 2}, {}
+local ENDS, ended_rules = {refuted = 1, disabled = 2}, {}
 local function end_of(rule)
     return ENDS[cmsgpack.unpack(rule)[4]] or 0
 end

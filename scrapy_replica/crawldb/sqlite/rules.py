@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from scrapy_replica.crawldb.rules import RuleRow, RuleState
+from scrapy_replica.claim import Standing
+from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.crawldb.sqlite.connection import Connection
 
 
@@ -25,7 +26,7 @@ class RuleTable:
                 self._connection.new_id("rules"),
                 json.dumps(rule),
                 rule["host"],
-                (RuleState.ACTING if is_manual else RuleState.CANDIDATE).value,
+                (Standing.IN_FORCE if is_manual else Standing.CANDIDATE).value,
                 is_manual,
                 at,
             ),
@@ -33,7 +34,7 @@ class RuleTable:
         found: int = row[0]
         return found
 
-    def update(self, rule_id: int, state: RuleState, right: int, wrong: int, images: int) -> None:
+    def update(self, rule_id: int, state: Standing, right: int, wrong: int, images: int) -> None:
         """Write the record of a rule; what a person disabled stays so."""
         self._write(
             "UPDATE rules SET state = CASE state WHEN 'disabled' THEN state ELSE ? END, right_pairs = ?,"
@@ -59,11 +60,11 @@ class RuleTable:
 
     def acting(self) -> Iterator[RuleRow]:
         """Yield the rules in force."""
-        yield from self._rows(f"state = '{RuleState.ACTING.value}'")
+        yield from self._rows(f"state = '{Standing.IN_FORCE.value}'")
 
-    def withdrawn(self) -> Iterator[RuleRow]:
+    def refuted(self) -> Iterator[RuleRow]:
         """Yield the rules that were withdrawn."""
-        yield from self._rows(f"state = '{RuleState.WITHDRAWN.value}'")
+        yield from self._rows(f"state = '{Standing.REFUTED.value}'")
 
     def row(self, rule_id: int) -> RuleRow | None:
         """Return the rule of that id."""
@@ -77,4 +78,4 @@ class RuleTable:
         )
         for rule_id, rule, state, is_manual, right, wrong, images, proofs in rows.fetchall():
             pairs = [(image, count) for image, count in json.loads(proofs)]
-            yield RuleRow(rule_id, json.loads(rule), RuleState(state), bool(is_manual), right, wrong, images, pairs)
+            yield RuleRow(rule_id, json.loads(rule), Standing(state), bool(is_manual), right, wrong, images, pairs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 9
+VERSION = 10
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -205,7 +205,7 @@ CREATE TABLE rules (
     id INTEGER PRIMARY KEY,
     rule TEXT NOT NULL,               -- JSON
     host TEXT NOT NULL,               -- host (and port) that it is for; empty or .domain for many
-    state TEXT NOT NULL,              -- candidate, acting, withdrawn or disabled
+    state TEXT NOT NULL,              -- candidate, in force, refuted or disabled
     is_manual INTEGER NOT NULL,       -- a person gave it
     at REAL NOT NULL,
     right_pairs INTEGER NOT NULL DEFAULT 0,
@@ -214,7 +214,7 @@ CREATE TABLE rules (
     proofs TEXT NOT NULL DEFAULT '[]' -- JSON: [image, URLs fetched on purpose for it] of each pair that was to prove it
 );
 CREATE INDEX rules_of_host ON rules (host);
-CREATE INDEX rules_in_force ON rules (id) WHERE state = 'acting';
+CREATE INDEX rules_in_force ON rules (id) WHERE state = 'in force';
 CREATE TABLE forms (
     id INTEGER PRIMARY KEY,
     host TEXT NOT NULL,               -- that the form is sent to

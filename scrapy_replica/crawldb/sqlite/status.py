@@ -11,7 +11,7 @@ from typing import Any
 from scrapy_replica.claim import Standing
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
-from scrapy_replica.crawldb.rules import RuleRow, RuleState
+from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SPIDER
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
@@ -76,7 +76,7 @@ class StatusReader:
         end = now if now is not None else last or 0.0
         begin = max(end - SPEED_SECONDS, first if first is not None else end)
         waiting, demoted = self._waiting()
-        new = f"SELECT id FROM rules WHERE state = '{RuleState.ACTING.value}' AND at > ? ORDER BY id DESC"
+        new = f"SELECT id FROM rules WHERE state = '{Standing.IN_FORCE.value}' AND at > ? ORDER BY id DESC"
         new_rules = [rule for (rule,) in self._read(new, end - HOUR)]
         rules = RuleTable(self._connection)
         dropped = dict(self._read(f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED} GROUP BY host"))
