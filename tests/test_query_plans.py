@@ -189,7 +189,7 @@ def use_what_others_entered(urls, suppressed, pages, visits):
     assert pages.remote([1])[0].simhash == 5
     visits.add(Visit("http://a/1", 0.5, {"x": 1}, []))
     assert [number for number, _ in visits.of([visits.newest, 99])] == [visits.newest]
-    visits.heard(1)
+    visits.count_remote(1)
     suppressed.enter([Suppressed(2, Claim.read("mirror a of b"), 7)])
     assert (suppressed.claims(), suppressed.orphans(9)) == ([Claim.read("mirror a of b")], [7])
 

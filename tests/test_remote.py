@@ -332,7 +332,7 @@ class TestRules:
         number = one.store.rules.enter(rule.to_dict(), 1.0)
         one.store.rules.update(number, Standing.IN_FORCE, 9, 0, 3)
         one.store.commit()
-        one.crawl.dust.heed({"a.example"})
+        one.crawl.dust.apply_remote({"a.example"})
         return number
 
     def test_a_rule_of_another_process_acts_and_ends(self, two):
@@ -370,7 +370,7 @@ class TestRules:
         assert follow(follower, self.URL).action is Action.REWRITE
         follower.store.commit()
         leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
-        leader.crawl.dust.heed({"a.example"})
+        leader.crawl.dust.apply_remote({"a.example"})
         leader.crawl.claims.lift(Claim(Kind.RULE, str(number)))
         restore(leader)
         leader.store.commit()
@@ -428,7 +428,7 @@ class TestOrders:
         def fails(_):
             raise RuntimeError("a bad rule")
 
-        monkeypatch.setattr(follower.crawl.dust, "heed", fails)
+        monkeypatch.setattr(follower.crawl.dust, "apply_remote", fails)
         leader.store.rules.enter(clean_param("a.example", "sid").to_dict(), 1.0)
         enter_verdict(leader)
         with caplog.at_level("CRITICAL"):

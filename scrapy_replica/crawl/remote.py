@@ -83,9 +83,9 @@ class RemoteUpdates:
         with self._alone("samples of others"):
             self._evidence.add_samples(update.tested)
         if self._store.is_leader:
-            self._store.visits.heard(len(update.visits))
+            self._store.visits.count_remote(len(update.visits))
             self._adopt()
-        self._guide.heed(update.visits)
+        self._guide.apply_remote(update.visits)
         return n_pages
 
     @contextmanager
@@ -120,7 +120,7 @@ class RemoteUpdates:
         self._guide.follow(update.meta)
 
     def _apply_rules(self, update: RemoteUpdate) -> None:
-        self._dust.heed(update.rules)
+        self._dust.apply_remote(update.rules)
 
     def _apply_verdicts(self, update: RemoteUpdate) -> None:
         began = self._replicas.apply_remote(update.verdicts)
@@ -147,7 +147,7 @@ class RemoteUpdates:
             elif page.mark is not None:
                 found = self._replicas.add_items(page.url, page.host, PageMark.unpack(page.mark))
                 self._evidence.add_findings(None, found)
-            self._dust.heard(page)
+            self._dust.add_remote_page(page)
         return is_first
 
     def _add_failure(self, page: RemotePage) -> None:

@@ -149,7 +149,7 @@ class Guide:
 
     # Other processes
 
-    def heed(self, visits: Iterable[int]) -> None:
+    def apply_remote(self, visits: Iterable[int]) -> None:
         """Take note of the numbers of *visits* of other processes; the strategy is shown them before the next page.
 
         A strategy that sees half of the pages knows half of the links to a URL, and none to one that others found. Of a

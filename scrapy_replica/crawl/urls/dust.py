@@ -131,22 +131,22 @@ class Dust:
 
     # Other processes
 
-    def heed(self, names: Iterable[str]) -> None:
+    def apply_remote(self, names: Iterable[str]) -> None:
         """Take over what became elsewhere of the rules for hosts (and ports); empty or ``.domain``: for many."""
         if not self._config.dust:
             return
         for name in names:
             if name and not name.startswith("."):
-                self._heed_host(name)
+                self._update_host(name)
             else:
-                self._heed_wide()
+                self._update_wide()
 
-    def _heed_host(self, name: str) -> None:
+    def _update_host(self, name: str) -> None:
         host, is_other = self._hosts.peek(name), False
         for row in self._db.rules.of_host(name):
             watched = host.own.get(Rule.from_dict(row.rule).key) if host is not None else None
             if watched is not None:
-                is_other |= _heed(watched, row)
+                is_other |= _update(watched, row)
             elif host is not None:
                 watched = host.take(row, {})
                 is_other |= watched.is_acting
@@ -155,7 +155,7 @@ class Dust:
         if host is not None and is_other:
             host.put_in_force()
 
-    def _heed_wide(self) -> None:
+    def _update_wide(self) -> None:
         known, is_other = {watched.id: watched for watched in self._wide}, False
         for row in self._db.rules.wide():
             watched = known.get(row.id)
@@ -163,12 +163,12 @@ class Dust:
                 self._wide.append(watched := WatchedRule(row))
                 is_other = True
             else:
-                is_other |= _heed(watched, row)
+                is_other |= _update(watched, row)
             self._told(watched)
         if is_other:
             self._hosts.clear()
 
-    def heard(self, page: RemotePage) -> None:
+    def add_remote_page(self, page: RemotePage) -> None:
         """Take note of a fetch that another process made, whose callback is through, where its host is held."""
         form = form_of(page.url)
         host = self._hosts.peek(parse(form).host)
@@ -425,10 +425,10 @@ class Dust:
             host.put_in_force()
 
 
-def _heed(watched: WatchedRule, row: RuleRow) -> bool:
+def _update(watched: WatchedRule, row: RuleRow) -> bool:
     """Let a rule take over its record; tell whether it may do another thing than before."""
     before = watched.level
-    watched.heed(row)
+    watched.apply_remote(row)
     return watched.level != before
 
 

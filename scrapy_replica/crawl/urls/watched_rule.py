@@ -221,7 +221,7 @@ class WatchedRule:
         """Take note that a person switched it off."""
         self.state = Standing.DISABLED
 
-    def heed(self, row: RuleRow) -> None:
+    def apply_remote(self, row: RuleRow) -> None:
         """Take over the record that another process wrote."""
         self.right, self.wrong, self.images, self.state = row.right, row.wrong, row.images, row.state
         self.proofs = list(row.proofs)

@@ -146,7 +146,7 @@ class VisitTable:
         rows = (self._read(sql, (number,)).fetchone() for number in numbers)
         return [(row[0], _visit(*row[1:])) for row in rows if row is not None]
 
-    def heard(self, n: int) -> None:
+    def count_remote(self, n: int) -> None:
         """Take note that other processes added *n* visits."""
         self._since += n
 
