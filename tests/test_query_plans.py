@@ -251,6 +251,8 @@ def use_urls(urls, suppressed):
     suppressed.claims_for(5)
     suppressed.enter([Suppressed(ids[5], Claim.read("mirror a of b"), 5)])
     suppressed.some_of(Claim.read("mirror a of b"), 3)
+    suppressed.count(Claim.read("mirror a of b"), 5)
+    suppressed.some_of(Claim.read("mirror a of b"), 3, is_alone=True)
     suppressed.of_url(ids[5])
     suppressed.restore_one(ids[5])
     suppressed.begin(Work(Claim.read("rule 1")))

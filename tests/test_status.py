@@ -179,7 +179,7 @@ class TestFigures:
         db.close()
         told = status(capsys, job)
         assert [row["id"] for row in told["rules"]] == [3, 2]
-        assert (told["figures"]["rules.acting"], told["figures"]["rules.candidate"]) == (3, 1)
+        assert (told["figures"]["rules.in_force"], told["figures"]["rules.candidate"]) == (3, 1)
         assert "rule 3: on a.example the page is the same without" in replica(capsys, "status", job)[1]
 
     def test_hosts_with_most_fetches_first(self, job, capsys):
