@@ -162,6 +162,8 @@ def _check_revisit(settings: BaseSettings, config: Config) -> None:
         raise ConfigError("REPLICA_REVISIT: give the JOBDIR (--job) of the crawl whose pages are to be asked for again")
     if config.revisit and _has_other_scheduler(settings):
         raise ConfigError("REPLICA_REVISIT: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
+    if config.stop_at and _has_other_scheduler(settings):
+        raise ConfigError("REPLICA_STOP_AT: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
 
 
 def _check_sharing(settings: BaseSettings, config: Config) -> None:
@@ -175,6 +177,8 @@ def _check_sharing(settings: BaseSettings, config: Config) -> None:
         raise ConfigError(
             "REPLICA_REVISIT: a crawl that processes share asks for no page again; leave REPLICA_CRAWLDB out"
         )
+    if config.stop_at:
+        raise ConfigError("REPLICA_STOP_AT: a crawl that processes share ends with its last URL; leave it out")
     if has_own_filter(settings):
         raise ConfigError("REPLICA_CRAWLDB: processes know together what was asked for; leave DUPEFILTER_CLASS out")
     if settings["JOBDIR"] and Path(settings["JOBDIR"], ACTIVE).exists():

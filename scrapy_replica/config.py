@@ -176,6 +176,13 @@ class Config:
         low=0,
         high=1,
     )
+    stop_at: float = _setting(
+        0.0,
+        "Share of the contents within reach at which the crawl has enough and ends: 0.99, say. It ends when the lower "
+        "end of the interval of what it found passes that: :doc:`coverage`. 0 lets it fetch all.",
+        low=0,
+        high=0.999,
+    )
     revisit: bool = _setting(
         False,
         "Ask for the pages of the job in the JOBDIR again, those that may have changed: :doc:`revisiting`.",

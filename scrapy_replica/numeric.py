@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,3 +58,41 @@ def is_above(rate: float, hits: int, trials: int) -> bool:
     """
     below = sum(math.comb(trials, n) * rate**n * (1 - rate) ** (trials - n) for n in range(hits))
     return below >= 0.975
+
+
+def hits_left(drawn: int, hits: int, left: int) -> tuple[int, int]:
+    """Return the least and the most hits among *left* things, 95 % sure, of which *drawn* others were drawn at random
+    before, with *hits*.
+
+    Exact (Clopper and Pearson 1934, of a finite population: Buonaccorsi 1987): what the most and the least numbers of
+    hits would make less likely than 2.5 % is excluded.
+    """
+
+    def at_most(few: int, whole: int) -> float:
+        """Return the probability of at most *few* hits among *drawn* where there are *whole* in all."""
+        total, lowest = drawn + left, max(0, drawn - (drawn + left - whole))
+        logs = [
+            _log_choose(whole, n) + _log_choose(total - whole, drawn - n) - _log_choose(total, drawn)
+            for n in range(lowest, min(few, whole, drawn) + 1)
+        ]
+        return math.fsum(map(math.exp, logs))
+
+    most = _last(left, lambda more: at_most(hits, hits + more) > 0.025)
+    least = _last(left, lambda more: 1.0 - at_most(hits - 1, hits + more) <= 0.025) + 1 if hits else 0
+    return min(max(least, 0), most), max(most, 0)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _last(top: int, holds: Callable[[int], bool]) -> int:
+    """Return the last number from 0 to *top* for which *holds*, which does for all before it; -1 if for none."""
+    low, high = -1, top
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from scrapy_replica.claim import Claim, Kind, Standing, Why
+from scrapy_replica.coverage import Coverage
 from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Doubt, Verdict
 
@@ -451,6 +452,22 @@ def place_of(verdict: Verdict) -> str:
     sites = (verdict.copy, verdict.copy_prefix), (verdict.keeper, verdict.keeper_prefix)
     copy, keeper = (shortened(f"{host}/{prefix}/" if prefix else f"{host}/", MAX_PREFIX) for host, prefix in sites)
     return f"{copy} is {keeper}"
+
+
+# Coverage
+
+
+def coverage(told: Coverage, *, has_topic: bool = False) -> str:
+    """Return how much of what is within reach was found; empty where nothing is known or nothing waits."""
+    if told.share is None or told.left is None or not told.waiting:
+        return ""
+    share, low, high = (100 * one for one in told.share)
+    about, least, most = told.left
+    what = "contents on the topic" if has_topic else "contents"
+    return (
+        f"Found {share:.0f} % ({low:.0f} to {high:.0f}) of the {what} within reach: of {counted(told.waiting, 'URL')} "
+        f"that wait, {about:,.0f} ({least:,} to {most:,}) would bring another one"
+    )
 
 
 # Rules

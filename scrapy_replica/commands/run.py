@@ -66,6 +66,9 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--revisit", action="store_true", help="ask again for what may have changed of the pages of the --job"
     )
+    parser.add_argument(
+        "--until", type=float, metavar="SHARE", help="stop when so much was found of what is within reach, e.g. 0.99"
+    )
     parser.add_argument("--max-pages", type=int, metavar="N", help="stop after N pages (status 200)")
     parser.set_defaults(join=None)
     output = parser.add_mutually_exclusive_group()
@@ -97,6 +100,8 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
         if not opts.job:
             raise ValueError("--revisit: give the --job whose pages are to be asked for again")
         settings.set("REPLICA_REVISIT", True, "cmdline")
+    if opts.until is not None:
+        settings.set("REPLICA_STOP_AT", opts.until, "cmdline")
     if opts.output or opts.overwrite_output:
         settings.set("FEEDS", feeds(opts, settings), "cmdline")
     if opts.max_pages is not None and opts.max_pages < 1:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import is_running, name_of, processes, reading
 from scrapy_replica.commands.status_text import in_words
+from scrapy_replica.coverage import Coverage
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawl.scope import left_out
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
@@ -133,6 +134,7 @@ def figures_of(status: Status, *, has_topic: bool) -> dict[str, float]:
         "unchanged": status.unchanged,
         "recent.unchanged": status.recent_unchanged,
         "recent.seconds": status.seconds,
+        **_coverage(status.coverage),
         "per_second": status.per_second,
         "seconds_left": status.seconds_left,
         "hosts": status.n_hosts,
@@ -154,6 +156,14 @@ def figures_of(status: Status, *, has_topic: bool) -> dict[str, float]:
 
 def _traffic(prefix: str, traffic: Traffic) -> dict[str, float]:
     return {f"{prefix}{name}": count for name, count in traffic._asdict().items()}
+
+
+def _coverage(coverage: Coverage) -> dict[str, float | None]:
+    figures: dict[str, float | None] = {"coverage.found": coverage.found, "coverage.checked": coverage.checked}
+    for name, told in (("share", coverage.share), ("left", coverage.left)):
+        if told is not None:
+            figures |= dict(zip((f"coverage.{name}{end}" for end in ("", "_low", "_high")), told, strict=True))
+    return figures
 
 
 def _tested(suffix: str, tested: Tested) -> dict[str, float]:

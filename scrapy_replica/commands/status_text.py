@@ -18,6 +18,7 @@ from scrapy_replica.words import (
     STANDINGS,
     cleaned,
     counted,
+    coverage,
     lasting,
     percent,
     rule,
@@ -74,6 +75,7 @@ def in_words(
         _head(status, now, is_running=is_running),
         _fetches(status, has_topic=has_topic),
         _frontier(status),
+        _coverage(status, has_topic=has_topic),
         _pass(come_back),
         _outside(outside),
         saved_in_words(status),
@@ -83,6 +85,11 @@ def in_words(
         _hosts(status),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _coverage(status: Status, *, has_topic: bool) -> str:
+    told = coverage(status.coverage, has_topic=has_topic)
+    return wrapped(f"{told}.") + "\n" if told else ""
 
 
 OUTSIDE = {

@@ -16,6 +16,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
+from scrapy_replica import words
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.dupefilter import has_own_filter
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
+    from twisted.internet.defer import Deferred
     from typing_extensions import Self
 
     from scrapy_replica.components.sitemaps import Listed
@@ -78,6 +80,8 @@ class ReplicaExtension:
         """The user chose what filters requests that were asked for before."""
         self.wake: Callable[[], None] = lambda: None
         """Lets the engine look for what is to be fetched; our scheduler knows how."""
+        self._closing: Deferred[None] | None = None
+        """What closes the crawl, where the add-on does."""
         self.error: StoreError | None = None
         """Why the crawl cannot go on: its database or what it brings cannot be written any more."""
         self.borders = None if self.config.private_addresses else Borders()
@@ -226,8 +230,7 @@ class ReplicaExtension:
             await examples.teach(self._crawler, self.crawl)
         except ValueError as error:
             logger.error("REPLICA_TOPIC: %s; the crawl stops", error)
-            assert self._crawler.engine is not None
-            self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason="no_topic"))
+            self._end_crawl("no_topic")
 
     def add_seed(self, url: str) -> None:
         """Take note that *url* is a seed: the host of it may be fetched."""
@@ -317,7 +320,11 @@ class ReplicaExtension:
         logger.error("%s; the crawl stops", error)
         reason = "output" if isinstance(error, OutputError) else "crawl_database"
         if self._crawler.engine is not None and self._crawler.engine.spider is not None:
-            self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason=reason))
+            self._end_crawl(reason)
+
+    def _end_crawl(self, reason: str) -> None:
+        assert self._crawler.engine is not None
+        self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason=reason))
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
@@ -379,12 +386,20 @@ class ReplicaExtension:
             return
         try:
             self.crawl.end(observation, callback_of(request), asks_more=flight.asks_more)
+            self._end_if_enough()
         except StoreError:
             raise
         except Exception:
             logger.exception("Nothing can be learnt from what the spider made of %s", observation.page.url)
             self.crawl.counts["page/error"] += 1
             self.crawl.forget(observation.page.host)
+
+    def _end_if_enough(self) -> None:
+        """Close the crawl when it has found what ``REPLICA_STOP_AT`` asks for; what waits stays in the job."""
+        if self._closing is None and self.crawl.checks.has_enough:
+            told = words.coverage(self.crawl.checks.coverage, has_topic=self.config.topic is not None)
+            logger.info("%s; the crawl ends (REPLICA_STOP_AT)", told)
+            self._end_crawl("enough")
 
     def cannot_observe(self, response: Response, error: Exception) -> None:
         """Take note that a page could not be observed; what was written of it was taken back."""

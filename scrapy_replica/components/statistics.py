@@ -19,6 +19,9 @@ def flush(crawl: Crawl, stats: StatsCollector) -> None:
     for key, count in crawl.counts.items():
         stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
     stats.set_value("replica/frontier/waiting", crawl.store.urls.waiting)
+    if crawl.checks.is_on and (share := crawl.checks.coverage.share) is not None:
+        for name, value in zip(("share", "low", "high"), share, strict=True):
+            stats.set_value(f"replica/coverage/{name}", round(value, 5))
     for name, count in crawl.guide.distances_told().items():
         stats.set_value(f"replica/distance/{name}", count)
     crawl.scope.store()

@@ -77,7 +77,7 @@ class Crawl:
         self.dust, self.forms, self.repetition, self.samples = parts.dust, parts.forms, parts.repetition, parts.samples
         self.policy, self.intake, self.outlinks, self.orders = parts.policy, parts.intake, parts.outlinks, parts.orders
         self.claims, self.evidence, self.restorer = parts.claims, parts.evidence, parts.restorer
-        self.late_samples, self.probes = parts.late_samples, parts.probes
+        self.late_samples, self.probes, self.checks = parts.late_samples, parts.probes, parts.checks
         self._asking, self._duplicates, self._guard, self._states = (
             parts.asking,
             parts.duplicates,
@@ -135,6 +135,8 @@ class Crawl:
 
         Steering(self.store, self.scope, self.intake, self.claims, self.orders, self.revisits.wanted, on_seed=added)
         self.obey()
+        if not self.store.is_shared:
+            self.checks.begin()
 
     # Other processes
 
@@ -288,6 +290,7 @@ class Crawl:
         if status is None or status >= FIRST_ERROR:
             self.guide.wasted(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1
+        self.checks.end(url_id, is_content=False)
 
     def _mark(self, what: Mapping[str, Any]) -> None:
         """Take what a person said of a page."""
@@ -369,6 +372,10 @@ class Crawl:
                 told = self.replicas.gave(observation.page, observation.url_id, observation.items)
                 self.evidence.add_findings(None, told)
             self.evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
+        is_content = observation.novelty is Novelty.NOVEL and not observation.is_known
+        if self.config.topic is not None:
+            is_content = is_content and observation.relevance > 0.5
+        self.checks.end(observation.url_id, is_content=is_content)
 
     def enter_listed(self, listed: Sequence[tuple[str, float | None]]) -> None:
         """Enter URLs that a site's own list names, one link from the seeds, and when they changed, where it says so."""
@@ -401,10 +408,14 @@ class Crawl:
             if taken is None:
                 return None
             self._claim()
+            if is_check := self.checks.is_check(taken.id):
+                taken = taken._replace(is_demoted=True)  # it is fetched whatever only demotes it
             if (decision := self._left_out(taken)) is not None:
                 self._scope_check.leave_out(taken, decision)
             elif self.intake.reconsider(taken):
                 return taken
+            if is_check:
+                self.checks.end(taken.id, is_content=False)
         self.is_behind = True
         return None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.checks import Checks
 from scrapy_replica.crawl.claims.by_hand import ByHand
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.evidence import Evidence
@@ -69,6 +70,7 @@ class Parts:
     scope_check: ScopeCheck
     probes: Probes
     late_samples: LateSamples
+    checks: Checks
     evidence: Evidence
     seen: Seen
     heads: Heads
@@ -116,6 +118,7 @@ def wire(
         on_new=replicas.known,
         on_led=revisits.led_on,
     )
+    checks = Checks(store, config.stop_at, salt, is_topic=config.topic is not None)
     claims = Claims(store, standings, replicas, dust, restorer, counts)
     settling = Settling(samples, replicas, store, key, revisits.is_stale)
     scope_check = ScopeCheck(store, scope, replicas, claims, settling, log, key)
@@ -164,6 +167,7 @@ def wire(
         scope_check=scope_check,
         probes=probes,
         late_samples=late_samples,
+        checks=checks,
         evidence=evidence,
         seen=seen,
         heads=Heads(store, guide, seen, revisits.is_known),

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from enum import Enum, IntEnum
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.orders import OrderStore
     from scrapy_replica.crawldb.sqlite.blocks import BlockTable
     from scrapy_replica.crawldb.sqlite.captures import CaptureTable
+    from scrapy_replica.crawldb.sqlite.checks import CheckTable
     from scrapy_replica.crawldb.sqlite.form_table import FormTable
     from scrapy_replica.crawldb.sqlite.items import ItemTable
     from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
@@ -268,6 +270,16 @@ class UrlStore(Protocol):
     def set_scores(self, scores: Mapping[int, float]) -> None:
         """Give waiting URLs other scores (id -> score), as :meth:`rescore` does."""
 
+    def draw(self, random: Random, *, is_demoted: bool) -> int | None:
+        """Let a *random* waiting URL become :data:`URGENT`; return its id, ``None`` where no other waits.
+
+        :param is_demoted: it stays demoted, and is the first of those that are.
+        """
+
+    @property
+    def are_all_demoted(self) -> bool:
+        """Whether nothing waits but what is demoted."""
+
     def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
         """Let URLs that are done wait again, triples of id, score and payload; return how many were done."""
 
@@ -343,6 +355,9 @@ class CrawlDB(Protocol):
 
     @property
     def samples(self) -> SampleTable: ...
+
+    @property
+    def checks(self) -> CheckTable: ...
 
     @property
     def verdicts(self) -> VerdictTable: ...

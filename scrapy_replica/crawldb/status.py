@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scrapy_replica.claim import Standing
+from scrapy_replica.coverage import Coverage
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.decision import SAVING, Action, Reason
@@ -135,6 +136,7 @@ class Status(NamedTuple):
     new_rules: Sequence[RuleView]
     """Rules in force that were proposed in the last hour, latest first, at most some."""
     n_new_rules: int
+    coverage: Coverage
 
     @property
     def per_second(self) -> float:

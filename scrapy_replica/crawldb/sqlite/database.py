@@ -11,6 +11,7 @@ from pathlib import Path
 from scrapy_replica.crawldb.contract import RemoteUpdate, StoreError
 from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 from scrapy_replica.crawldb.sqlite.captures import CaptureTable
+from scrapy_replica.crawldb.sqlite.checks import CheckTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.items import ItemTable
@@ -93,6 +94,7 @@ class SqliteCrawlDB:
         self.urls = self._make_urls(connection)
         self.suppressed = SuppressedTable(connection, self.urls)
         self.claims = ClaimTable(connection)
+        self.checks = CheckTable(connection)
         self.commit()
 
     def _claim(self, spider: str) -> None:

@@ -90,6 +90,12 @@ CREATE TABLE items (                  -- what callbacks made of pages
 CREATE TABLE seen_items (             -- the first 100,000 items of the crawl
     hash INTEGER PRIMARY KEY
 );
+CREATE TABLE checks (                 -- URLs that waited and were drawn at random
+    id INTEGER PRIMARY KEY,
+    url INTEGER NOT NULL,             -- urls.id
+    end INTEGER NOT NULL              -- number of the time that nothing but demoted URLs waited; 0: before it
+);
+CREATE INDEX ends ON checks (end, id);
 CREATE TABLE item_filter (            -- a Bloom filter of those after them
     block INTEGER PRIMARY KEY,
     bits BLOB NOT NULL

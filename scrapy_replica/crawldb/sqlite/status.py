@@ -9,9 +9,11 @@ from sqlite3 import Cursor
 from typing import Any
 
 from scrapy_replica.claim import Standing
+from scrapy_replica.coverage import Coverage
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.crawldb.rules import RuleRow
+from scrapy_replica.crawldb.sqlite.checks import CheckTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SPIDER
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
@@ -101,7 +103,14 @@ class StatusReader:
             dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
             [self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
             len(new_rules),
+            self._coverage(sum(waiting.values()), is_topic=any(one.relevant for one in traffic.values())),
         )
+
+    def _coverage(self, waiting: int, *, is_topic: bool) -> Coverage:
+        checks = CheckTable(self._connection)
+        end, is_end = checks.last_end()
+        drawn = checks.outcomes(end if is_end else 0, is_topic=is_topic)
+        return Coverage(checks.found(is_topic=is_topic), waiting, *drawn)
 
     def _ended(self) -> dict[Standing, int]:
         rows = self._read("SELECT standing, COUNT(*) FROM verdicts WHERE standing <> 'in force' GROUP BY standing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from random import Random
 from typing import Any
 
 from scrapy_replica.address import name_of
@@ -304,6 +305,41 @@ class UrlTable:
         for host in {row[2] for row in waiting.values()}:
             self._refresh(host)
         return len(waiting)
+
+    def draw(self, random: Random, *, is_demoted: bool) -> int | None:
+        url_id = self._drawn(random)
+        if url_id is None:
+            return None
+        change = "UPDATE urls SET score = ?, is_demoted = is_demoted AND ? WHERE id = ?"
+        change += " RETURNING host, is_demoted, priority"
+        host, is_demoted, priority = self._write(change, (URGENT, is_demoted, url_id)).fetchone()
+        self._refresh(host)
+        self._offer(host, bool(is_demoted), priority, URGENT, url_id)
+        return url_id
+
+    def _drawn(self, random: Random) -> int | None:
+        """Return the id of a random waiting URL; where few wait, of the next one after a random id."""
+        ids = [random.randint(1, self._last_id) for _ in range(LOOKED_UP)] if self._last_id else []
+        waiting = {
+            row[0] for row in self._rows_of(ids, "id, state, score", "id") if row[1] == WAITING and row[2] < URGENT
+        }
+        for url_id in ids:
+            if url_id in waiting:
+                return url_id
+        # Not by the index of those that wait, in their order.
+        sql = f"SELECT id FROM urls WHERE id >= ? AND +state = {WAITING} AND score < ? ORDER BY id LIMIT 1"
+        for least in (*ids[:1], 0):
+            if (row := self._read(sql, (least, URGENT)).fetchone()) is not None:
+                return int(row[0])
+        return None
+
+    @property
+    def are_all_demoted(self) -> bool:
+        sql = (
+            "SELECT 1 FROM hosts WHERE EXISTS (SELECT 1 FROM urls INDEXED BY waiting"
+            f" WHERE state = {WAITING} AND urls.host = hosts.id AND is_demoted = 0) LIMIT 1"
+        )
+        return self._read(sql).fetchone() is None
 
     # What becomes of a URL
 

@@ -1,0 +1,95 @@
+"""Checks: some of what waits is fetched at random, and tells how much of what is within reach was found."""
+
+from __future__ import annotations
+
+from collections import deque
+from random import Random
+
+from scrapy_replica.coverage import Coverage
+from scrapy_replica.crawldb.contract import CrawlDB
+
+EVERY = 50
+"""Fetches for each check, while there is something that nothing speaks against. Where the crawl is to stop by itself
+and there is nothing else, each fetch is one."""
+RECENT = 100
+"""Checks that tell of what waits meanwhile: what waits changes."""
+
+
+class Checks:
+    """Draws checks, and tells what they say.
+
+    A URL that waits is asked for out of its turn, whatever demotes it: it would have been fetched later. What may not
+    be fetched at all, as things stand when it is taken, is dropped as ever, and brings nothing.
+
+    **The end** of a crawl is when nothing waits but what is demoted. All checks of one end tell of what waits, since
+    nothing changes it but what they take. Where one leads to something new that end is over.
+
+    :param stop_at: share of the contents at which the crawl has enough; 0: never.
+    :param seed: what draws depend on.
+    :param is_topic: contents are those on the topic.
+    """
+
+    def __init__(self, store: CrawlDB, stop_at: float, seed: int, *, is_topic: bool) -> None:
+        self._store, self._stop_at, self._is_topic = store, stop_at, is_topic
+        self._random = Random(seed)
+        self.is_on = False
+        """The crawl has the frontier, and has it alone."""
+        self._pending: dict[int, int] = {}
+        """Id of a URL that was drawn -> number of the end that it was drawn in, or 0."""
+        self._fetches = self._found = self._end = self._checked = self._news = 0
+        self._is_end = False
+        self._recent: deque[bool] = deque(maxlen=RECENT)
+
+    def begin(self) -> None:
+        """Take note that the crawl has the frontier; go on with what an earlier run drew."""
+        checks, self.is_on = self._store.checks, True
+        self._found = checks.found(is_topic=self._is_topic)
+        checked, news = checks.outcomes(0, is_topic=self._is_topic)
+        self._recent.extend([True] * news + [False] * (checked - news))
+        self._end, self._is_end = checks.last_end()
+        self._checked, self._news = checks.outcomes(self._end, is_topic=self._is_topic) if self._end else (0, 0)
+
+    def is_check(self, url_id: int) -> bool:
+        """Tell whether the URL of that id was drawn and is not fetched yet."""
+        return url_id in self._pending
+
+    def end(self, url_id: int, *, is_content: bool) -> None:
+        """Take note that a URL was fetched, or dropped, and whether its page is a content; draw the next check."""
+        if not self.is_on:
+            return
+        self._found += is_content
+        self._fetches += 1
+        drawn_in = self._pending.pop(url_id, None)
+        if drawn_in is not None:
+            self._recent.append(is_content)
+            if self._is_end and drawn_in == self._end:
+                self._checked, self._news = self._checked + 1, self._news + is_content
+        is_end = self._stop_at > 0 and self._store.urls.are_all_demoted
+        if is_end and not self._is_end:
+            self._end, self._checked, self._news = self._end + 1, 0, 0
+        self._is_end = is_end
+        if is_end or self._fetches % EVERY == 0:
+            self._draw(self._end if is_end else 0)
+
+    def _draw(self, end: int) -> None:
+        drawn = self._store.urls.draw(self._random, is_demoted=end > 0)
+        if drawn is not None:
+            self._pending[drawn] = end
+            self._store.checks.enter(drawn, end)
+
+    @property
+    def coverage(self) -> Coverage:
+        """How much was found."""
+        checked, news = self._checked, self._news
+        if not self._is_end or not checked:
+            checked, news = len(self._recent), sum(self._recent)
+        return Coverage(self._found, self._store.urls.waiting, checked, news)
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether the crawl has found what it is to find: the lower end of the interval says so."""
+        if not (self.is_on and self._stop_at):
+            return False
+        coverage = self.coverage
+        share = coverage.share if coverage.waiting else None  # where nothing waits it ends by itself
+        return share is not None and share[1] >= self._stop_at
