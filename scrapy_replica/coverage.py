@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from scrapy_replica.numeric import hits_left
 
+RECENT = 100
+"""Checks that tell of what waits before the end: what waits changes."""
+
 
 class Coverage(NamedTuple):
     """How much of what is within reach was found, as the checks say."""

@@ -77,8 +77,9 @@ def hits_left(drawn: int, hits: int, left: int) -> tuple[int, int]:
         ]
         return math.fsum(map(math.exp, logs))
 
-    most = _last(left, lambda more: at_most(hits, hits + more) > 0.025)
-    least = _last(left, lambda more: 1.0 - at_most(hits - 1, hits + more) <= 0.025) + 1 if hits else 0
+    excluded = 0.025 * (1 + 1e-9)  # a chance of exactly one in forty is excluded, whatever the logarithms make of it
+    most = _last(left, lambda more: at_most(hits, hits + more) > excluded)
+    least = _last(left, lambda more: 1.0 - at_most(hits - 1, hits + more) <= excluded) + 1 if hits else 0
     return min(max(least, 0), most), max(most, 0)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import deque
 from random import Random
 
-from scrapy_replica.coverage import Coverage
+from scrapy_replica.coverage import RECENT, Coverage
 from scrapy_replica.crawldb.contract import CrawlDB
 
 EVERY = 50
-"""Fetches for each check, while there is something that nothing speaks against. Where the crawl is to stop by itself
-and there is nothing else, each fetch is one."""
-RECENT = 100
-"""Checks that tell of what waits meanwhile: what waits changes."""
+"""Fetches for each check."""
+DRY = 50
+"""Fetches that brought no content after which each is a check, where the crawl is to stop by itself."""
 
 
 class Checks:
@@ -21,8 +20,8 @@ class Checks:
     A URL that waits is asked for out of its turn, whatever demotes it: it would have been fetched later. What may not
     be fetched at all, as things stand when it is taken, is dropped as ever, and brings nothing.
 
-    **The end** of a crawl is when nothing waits but what is demoted. All checks of one end tell of what waits, since
-    nothing changes it but what they take. Where one leads to something new that end is over.
+    **The end** may have come when :data:`DRY` fetches brought nothing. All checks of one end tell of what waits, since
+    nothing changes it but what they take. One that brings a content is the last of its end.
 
     :param stop_at: share of the contents at which the crawl has enough; 0: never.
     :param seed: what draws depend on.
@@ -36,18 +35,18 @@ class Checks:
         """The crawl has the frontier, and has it alone."""
         self._pending: dict[int, int] = {}
         """Id of a URL that was drawn -> number of the end that it was drawn in, or 0."""
-        self._fetches = self._found = self._end = self._checked = self._news = 0
-        self._is_end = False
+        self._fetches = self._found = self._dry = 0
+        self._end = self._checked = 0
+        """Number of the last end, and its checks."""
         self._recent: deque[bool] = deque(maxlen=RECENT)
 
     def begin(self) -> None:
         """Take note that the crawl has the frontier; go on with what an earlier run drew."""
         checks, self.is_on = self._store.checks, True
         self._found = checks.found(is_topic=self._is_topic)
-        checked, news = checks.outcomes(0, is_topic=self._is_topic)
+        checked, news = checks.outcomes(is_topic=self._is_topic)
         self._recent.extend([True] * news + [False] * (checked - news))
-        self._end, self._is_end = checks.last_end()
-        self._checked, self._news = checks.outcomes(self._end, is_topic=self._is_topic) if self._end else (0, 0)
+        self._end = checks.last_end()
 
     def is_check(self, url_id: int) -> bool:
         """Tell whether the URL of that id was drawn and is not fetched yet."""
@@ -59,31 +58,31 @@ class Checks:
             return
         self._found += is_content
         self._fetches += 1
+        self._dry = 0 if is_content else self._dry + 1
         drawn_in = self._pending.pop(url_id, None)
         if drawn_in is not None:
             self._recent.append(is_content)
-            if self._is_end and drawn_in == self._end:
-                self._checked, self._news = self._checked + 1, self._news + is_content
-        is_end = self._stop_at > 0 and self._store.urls.are_all_demoted
-        if is_end and not self._is_end:
-            self._end, self._checked, self._news = self._end + 1, 0, 0
-        self._is_end = is_end
-        if is_end or self._fetches % EVERY == 0:
-            self._draw(self._end if is_end else 0)
+            self._checked += self._is_end and drawn_in == self._end
+        if self._stop_at and self._dry == DRY:
+            self._end, self._checked = self._end + 1, 0
+        if self._is_end or self._fetches % EVERY == 0:
+            self._draw()
 
-    def _draw(self, end: int) -> None:
-        drawn = self._store.urls.draw(self._random, is_demoted=end > 0)
+    @property
+    def _is_end(self) -> bool:
+        return self._stop_at > 0 and self._dry >= DRY
+
+    def _draw(self) -> None:
+        drawn = self._store.urls.draw(self._random)
         if drawn is not None:
-            self._pending[drawn] = end
-            self._store.checks.enter(drawn, end)
+            self._pending[drawn] = self._end if self._is_end else 0
+            self._store.checks.enter(drawn, self._pending[drawn])
 
     @property
     def coverage(self) -> Coverage:
         """How much was found."""
-        checked, news = self._checked, self._news
-        if not self._is_end or not checked:
-            checked, news = len(self._recent), sum(self._recent)
-        return Coverage(self._found, self._store.urls.waiting, checked, news)
+        told = (self._checked, 0) if self._is_end else (len(self._recent), sum(self._recent))
+        return Coverage(self._found, self._store.urls.waiting, *told)
 
     @property
     def has_enough(self) -> bool:

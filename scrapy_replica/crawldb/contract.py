@@ -270,15 +270,8 @@ class UrlStore(Protocol):
     def set_scores(self, scores: Mapping[int, float]) -> None:
         """Give waiting URLs other scores (id -> score), as :meth:`rescore` does."""
 
-    def draw(self, random: Random, *, is_demoted: bool) -> int | None:
-        """Let a *random* waiting URL become :data:`URGENT`; return its id, ``None`` where no other waits.
-
-        :param is_demoted: it stays demoted, and is the first of those that are.
-        """
-
-    @property
-    def are_all_demoted(self) -> bool:
-        """Whether nothing waits but what is demoted."""
+    def draw(self, random: Random) -> int | None:
+        """Let a *random* waiting URL be :data:`URGENT`, not demoted; return its id, ``None`` where no other waits."""
 
     def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
         """Let URLs that are done wait again, triples of id, score and payload; return how many were done."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from scrapy_replica.coverage import RECENT
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
-
-RECENT = 100
-"""Checks that tell of what waits while there is something that nothing speaks against: what waits changes."""
 
 _OUTCOMES = (
     "SELECT COUNT(*), COALESCE(SUM(pages.novelty = 'novel' AND (NOT ?1 OR pages.relevance > 0.5)), 0)"
@@ -23,24 +21,24 @@ class CheckTable:
         self._read, self._write = connection.read, connection.write
 
     def enter(self, url_id: int, end: int) -> None:
-        """Write down that the URL of that id was drawn; *end* numbers the times that nothing but demoted URLs waited, 0
-        while there is something else.
+        """Write down that the URL of that id was drawn; *end* numbers the times that nothing new came any more, 0 where
+        something did.
         """
         self._write("INSERT INTO checks (url, end) VALUES (?, ?)", (url_id, end))
 
-    def last_end(self) -> tuple[int, bool]:
-        """Return the number of the last time that nothing but demoted URLs waited, 0 if there was none, and whether the
-        last check was of it.
-        """
-        row = self._read("SELECT end FROM checks ORDER BY id DESC LIMIT 1").fetchone()
-        last = self._read("SELECT COALESCE(MAX(end), 0) FROM checks").fetchone()[0]
-        return last, row is not None and 0 < row[0] == last
+    def last_end(self) -> int:
+        """Return the number of the last end, 0 if there was none."""
+        return int(self._read("SELECT COALESCE(MAX(end), 0) FROM checks").fetchone()[0])
 
-    def outcomes(self, end: int, *, is_topic: bool) -> tuple[int, int]:
-        """Return the checks of an *end*, or with 0 the latest of any; and those that brought a content.
+    def outcomes(self, *, is_topic: bool) -> tuple[int, int]:
+        """Return how many of the latest checks are told, and how many of them brought a content.
+
+        The latest are those of the end where the last one was of an end, else :data:`RECENT`.
 
         :param is_topic: contents are those on the topic.
         """
+        row = self._read("SELECT end FROM checks ORDER BY id DESC LIMIT 1").fetchone()
+        end = row[0] if row is not None else 0
         checked, news = self._read(_OUTCOMES, (is_topic, end, -1 if end else RECENT)).fetchone()
         return int(checked), int(news)
 

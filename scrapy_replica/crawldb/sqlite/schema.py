@@ -93,7 +93,7 @@ CREATE TABLE seen_items (             -- the first 100,000 items of the crawl
 CREATE TABLE checks (                 -- URLs that waited and were drawn at random
     id INTEGER PRIMARY KEY,
     url INTEGER NOT NULL,             -- urls.id
-    end INTEGER NOT NULL              -- number of the time that nothing but demoted URLs waited; 0: before it
+    end INTEGER NOT NULL              -- number of the time that nothing new came any more; 0: before it
 );
 CREATE INDEX ends ON checks (end, id);
 CREATE TABLE item_filter (            -- a Bloom filter of those after them

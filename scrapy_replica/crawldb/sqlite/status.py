@@ -108,8 +108,7 @@ class StatusReader:
 
     def _coverage(self, waiting: int, *, is_topic: bool) -> Coverage:
         checks = CheckTable(self._connection)
-        end, is_end = checks.last_end()
-        drawn = checks.outcomes(end if is_end else 0, is_topic=is_topic)
+        drawn = checks.outcomes(is_topic=is_topic)
         return Coverage(checks.found(is_topic=is_topic), waiting, *drawn)
 
     def _ended(self) -> dict[Standing, int]:

@@ -306,15 +306,13 @@ class UrlTable:
             self._refresh(host)
         return len(waiting)
 
-    def draw(self, random: Random, *, is_demoted: bool) -> int | None:
+    def draw(self, random: Random) -> int | None:
         url_id = self._drawn(random)
-        if url_id is None:
-            return None
-        change = "UPDATE urls SET score = ?, is_demoted = is_demoted AND ? WHERE id = ?"
-        change += " RETURNING host, is_demoted, priority"
-        host, is_demoted, priority = self._write(change, (URGENT, is_demoted, url_id)).fetchone()
-        self._refresh(host)
-        self._offer(host, bool(is_demoted), priority, URGENT, url_id)
+        if url_id is not None:
+            host, priority = self._write(
+                "UPDATE urls SET score = ?, is_demoted = 0 WHERE id = ? RETURNING host, priority", (URGENT, url_id)
+            ).fetchone()
+            self._offer(host, False, priority, URGENT, url_id)
         return url_id
 
     def _drawn(self, random: Random) -> int | None:
@@ -332,14 +330,6 @@ class UrlTable:
             if (row := self._read(sql, (least, URGENT)).fetchone()) is not None:
                 return int(row[0])
         return None
-
-    @property
-    def are_all_demoted(self) -> bool:
-        sql = (
-            "SELECT 1 FROM hosts WHERE EXISTS (SELECT 1 FROM urls INDEXED BY waiting"
-            f" WHERE state = {WAITING} AND urls.host = hosts.id AND is_demoted = 0) LIMIT 1"
-        )
-        return self._read(sql).fetchone() is None
 
     # What becomes of a URL
 

@@ -1,0 +1,109 @@
+"""How much of what is within reach was found: the interval holds, and a crawl ends when it has enough."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from math import comb
+
+import pytest
+from hostile.building import path, site
+from hypothesis import given
+from hypothesis import strategies as st
+from web import REPLICA, crawl
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.commands.job import reading
+from scrapy_replica.coverage import Coverage
+from scrapy_replica.numeric import hits_left
+from scrapy_replica.words import coverage
+
+HOST = "site.example"
+N, COPIES = 60, 5
+
+
+def slow_hits_left(drawn: int, hits: int, left: int) -> tuple[int, int]:
+    """Every number of hits that is not excluded on either side, by counting draws."""
+
+    def chance(n: int, more: int) -> Fraction:
+        whole, total = hits + more, drawn + left
+        return Fraction(comb(whole, n) * comb(total - whole, drawn - n), comb(total, drawn))
+
+    may_be = [
+        more
+        for more in range(left + 1)
+        if sum(chance(n, more) for n in range(hits + 1)) > Fraction(1, 40)
+        and sum(chance(n, more) for n in range(hits, drawn + 1)) > Fraction(1, 40)
+    ]
+    return may_be[0], may_be[-1]
+
+
+class TestInterval:
+    @given(st.data())
+    def test_it_is_that_of_counting(self, data):
+        drawn = data.draw(st.integers(1, 25))
+        hits, left = data.draw(st.integers(0, drawn)), data.draw(st.integers(0, 40))
+        assert hits_left(drawn, hits, left) == slow_hits_left(drawn, hits, left)
+
+    @pytest.mark.parametrize(("news", "drawn"), [(0, 30), (3, 60), (20, 60), (150, 150)])
+    def test_it_holds_in_19_of_20_draws(self, news, drawn):
+        """Of 400 URLs that wait *news* bring something; *drawn* of them are checks."""
+        rng, holds = random.Random(news), 0
+        for _ in range(1000):
+            hits = sum(number < news for number in rng.sample(range(400), drawn))
+            low, high = hits_left(drawn, hits, 400 - drawn)
+            holds += low <= news - hits <= high
+        assert holds >= 940
+
+    def test_nothing_is_known_before_a_check(self):
+        assert Coverage(found=10, waiting=5, checked=0, news=0).share is None
+        assert coverage(Coverage(found=10, waiting=5, checked=0, news=0)) == ""
+
+    def test_in_words(self):
+        told = coverage(Coverage(found=330, waiting=1_121, checked=200, news=0))
+        assert told == (
+            "Found 100 % (94 to 100) of the contents within reach: of 1,121 URLs that wait, 0 (0 to 22) would bring "
+            "another one"
+        )
+
+
+def aliases() -> dict[str, object]:
+    """A site of N pages, each of which leads to five other URLs of all pages, that nothing in the URL tells."""
+    rng = random.Random(0)
+    names = {f"/{rng.getrandbits(60):x}": number for _ in range(COPIES) for number in range(N)}
+    pages = site(HOST, N, more=lambda number: [f"http://{HOST}{name}" for name, of in names.items() if of == number])
+    return pages | {f"http://{HOST}{name}": pages[f"http://{HOST}{path(number)}"] for name, number in names.items()}
+
+
+def asked(result) -> list[str]:
+    return [url for url in result.urls if "robots" not in url]
+
+
+@pytest.mark.asyncio
+class TestStopAt:
+    async def test_the_crawl_ends_when_it_has_enough_and_goes_on_where_it_was(self, tmp_path):
+        settings = REPLICA | {"JOBDIR": str(tmp_path), "REPLICA_STOP_AT": 0.9}
+        first = await crawl(TopicSpider, aliases(), settings, seeds=f"http://{HOST}/")
+        assert first.stats["finish_reason"] == "enough"
+        assert N <= len(asked(first)) < N * COPIES
+        assert {f"http://{HOST}{path(number)}" for number in range(1, N)} <= set(first.urls)
+        with reading(str(tmp_path)) as job:
+            told = job.status(None, 5).coverage
+        assert told.found == N
+        assert told.share is not None
+        assert told.share[1] >= 0.9
+        rest = await crawl(TopicSpider, aliases(), REPLICA | {"JOBDIR": str(tmp_path)}, seeds=f"http://{HOST}/")
+        assert rest.stats["finish_reason"] == "finished"
+        assert set(first.urls).isdisjoint(asked(rest)[1:])
+        assert len(asked(first)) + len(asked(rest)) > N * COPIES
+
+    async def test_nothing_is_left_where_everything_is_new(self, tmp_path):
+        pages = site(HOST, N)
+        result = await crawl(TopicSpider, pages, REPLICA | {"REPLICA_STOP_AT": 0.9}, seeds=f"http://{HOST}/")
+        assert set(pages) <= set(result.urls)
+        assert result.stats["finish_reason"] == "finished"
+
+    async def test_it_takes_the_scheduler(self):
+        settings = {"REPLICA_STOP_AT": 0.9, "SCHEDULER": "scrapy.core.scheduler.Scheduler"}
+        with pytest.raises(Exception, match="REPLICA_STOP_AT: it takes the add-on's scheduler"):
+            await crawl(TopicSpider, {}, REPLICA | settings, seeds=f"http://{HOST}/")
