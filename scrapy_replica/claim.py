@@ -39,6 +39,8 @@ class Kind(str, Enum):
     """So do the rules whose numbers are *subject* together: what is wrong with all may be right with each."""
     SCHEME = "scheme"
     """What is met of the host *subject* by http and by https is one page by both."""
+    NAME = "name"
+    """What pages of the host *subject* say are other URLs of theirs (``rel=canonical``, ``rel=shortlink``) is."""
     LINKS = "links"
     """Links to the host *of* on pages that repeat pages of the host *subject* lead where those of the repeated do."""
     TRAP = "trap"
@@ -55,7 +57,7 @@ class Kind(str, Enum):
 
 _PAIRS = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.LINKS, Kind.TRAP, Kind.BUDGET})
 
-TESTED = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.RULE, Kind.RULES, Kind.SCHEME, Kind.LINKS, Kind.TRAP})
+TESTED = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.RULE, Kind.RULES, Kind.SCHEME, Kind.NAME, Kind.LINKS, Kind.TRAP})
 """Kinds that rest on evidence: samples test them, and a refuted one does not act."""
 
 

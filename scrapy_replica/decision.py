@@ -37,6 +37,7 @@ class Reason(str, Enum):
     REPLICA_HOST = "replica-host"
     DUST_RULE = "dust-rule"
     OTHER_SCHEME = "other-scheme"
+    OTHER_NAME = "other-name"
     EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
     NEAR_DUPLICATE_LINKS = "near-duplicate-links"
     HOST_BUDGET = "host-budget"
@@ -53,6 +54,7 @@ TESTED = frozenset(
         Reason.REPLICA_HOST,
         Reason.DUST_RULE,
         Reason.OTHER_SCHEME,
+        Reason.OTHER_NAME,
         Reason.EXACT_DUPLICATE_LINKS,
         Reason.NEAR_DUPLICATE_LINKS,
         Reason.TRAP_BUDGET,

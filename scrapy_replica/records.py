@@ -137,6 +137,8 @@ class Page:
     facts: Facts = Facts()
     canonical: str | None = None
     """Absolute target of ``rel=canonical``."""
+    shortlink: str | None = None
+    """Absolute target of ``rel=shortlink``."""
     alternates: tuple[tuple[str, str], ...] = ()
     """``hreflang`` alternates: (language, absolute URL)."""
     redirected_from: tuple[str, ...] = ()

@@ -77,6 +77,7 @@ class Crawl:
         self.dust, self.forms, self.repetition, self.samples = parts.dust, parts.forms, parts.repetition, parts.samples
         self.policy, self.intake, self.outlinks, self.orders = parts.policy, parts.intake, parts.outlinks, parts.orders
         self.claims, self.evidence, self.restorer = parts.claims, parts.evidence, parts.restorer
+        self._own_names = parts.own_names
         self.late_samples, self.probes, self.checks = parts.late_samples, parts.probes, parts.checks
         self._asking, self._duplicates, self._guard, self._states = (
             parts.asking,
@@ -199,6 +200,7 @@ class Crawl:
         if page.ip is not None:
             self.store.urls.set_host_ip(page.host, page.ip)
         self._duplicates.add(page)
+        self._own_names.add(page, url_id)
         self.counts["form/found"] += self.forms.shown(page.forms)
         if before is None:
             self._pages += 1

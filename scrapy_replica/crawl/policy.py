@@ -9,6 +9,7 @@ from scrapy_replica.address import has_secret, host_of
 from scrapy_replica.claim import Claim, Kind, of_rules
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.claims.standings import Standings
+from scrapy_replica.crawl.hosts.own_names import OwnNames
 from scrapy_replica.crawl.hosts.replicas import Block, Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.observation import Observation
@@ -45,10 +46,11 @@ class Policy:
         scope: CrawlScope,
         states: UrlStates,
         schemes: Schemes,
+        own_names: OwnNames,
     ) -> None:
         self._config, self._aliases = config, aliases
         self._replicas, self._dust, self._guard, self._standings = replicas, dust, guard, standings
-        self._scope, self._states, self._schemes = scope, states, schemes
+        self._scope, self._states, self._schemes, self._own_names = scope, states, schemes, own_names
 
     def decide(
         self, url: str, host: str, leeway: Leeway = Leeway.MOVE, callback: str = "", found_on: int | None = None
@@ -91,7 +93,7 @@ class Policy:
             return self._blocked(block, host, callback)
         if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
             return saved
-        if leeway is Leeway.MOVE and (saved := self._by_other_scheme(url, host, callback)) is not None:
+        if leeway is Leeway.MOVE and (saved := self._same_elsewhere(url, host, callback)) is not None:
             return saved
         if (bar := self._guard.bars(url, host, found_on)) is not None:
             kind = Kind.TRAP if bar.reason is Reason.TRAP_BUDGET else Kind.BUDGET
@@ -190,13 +192,16 @@ class Policy:
         n_agreed = min(verdict.n_aligned for verdict in verdicts)
         return replace(self._replica(verdicts[0]), claims=claims, representative=target, n_agreed=n_agreed)
 
-    def _by_other_scheme(self, url: str, host: str, callback: str) -> Decision | None:
-        """Return the decision about *url* whose page is found by the other scheme, if it is."""
-        if not self._config.dust or has_secret(url) or (same := self._schemes.same_of(url, host)) is None:
+    def _same_elsewhere(self, url: str, host: str, callback: str) -> Decision | None:
+        """Return the decision about *url* whose page is found by the other scheme, or says that *url* is its own."""
+        if not self._config.dust or has_secret(url):
             return None
-        if not self._replicas.shares(host, callback):
+        reason, same = Reason.OTHER_NAME, self._own_names.same_of(url, host)
+        if same is None:
+            reason, same = Reason.OTHER_SCHEME, self._schemes.same_of(url, host)
+        if same is None or not self._replicas.shares(host, callback):
             return None
-        decision = self._resolve(Action.DROP, Reason.OTHER_SCHEME, same.claim, {"other": same.url}, is_certain=True)
+        decision = self._resolve(Action.DROP, reason, same.claim, {"other": same.url}, is_certain=True)
         action = decision.action if same.is_proved or decision.action is not Action.DROP else Action.DEMOTE
         return replace(decision, action=action, representative=same.url)
 

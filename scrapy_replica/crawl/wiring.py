@@ -21,6 +21,7 @@ from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.claims.settling import Settling
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.decision_log import DecisionLog
+from scrapy_replica.crawl.hosts.own_names import OwnNames
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake, Payloads
@@ -71,6 +72,7 @@ class Parts:
     probes: Probes
     late_samples: LateSamples
     checks: Checks
+    own_names: OwnNames
     evidence: Evidence
     seen: Seen
     heads: Heads
@@ -103,8 +105,8 @@ def wire(
     samples, standings = Samples(store, config.explore, salt, key), Standings(store)
     log = DecisionLog(store, samples, key, now, counts, sink)
     restorer = Restorer(store, log)
-    schemes = Schemes(states, samples, standings)
-    policy = Policy(config, aliases, replicas, dust, guard, standings, scope, states, schemes)
+    schemes, own_names = Schemes(states, samples, standings), OwnNames(store, samples, standings, key)
+    policy = Policy(config, aliases, replicas, dust, guard, standings, scope, states, schemes, own_names)
     intake = Intake(
         store,
         policy,
@@ -168,6 +170,7 @@ def wire(
         probes=probes,
         late_samples=late_samples,
         checks=checks,
+        own_names=own_names,
         evidence=evidence,
         seen=seen,
         heads=Heads(store, guide, seen, revisits.is_known),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.form_table import FormTable
     from scrapy_replica.crawldb.sqlite.items import ItemTable
     from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
+    from scrapy_replica.crawldb.sqlite.names import NameTable
     from scrapy_replica.crawldb.sqlite.pages import PageTable
     from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
     from scrapy_replica.crawldb.sqlite.rules import RuleTable
@@ -351,6 +352,9 @@ class CrawlDB(Protocol):
 
     @property
     def checks(self) -> CheckTable: ...
+
+    @property
+    def names(self) -> NameTable: ...
 
     @property
     def verdicts(self) -> VerdictTable: ...

@@ -68,6 +68,7 @@ def page_from_tree(
         beside=told,
         facts=facts_of(text, around, told),
         canonical=head.canonical,
+        shortlink=head.shortlink,
         alternates=tuple(head.alternates),
         redirected_from=redirected_from,
         links=page_links(root, head.base),
@@ -89,6 +90,7 @@ class _Head:
         self.title: str | None = None
         self.language: str | None = None
         self.canonical: str | None = None
+        self.shortlink: str | None = None
         self.alternates: list[tuple[str, str]] = []
         self.base = Base(url, encoding)
         link_elements: list[etree._Element] = []
@@ -115,6 +117,8 @@ class _Head:
             return
         if "canonical" in relations and self.canonical is None:
             self.canonical = self.base.absolute(reference)
+        if "shortlink" in relations and self.shortlink is None:
+            self.shortlink = self.base.absolute(reference)
         language = element.get("hreflang")
         if language and "alternate" in relations:
             target = self.base.absolute(reference)

@@ -90,7 +90,7 @@ class Evidence:
         self._try_unshared(claims, is_kept=True)
         if not self._says_nothing(observation):
             return
-        if key is not None and any(claim.kind in {Kind.MIRROR, Kind.SCHEME} for claim in claims):
+        if key is not None and any(claim.kind in {Kind.MIRROR, Kind.SCHEME, Kind.NAME} for claim in claims):
             twin = observation.twin
             self._claims.restore_for(key, Why.REPEATS, twin.url if twin is not None else None)
         elif is_own:

@@ -66,7 +66,7 @@ class LateSamples:
             is_asked |= self._draw_of(claim, Reason.DUST_RULE, PROVED)
         for claim in self._store.suppressed.claims(Kind.SCHEME):
             is_asked |= self._fallback.ask_again(claim.subject)
-        for kind in (Kind.SCHEME, Kind.LINKS):
+        for kind in (Kind.SCHEME, Kind.NAME, Kind.LINKS):
             for claim in self._store.suppressed.claims(kind):
                 is_asked |= self._draw_of(claim, reason_of(claim), 0)
         return is_asked

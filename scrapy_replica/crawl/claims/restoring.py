@@ -17,6 +17,7 @@ _REASONS = {
     Kind.RULE: Reason.DUST_RULE,
     Kind.RULES: Reason.DUST_RULE,
     Kind.SCHEME: Reason.OTHER_SCHEME,
+    Kind.NAME: Reason.OTHER_NAME,
     Kind.LINKS: Reason.EXACT_DUPLICATE_LINKS,
     Kind.TRAP: Reason.TRAP_BUDGET,
     Kind.BUDGET: Reason.HOST_BUDGET,

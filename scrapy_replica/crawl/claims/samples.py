@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 ENOUGH = 5_000
 """Samples of one claim after which what nobody drew is none any more: in ``observe`` mode every URL would be one."""
-CANDIDATES = frozenset({Reason.OTHER_SCHEME})
+CANDIDATES = frozenset({Reason.OTHER_SCHEME, Reason.OTHER_NAME})
 """Reasons whose claims nothing but their own samples can prove: what waits because of one is sampled as well."""
 MAX_TESTS = 10_000
 """Claims whose test is in memory, about 1 kB each; others are read again."""

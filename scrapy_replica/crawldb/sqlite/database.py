@@ -17,6 +17,7 @@ from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.items import ItemTable
 from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
 from scrapy_replica.crawldb.sqlite.lock import JobLock
+from scrapy_replica.crawldb.sqlite.names import NameTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.pages import PageTable
 from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
@@ -95,6 +96,7 @@ class SqliteCrawlDB:
         self.suppressed = SuppressedTable(connection, self.urls)
         self.claims = ClaimTable(connection)
         self.checks = CheckTable(connection)
+        self.names = NameTable(connection)
         self.commit()
 
     def _claim(self, spider: str) -> None:

@@ -1,0 +1,45 @@
+"""Other URLs that pages say are theirs: not fetched, where samples show that pages of the host say the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scrapy_replica.address import host_of
+from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.claims.standings import Standings
+from scrapy_replica.crawl.hosts.schemes import PROVED, SameByOther
+from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.decision import Outcome
+from scrapy_replica.records import Page
+
+
+class OwnNames:
+    """Knows which URLs pages name as theirs by ``rel=canonical`` and ``rel=shortlink`` (RFC 6596).
+
+    :param key: URL -> 64 bits of its request fingerprint, signed.
+    """
+
+    def __init__(self, store: CrawlDB, samples: Samples, standings: Standings, key: Callable[[str], int]) -> None:
+        self._store, self._samples, self._standings, self._key = store, samples, standings, key
+        self._has_any = store.is_shared or store.names.has_any()
+        """Whether a URL is worth a look into the store."""
+
+    def add(self, page: Page, url_id: int) -> None:
+        """Take note of what the *page* of the URL of that id says of itself."""
+        for name in filter(None, (page.canonical, page.shortlink)):
+            key = self._key(name)
+            if host_of(name) == page.host and key != self._store.urls.key_of(url_id):
+                self._store.names.enter(key, url_id)
+                self._has_any = True
+
+    def same_of(self, url: str, host: str) -> SameByOther | None:
+        """Return the URL of the page that was fetched and says that *url*, another one, is its own."""
+        claim = Claim(Kind.NAME, host)
+        if not self._has_any or self._standings.is_refuted(claim):
+            return None
+        page_id = self._store.names.page_of(self._key(url))
+        if page_id is None or not self._store.pages.has_page(page_id):
+            return None
+        is_proved = self._samples.test_of(claim).outcomes[Outcome.SAME] >= PROVED
+        return SameByOther(self._store.urls.url_of(page_id), claim, is_proved)
