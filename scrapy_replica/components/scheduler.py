@@ -382,7 +382,10 @@ class ReplicaScheduler(BaseScheduler):
             self._extension.end(request)  # its callback raised before it gave anything
             if not flight.is_observed:
                 via = request.meta.get("redirect_urls", ())
-                self._crawl.failed(flight.url_id, flight.status, flight.error, via, flight.location, flight.size)
+                callback = callback_of(request)
+                self._crawl.failed(
+                    flight.url_id, flight.status, flight.error, via, flight.location, flight.size, callback
+                )
             self._settle(request, flight)
             self._urls.finish([flight.url_id])
         self._crawl.store.commit()

@@ -272,11 +272,12 @@ class Crawl:
         via: Sequence[str] = (),
         location: str | None = None,
         size: int | None = None,
+        callback: str = "",
     ) -> None:
         """Take note that a fetch brought no page: another status, another type, or no response.
 
         *via* are the URLs that redirected to it, at which there is no page either; *location* is where it redirects to.
-        *size* is that of the body, in bytes.
+        *size* is that of the body, in bytes; *callback* was to get it.
         """
         if is_absent(status):
             self.replicas.missing(self.store.urls.url_of(url_id))
@@ -289,6 +290,8 @@ class Crawl:
                 self.store.pages.enter(Fetched(failed_id, self._now(), status, error, size=size if is_asked else None))
             if not was_page or (is_asked and status != NOT_MODIFIED):
                 self.evidence.add_failure(failed_id, status, location)
+        if location is not None:
+            self.evidence.add_redirect(url_id, location, callback)
         if status is None or status >= FIRST_ERROR:
             self.guide.wasted(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1

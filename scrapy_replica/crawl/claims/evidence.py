@@ -17,7 +17,7 @@ from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.dust import Dust, DustFindings
 from scrapy_replica.crawl.urls.watched_rule import Settled
 from scrapy_replica.crawldb.contract import CrawlDB, State
 from scrapy_replica.crawldb.pages import MISSING
@@ -123,6 +123,15 @@ class Evidence:
             asks_more=asks_more,
             is_changed=observation.is_changed,
         )
+        self._apply(findings, observation.depth, observation.url_id)
+
+    def add_redirect(self, url_id: int, location: str, callback: str) -> None:
+        """Take note of where a URL leads that *callback* was to get."""
+        row = self._store.urls.row(url_id)
+        self._apply(self._dust.observe_redirect(row.url, url_id, location, callback), row.depth, url_id)
+
+    def _apply(self, findings: DustFindings, depth: int, found_on: int) -> None:
+        """Draw the consequences of what rules showed on a page, at a *depth*, of the URL *found_on* (its id)."""
         for watched in findings.ended:
             self._claims.end_rule(watched)
         for settled in findings.settled:
@@ -132,7 +141,7 @@ class Evidence:
         for watched in findings.doubted:
             self._late_samples.draw_some(Claim(Kind.RULE, str(watched.id)), Reason.DUST_RULE)
         self._counts["dust/begun"] += len(set(findings.begun))
-        self._probes.add_of_rules(findings.probes, observation)
+        self._probes.add_of_rules(findings.probes, depth, found_on)
         self._probes.ask()
 
     def _settle(self, settled: Settled) -> list[Claim]:

@@ -44,10 +44,10 @@ class Probes:
         """Take probes that decide about a mirror."""
         self._mirrors.extend(Probe(url, found_on.depth + 1, found_on.url_id) for url in urls)
 
-    def add_of_rules(self, forms: Iterable[str], found_on: Observation) -> None:
-        """Take probes that decide about a rewrite rule."""
+    def add_of_rules(self, forms: Iterable[str], depth: int, found_on: int) -> None:
+        """Take probes that decide about a rewrite rule, thought of at a page of that *depth* and id."""
         urls = (ProbeUrl(form, host_of(form), is_known=True) for form in forms)
-        self._rules.extend(Probe(url, found_on.depth + 1, found_on.url_id) for url in urls)
+        self._rules.extend(Probe(url, depth + 1, found_on) for url in urls)
 
     def add_page(self) -> None:
         """Take note that a page was fetched."""

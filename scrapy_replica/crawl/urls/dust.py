@@ -100,7 +100,8 @@ class Dust:
                 continue
             if page.status in GONE:
                 found.gone(form)
-            if page.status != HTTPStatus.OK or form in found.pages.clusters:
+            is_told = page.status == HTTPStatus.OK or page.content is not None  # redirects
+            if not is_told or form in found.pages.clusters:
                 continue
             url_ids[form] = page.url_id
             aliases, leads = json.loads(page.aliases or "[]"), unpack_leads(page.leads or b"")
@@ -235,14 +236,44 @@ class Dust:
         first = self._db.pages.leads(url_id) or b""  # of a page that changed
         self._db.pages.set_content(url_id, content, cluster, told, first + pack_leads(kept))
         host.pages.add(form, content, cluster, aliases, kept)
+        self._learn(host, page.host, form, url_id, cluster, came_by, findings)
+        return findings
+
+    def observe_redirect(self, url: str, url_id: int, location: str, callback: str = "") -> DustFindings:
+        """Take note that *url*, which the spider's *callback* was to get, leads to *location*.
+
+        A tracker leads to one place by another URL from each page.
+        """
+        findings, form = DustFindings(), form_of(url)
+        if not self._config.dust:
+            return findings
+        name = parse(form).host
+        host = self._hosts.peek(name) or self._hosts.put(name, self._read(name, url_id))
+        cluster = host.pages.redirect(location, callback_number(callback), name)
+        if cluster is not None and form not in host.pages.clusters:
+            self._db.pages.set_content(url_id, cluster, cluster, None, b"")
+            host.pages.add(form, cluster, cluster)
+            self._learn(host, _host_of(name), form, url_id, cluster, (), findings)
+        return findings
+
+    def _learn(
+        self,
+        host: HostRules,
+        host_name: str,
+        form: str,
+        url_id: int,
+        cluster: int | None,
+        came_by: Sequence[str],
+        findings: DustFindings,
+    ) -> None:
+        """Hold what was fetched from *form* against what rules take it for, and propose others."""
         for one in (form, *came_by) if cluster is not None else (form,):
             self._hold_against(host, one, cluster, url_id, findings)
         self._hold_jointly(host, form, url_id, findings)
         if cluster is not None:
             host.fetched(form)
         is_news = self._proposals.propose(host, form)
-        findings.probes += self._proposals.plan(host, page.host, is_news=is_news)
-        return findings
+        findings.probes += self._proposals.plan(host, host_name, is_news=is_news)
 
     def _lacks(self, form: str, leads: frozenset[int], twin: PageRow | None) -> bool:
         """Tell whether the *twin* of a page was the first to lead somewhere where the page does not.

@@ -61,6 +61,12 @@ def content_of(page: Page, callback: int, min_words: int) -> int | None:
     return number & ~_VERSION | callback << 8 | version
 
 
+def redirect_content(location: str, callback: int) -> int:
+    """Return a content for whatever leads to *location*, which lies on another host."""
+    number = mmh3.hash64(location.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
+    return number & ~_VERSION | callback << 8
+
+
 def leads_of(page: Page) -> frozenset[int]:
     """Return a 32-bit hash for each place that *page* leads to: host, path and words of the link.
 
@@ -149,6 +155,17 @@ class HostPages:
     def has(self, cluster: int) -> bool:
         """Tell whether there is a page of *cluster*."""
         return cluster in self._sizes
+
+    def redirect(self, location: str, callback: int, name: str) -> int | None:
+        """Return the cluster of what leads to *location*, *name* being that of this host (and port).
+
+        On this host it is that of the page there, if that was fetched. ``None`` where nothing is told: what many URLs
+        lead to is a login.
+        """
+        if parse(location).host == name:
+            return self.clusters.get(form_of(location))
+        content = redirect_content(location, callback)
+        return content if self._sizes.get(content, 0) < BOILERPLATE_NAMES else None
 
     def news(self, leads: frozenset[int]) -> frozenset[int]:
         """Return those of the *leads* of a page that no page before had."""
