@@ -13,7 +13,7 @@ from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Waiting
-from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision
+from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
@@ -242,11 +242,15 @@ class Intake:
     def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
         """Enter a URL that is to decide something, unless there is anything against it.
 
-        One that holds a secret may be the guess of a page that was found on another host, which alone may hear it.
+        One that holds a secret may be the guess of a page that was found on another host, which alone may hear it. What
+        a page says is its own URL may be what proves a rewrite rule.
         """
-        if has_secret(url) or self._scope.outside(url, host) or self._policy.decide(url, host) is not FETCH:
+        decision = self._policy.decide(url, host)
+        is_free = decision is FETCH or decision.reason is Reason.OTHER_NAME
+        if has_secret(url) or self._scope.outside(url, host) or not is_free:
             return False
-        new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent)
+        leeway = Leeway.MOVE if decision is FETCH else Leeway.EXEMPT
+        new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent, leeway=leeway)
         return self.enter([(new, FETCH)])[0].is_waiting
 
     def ask_elsewhere(self, failed: Waiting, url: str, *, is_demoted: bool) -> int | None:
