@@ -139,7 +139,7 @@ def figures_of(status: Status, *, has_topic: bool) -> dict[str, float]:
         "seconds_left": status.seconds_left,
         "hosts": status.n_hosts,
         **{f"decision.{reason.value}.{action.value}": n for (reason, action), n in status.decisions.items()},
-        "saved": sum(status.saved.values()),
+        "saved": status.n_saved,
         **({f"lost.{name}": n for name, n in status.lost._asdict().items()} if status.lost else {}),
         **{f"dropped.{reason.value}": count for reason, count in status.dropped.items()},
         **_tested("", tested),

@@ -203,9 +203,9 @@ def _rate(tested: Tested | None) -> str:
 
 def _lost(status: Status) -> str:
     """Return what was saved in all, and what the samples of each reason say was lost with it."""
-    if not (saved := sum(status.saved.values())):
+    if not status.saved:
         return ""
-    told, lost = f"Saved: {counted(saved, 'fetch', 'fetches')}.", status.lost
+    told, lost = f"Saved: at least {counted(status.n_saved, 'request')}.", status.lost
     if lost is None:
         told += " No sample tells whether rightly."
     else:

@@ -54,7 +54,7 @@ def figures(job: SqliteReader, status: Status, *, is_running: bool) -> dict[str,
     """Return the figures of the crawl, its *status*, and its hosts with most fetches."""
     total, urls = status.total, status.urls
     left = status.seconds_left
-    saved, paused, has_topic = sum(status.saved.values()), _paused(job), job.meta(KEY) is not None
+    saved, paused, has_topic = status.n_saved, _paused(job), job.meta(KEY) is not None
     tiles = [
         ("pages", f"{total.pages:,}", f"of {total.fetches:,} fetches"),
         ("new", f"{total.novel:,}", _share_of(total.novel, total.pages)),

@@ -97,11 +97,15 @@ class Intake:
         self._store, self._policy, self._samples, self._payloads = store, policy, samples, payloads
         self._scope, self._restorer, self._log = scope, restorer, log
         self.key, self._counts, self._on_new, self._on_led = key, counts, on_new, on_led
+        self._added = store.added.ids()
 
-    def enter(self, asked: Sequence[tuple[NewUrl, Decision]], *, are_moved: bool = False) -> list[Entered]:
+    def enter(
+        self, asked: Sequence[tuple[NewUrl, Decision]], *, are_moved: bool = False, are_added: bool = False
+    ) -> list[Entered]:
         """Enter URLs as decided, less the samples: as they stand, behind the others, under another URL, or as dropped.
 
         :param are_moved: they stand in the place of others.
+        :param are_added: they are to decide something.
         """
         rows: list[Row] = []
         places, pending = [], Pending()
@@ -114,6 +118,7 @@ class Intake:
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._entered(row, url_id, what)
+            self._count_added(url_id, what, is_added=row.is_moved or are_added)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
@@ -178,6 +183,15 @@ class Intake:
                 break
             url = other
         return url
+
+    def _count_added(self, url_id: int, what: Found, *, is_added: bool) -> None:
+        """Take note of what is fetched although nobody asked for it: it makes what is saved less."""
+        if is_added and what is Found.NEW:
+            self._added.add(url_id)
+            self._store.added.enter(url_id)
+        elif not is_added and url_id in self._added:
+            self._added.discard(url_id)
+            self._store.added.remove(url_id)
 
     def _entered(self, row: Row, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:
@@ -251,7 +265,7 @@ class Intake:
             return False
         leeway = Leeway.MOVE if decision is FETCH else Leeway.EXEMPT
         new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent, leeway=leeway)
-        return self.enter([(new, FETCH)])[0].is_waiting
+        return self.enter([(new, FETCH)], are_added=True)[0].is_waiting
 
     def ask_elsewhere(self, failed: Waiting, url: str, *, is_demoted: bool) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""

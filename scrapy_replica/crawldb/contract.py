@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.rules import RuleTable
     from scrapy_replica.crawldb.sqlite.samples import SampleTable
     from scrapy_replica.crawldb.sqlite.seeds import SeedTable
-    from scrapy_replica.crawldb.sqlite.suppressed import ClaimTable, SuppressedTable
+    from scrapy_replica.crawldb.sqlite.suppressed import AddedTable, ClaimTable, SuppressedTable
     from scrapy_replica.crawldb.sqlite.texts import TextTable
     from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
     from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
@@ -349,6 +349,9 @@ class CrawlDB(Protocol):
 
     @property
     def samples(self) -> SampleTable: ...
+
+    @property
+    def added(self) -> AddedTable: ...
 
     @property
     def checks(self) -> CheckTable: ...

@@ -137,6 +137,8 @@ class Status(NamedTuple):
     """Rules in force that were proposed in the last hour, latest first, at most some."""
     n_new_rules: int
     coverage: Coverage
+    added: int
+    """URLs that are fetched for the add-on's sake, and that nothing asked for."""
 
     @property
     def per_second(self) -> float:
@@ -147,6 +149,14 @@ class Status(NamedTuple):
     def seconds_left(self) -> float | None:
         """What fetching all that waits now would take at that speed; ``None`` where there is none."""
         return self.urls.get(State.WAITING, 0) / self.per_second if self.per_second else None
+
+    @property
+    def n_saved(self) -> int:
+        """Requests that were saved, at least: what only dropped URLs lead to is not known.
+
+        URLs that are not fetched, less those that are fetched in their place or to decide about them.
+        """
+        return max(0, sum(self.saved.values()) - self.added)
 
     @property
     def saved(self) -> Mapping[Reason, int]:

@@ -24,7 +24,7 @@ from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.seeds import SeedTable
-from scrapy_replica.crawldb.sqlite.suppressed import ClaimTable, SuppressedTable
+from scrapy_replica.crawldb.sqlite.suppressed import AddedTable, ClaimTable, SuppressedTable
 from scrapy_replica.crawldb.sqlite.texts import TextTable
 from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
@@ -95,6 +95,7 @@ class SqliteCrawlDB:
         self.urls = self._make_urls(connection)
         self.suppressed = SuppressedTable(connection, self.urls)
         self.claims = ClaimTable(connection)
+        self.added = AddedTable(connection)
         self.checks = CheckTable(connection)
         self.names = NameTable(connection)
         self.commit()

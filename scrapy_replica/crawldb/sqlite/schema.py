@@ -90,6 +90,9 @@ CREATE TABLE items (                  -- what callbacks made of pages
 CREATE TABLE seen_items (             -- the first 100,000 items of the crawl
     hash INTEGER PRIMARY KEY
 );
+CREATE TABLE added (                  -- URLs that are fetched for the add-on's sake, and that nothing asked for
+    url INTEGER PRIMARY KEY           -- urls.id
+);
 CREATE TABLE names (                  -- other URLs that pages say are theirs
     key INTEGER PRIMARY KEY,          -- urls.key of that URL, which may not be known
     url INTEGER NOT NULL              -- urls.id of the page; 0 where several say so

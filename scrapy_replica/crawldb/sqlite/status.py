@@ -104,6 +104,7 @@ class StatusReader:
             [self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
             len(new_rules),
             self._coverage(sum(waiting.values()), is_topic=any(one.relevant for one in traffic.values())),
+            self._count("SELECT COUNT(*) FROM added"),
         )
 
     def _coverage(self, waiting: int, *, is_topic: bool) -> Coverage:

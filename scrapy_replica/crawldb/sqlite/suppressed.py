@@ -129,6 +129,25 @@ class SuppressedTable:
         return [Work.read(work) for (work,) in self._read("SELECT work FROM work ORDER BY id")]
 
 
+class AddedTable:
+    """One row for each URL that the add-on asked for by itself: what was saved is so many fetches less."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def enter(self, url_id: int) -> None:
+        """Write down that nothing asked for the URL of that id."""
+        self._write("INSERT OR IGNORE INTO added VALUES (?)", (url_id,))
+
+    def remove(self, url_id: int) -> None:
+        """Write down that something asked for the URL of that id after all."""
+        self._write("DELETE FROM added WHERE url = ?", (url_id,))
+
+    def ids(self) -> set[int]:
+        """Return the ids of all."""
+        return {url_id for (url_id,) in self._read("SELECT url FROM added")}
+
+
 class ClaimTable:
     """How the claims stand that have no row of their own among verdicts or rules: in force, unless a row says else."""
 
