@@ -144,7 +144,7 @@ def figures_of(status: Status, *, has_topic: bool) -> dict[str, float]:
         "verdicts.holding": status.holding,
         **{f"verdicts.{why.value}": count for why, count in status.ended.items()},
         "verdicts.last_hour": status.n_verdicts,
-        **{f"rules.{state.replace(" ", "_")}": count for state, count in status.rules.items()},
+        **{f"rules.{state.replace(' ', '_')}": count for state, count in status.rules.items()},
         "rules.last_hour": status.n_new_rules,
     }
     for reason, one in status.tested.items():
