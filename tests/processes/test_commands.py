@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from scrapy.cmdline import execute
-from web import job_states, page, text
+from web import job_states, page, record, text
 
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
@@ -26,19 +26,6 @@ FIGURES = {
     *("relevant_at_5", "relevant_at_10", "relevant_at_25", "relevant_at_50"),
     *("harvest", "cpu_ms_per_page", "wall_s", "max_rss_mb", "false_drop_rate"),
 }
-
-
-def record(url, html):
-    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html.encode()
-    head = [
-        "WARC/1.0",
-        "WARC-Type: response",
-        f"WARC-Target-URI: {url}",
-        "WARC-Date: 2024-01-15T00:00:00Z",
-        "Content-Type: application/http; msgtype=response",
-        f"Content-Length: {len(block)}",
-    ]
-    return gzip.compress("\r\n".join(head).encode() + b"\r\n\r\n" + block + b"\r\n\r\n")
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
 from pydoc_web import HOSTS, PydocWeb  # noqa: E402
 
-CODE = str(Path(__file__).parents[1])
+CODE = str(Path(__file__).parents[2])
 
 
 @pytest.fixture(scope="module")

@@ -509,9 +509,7 @@ class TestTwoProcesses:
         two.listen()
         assert len(two.urls.find([key_of(f"a/{n}") for n in range(5)])) == 5
 
-    @pytest.mark.parametrize(
-        "ends", [(Standing.DISABLED, Standing.REFUTED), (Standing.REFUTED, Standing.DISABLED)]
-    )
+    @pytest.mark.parametrize("ends", [(Standing.DISABLED, Standing.REFUTED), (Standing.REFUTED, Standing.DISABLED)])
     def test_a_rule_that_a_person_disabled_stays_so(self, both, ends):
         one, two = both
         number = one.rules.enter(clean_param("a", "sid").to_dict(), 1.0)

@@ -26,7 +26,7 @@ from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
 
 KILLS = 20
-TARGET = Path(__file__).parent / "kill_target.py"
+TARGET = Path(__file__).parents[1] / "kill_target.py"
 
 
 def run(job, log, kill_at=0, spider="topic", close_at=0):
