@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from scrapy.cmdline import execute
+from test_hosts_command import replica as replica_here
 from web import job_states, page, record, text
 
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -190,11 +191,11 @@ class TestWrongArguments:
         assert "-o: Unrecognized output format 'xyz'" in done.stderr
 
     @pytest.mark.parametrize("command", [["hosts"], ["rules", "list"], ["forms"], ["explain", SITE], ["allow", "x"]])
-    def test_job_that_is_no_crawl(self, tmp_path, command):
+    def test_job_that_is_no_crawl(self, tmp_path, command, capsys):
         (tmp_path / "replica.sqlite").write_text("something else")
-        done = replica(*command, "--job", tmp_path)
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert "database" in done.stderr
+        code, out, err = replica_here(capsys, *command, "--job", tmp_path)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "database" in err
 
     def test_job_of_another_version(self, web, tmp_path):
         import sqlite3
