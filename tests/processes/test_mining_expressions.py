@@ -443,10 +443,9 @@ def test_spark_says_the_same(engine, tmp_path):
             ("adaptive.enabled", "false"),
         ):
             spark._session.conf.set(f"spark.sql.{name}", value)
-        # What several tables need is computed once, as mining does.
-        on_spark, here = (collection_of(each, rows, links) for each in (spark, engine))
         for name, table in expressions.TABLES.items():
-            theirs, ours = read(spark, table(on_spark)), read(engine, table(here))
+            theirs = read(spark, table(collection_of(spark, rows, links)))
+            ours = read(engine, table(collection_of(engine, rows, links)))
             if name in {"pairs", "weak", "readers"}:
                 theirs, ours = (sorted(map(str, found)) for found in (theirs, ours))
             assert theirs == ours
