@@ -214,7 +214,7 @@ SITES = {
 class TestSitesThatOnlyLookLikeIt:
     """Modes in turn: in each of them there are sites of each kind."""
 
-    @pytest.mark.parametrize(("name", "mode"), zip(SITES, cycle(("demote", "drop"))))
+    @pytest.mark.parametrize(("name", "mode"), [*zip(SITES, cycle(("demote", "drop")), strict=False)])
     async def test_nothing_is_lost(self, name, mode):
         pages = site(*SITES[name])
         result = await crawl(TopicSpider, pages, {**REPLICA, "REPLICA_MODE": mode, "REPLICA_DUST": False}, seeds=TOP)
