@@ -9,7 +9,12 @@ WARC ?=
 TOPIC ?=
 ONLY ?=
 
-.PHONY: help demo trust shapes everyday test test-scrapy lint wheel bench docs clean
+# Workers take tests from each other's rest: the dear ones lie in few files.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+WEBS := tests/webs tests/hostile tests/shapes tests/everyday
+LATER := tests/benchmarks tests/lab tests/processes $(WEBS)
+
+.PHONY: help demo trust shapes everyday test test-lab test-processes test-webs test-all test-scrapy lint wheel bench docs clean
 
 help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
@@ -17,7 +22,11 @@ help:
 	@echo "make trust            crawl webs that somebody made to mislead, with the add-on and without; ONLY=... names some"
 	@echo "make shapes           crawl ordinary sites whose pages look alike, and count the items lost; ONLY=... names some"
 	@echo "make everyday         crawl ordinary sites whose pages have several URLs, count what is saved; ONLY=... names some"
-	@echo "make test             run the tests"
+	@echo "make test             run the tests of what a user relies on, at most five minutes on two cores"
+	@echo "make test-lab         run those of evaluation, generated webs and the strategies to compare with"
+	@echo "make test-processes   run those with Redis, several processes, kills, the commands, a browser, Spark"
+	@echo "make test-webs        run those that crawl whole webs, in all modes"
+	@echo "make test-all         run all tests"
 	@echo "make test-scrapy      run Scrapy's own tests, of each release, with the add-on in every crawler; ONLY=2.19 names one"
 	@echo "make lint             style, types and import contracts"
 	@echo "make wheel            install the bare wheel beside each supported Scrapy and use it"
@@ -54,7 +63,18 @@ everyday: $(STAMPS)/test
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m everyday $(ONLY)
 
 test: $(STAMPS)/test
-	$(BIN)/python -m pytest tests --ignore=tests/benchmarks -n auto --dist loadfile
+	$(PYTEST) tests $(LATER:%=--ignore=%)
+
+test-lab: $(STAMPS)/test
+	$(PYTEST) tests/lab
+
+test-processes: $(STAMPS)/test
+	$(PYTEST) tests/processes
+
+test-webs: $(STAMPS)/test
+	$(PYTEST) $(WEBS)
+
+test-all: test test-lab test-processes test-webs
 
 test-scrapy:
 	$(PYTHON) .ci/scrapy_suite/run.py $(ONLY)

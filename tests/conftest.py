@@ -65,7 +65,7 @@ def redis_server(tmp_path: Path) -> Iterator[Any]:
 @pytest.fixture
 def started(tmp_path: Path, redis_server: Any) -> Iterator[Any]:
     """Starts processes of one job: ``started(SPIDER, NAME, SETTINGS)``; what runs at the end of the test is killed."""
-    from processes import Process
+    from job_processes import Process
 
     processes: list[Process] = []
 

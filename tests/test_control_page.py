@@ -6,13 +6,9 @@ import asyncio
 import contextlib
 import json
 import shlex
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 from types import MappingProxyType
 
 import pytest
@@ -20,11 +16,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from test_hosts_command import enter, replica
 from test_uncertain_pairs import pair
 
-from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.served import ServedJob
 from scrapy_replica.control import feed
 from scrapy_replica.control.server import MAX_LISTENERS, MAX_ORDER_BYTES, Server
-from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, EXCLUDE, SEEDS
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Doubt, PagePair, UncertainPair
@@ -327,64 +321,3 @@ class TestCommand:
         code, out, err = replica(capsys, "serve", tmp_path)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "is not a crawl database" in err
-
-
-# In a browser
-
-
-def waiting(job, host):
-    with contextlib.suppress(ValueError), reading(str(job)) as reader:  # not made yet
-        found = reader.host(host)
-        return found.urls.get(State.WAITING, 0) if found is not None else 0
-    return 0
-
-
-def wait_until(holds, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-@pytest.fixture
-def running(tmp_path):
-    """A running crawl and its control page: (job, address of the page, process that serves it)."""
-    job = tmp_path / "job"
-    target = Path(__file__).with_name("control_target.py")
-    crawl = subprocess.Popen([sys.executable, str(target), str(job)])
-    serve = subprocess.Popen(
-        [sys.executable, "-m", "scrapy", "replica", "serve", str(job), "--port", "0"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        yield job, serve.stdout.readline().strip(), serve
-    finally:
-        crawl.kill()
-        serve.kill()
-        crawl.communicate()
-        serve.communicate()
-
-
-def test_a_person_decides_a_pair_and_the_running_crawl_obeys(running, browser):
-    job, address, serve = running
-    browser.get(address)
-    wait_until(lambda: browser.find_elements("css selector", "[data-act=same]"))
-    text = browser.find_element("id", "decide").text
-    assert "a.example the same site as" in text or "b.example the same site as" in text
-    assert "<img src=x onerror" in text
-    assert browser.find_elements("tag name", "img") == []
-    copy = browser.find_element("css selector", ".question b").text
-    assert waiting(job, copy) > 100
-    browser.find_element("css selector", "[data-act=same]").click()
-    clicked = time.monotonic()
-    wait_until(lambda: waiting(job, copy) == 0)
-    assert time.monotonic() - clicked < 5
-    wait_until(lambda: f"scrapy replica block {copy} --as" in browser.find_element("id", "acts").text)
-    wait_until(lambda: copy in browser.find_element("id", "copies-rows").text)
-    assert "No pair of hosts is uncertain" in browser.find_element("id", "decide").text
-    wait_until(lambda: browser.find_elements("css selector", "#chart-course svg"))
-    wait_until(lambda: "1 host was found to be a copy" in browser.find_element("id", "report").text)
-    assert browser.find_elements("tag name", "img") == []
-    assert "broken" not in browser.title
-    assert [line for line in browser.get_log("browser") if line["level"] == "SEVERE"] == []
-    serve.send_signal(signal.SIGINT)
-    assert serve.wait(5) == 130

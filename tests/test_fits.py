@@ -81,8 +81,9 @@ class TestCallbacksAreReadAsTheyAre:
             def leaf(self, response):
                 pass
 
-        plain = await crawl(Stops, {"http://a.example/": page()})
-        ours = await crawl(Stops, {"http://a.example/": page()}, replica(mode))
+        settings = {"CONCURRENT_ITEMS": 100}  # so many requests ahead of those that are scheduled: Scrapy's default
+        plain = await crawl(Stops, {"http://a.example/": page()}, settings)
+        ours = await crawl(Stops, {"http://a.example/": page()}, settings | replica(mode))
         assert 300 < plain.spider.given < 1000
         assert ours.spider.given == plain.spider.given
 

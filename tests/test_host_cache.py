@@ -6,7 +6,7 @@ import itertools
 import random
 
 import pytest
-from test_live_dust import ALONE, sessions
+from test_live_dust import ALONE, N, acting, sessions
 from test_live_replicas import ALL, seeds, site
 from web import crawl
 
@@ -65,15 +65,25 @@ def forgetful(monkeypatch):
 class TestForgetful:
     """A crawl that holds one host at a time fetches what one does that holds all."""
 
-    async def test_rules(self, request):
+    async def test_rules(self, request, tmp_path):
+        """In which turn a lesson ends is chance, and with it the session ids that were met and some repetitions."""
+
         def web(asked):
             return sessions(asked)
 
+        def settings(name):
+            (tmp_path / name).mkdir()
+            return ALONE | {"REPLICA_HOSTS": False, "JOBDIR": str(tmp_path / name)}
+
         hosts = "\n".join(f"http://{name}.example/" for name in "ab")
-        settings = ALONE | {"REPLICA_HOSTS": False}
-        whole = await crawl(TopicSpider, web, settings, seeds=hosts)
+        whole = await crawl(TopicSpider, web, settings("whole"), seeds=hosts)
         request.getfixturevalue("forgetful")
-        assert (await crawl(TopicSpider, web, settings, seeds=hosts)).urls == whole.urls
+        narrow = await crawl(TopicSpider, web, settings("narrow"), seeds=hosts)
+        articles = {f"http://{name}.example/a/{number}" for name in "ab" for number in range(1, N)}
+        for result in (whole, narrow):
+            assert {url.partition("?")[0] for url in result.urls} >= articles
+        assert sorted(map(str, acting(tmp_path / "narrow"))) == sorted(map(str, acting(tmp_path / "whole"))) != []
+        assert len(narrow.urls) == pytest.approx(len(whole.urls), rel=0.1)
 
     async def test_copies(self, request):
         sites = [site(f"http://{name}.example", work) for name, work in (("a", "w"), ("b", "w"), ("c", "v"))]
@@ -128,7 +138,7 @@ class TestBudgets:
         hosts = [f"h{number}.example" for number in range(5)]
         news = {"trap": [False], "dull": [False] * 4 + [True, None], "good": [True]}
         barred, found_on = 0, None
-        for number in range(900):
+        for number in range(400):
             host, kind = chance.choice(hosts), chance.choice(list(news))
             url, is_novel = f"http://{host}/{kind}/{number}", chance.choice(news[kind])
             url_id = db.urls.discover([NewUrl(url, host, number, parent=found_on)])[0][0]

@@ -52,7 +52,7 @@ ATTACKS = {
     "an https copy of a third, met first": ([BAD, GOOD], lambda: site(BAD, partial())),
     "that links to nothing else": ([BAD, GOOD], lambda: site(BAD, partial(), partial())),
     "an https copy of all": ([GOOD, BAD], lambda: site(BAD)),
-    "junk links": ([BAD, GOOD], lambda: site(BAD, partial(), partial(), junk=40)),
+    "junk links": ([BAD, GOOD], lambda: site(BAD, partial(), partial(), junk=15)),
     "links from hosts of its own": ([GOOD, BAD, *readers()], lambda: site(BAD) | readers()),
     "open redirects": ([BAD, GOOD], open_redirects),
     "canonical": ([GOOD, BAD], lambda: site(BAD, head=f'<link rel="canonical" href="{BAD}/">')),

@@ -11,7 +11,6 @@ from hashlib import sha256
 
 import pytest
 from lxml import html
-from test_control_page import wait_until
 from test_hosts_command import replica
 from test_status import NOW, enter, fill, save
 from web import crawl, page
@@ -305,38 +304,6 @@ class TestBadInput:
         code, _, err = replica(capsys, "report", tmp_path / "job", "--out", tmp_path / "report.html")
         assert (code, err.count("\n")) == (2, 1)
         assert "version 1" in err
-
-
-def test_in_a_browser(store, written, browser, tmp_path):
-    """It draws under its own policy, its slider moves by keyboard, new figures come in, and it fits a phone."""
-    keys = pytest.importorskip("selenium.webdriver").Keys
-    for n in range(6):
-        enter(store, f"http://a.example/{'long' * n}/{n}", "a.example", score=n / 10)
-    save(store, 3)
-    store.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 9), NOW, None)
-    written()
-    browser.get((tmp_path / "report.html").as_uri())
-    charts = browser.find_elements("class name", "chart")
-    wait_until(lambda: all(chart.find_elements("tag name", "svg") for chart in charts))
-    assert len(charts) == 4
-    browser.find_element("id", "course-at").send_keys(keys.ARROW_LEFT)
-    told = browser.find_element("tag name", "output")
-    assert told.text == "After 9 URLs: 6 new pages, 1 repeats"
-    browser.find_element("css selector", "#section-course summary").click()
-    store.pages.enter(Fetched(enter(store, "http://a.example/new", "a.example"), NOW, 200, novelty="novel"))
-    store.commit()
-    with reading(tmp_path / "job") as job:
-        browser.execute_script("return replicaReport.update(arguments[0])", update(figures(job, NOW)))
-    told = browser.find_element("tag name", "output")
-    assert told.text == "After 9 URLs: 6 new pages, 1 repeats"
-    assert browser.find_element("css selector", "#section-course details").get_attribute("open")
-    browser.find_element("id", "course-at").send_keys(keys.END)
-    assert told.text == "After 11 URLs: 7 new pages, 1 repeats"
-    phone = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
-    assert browser.execute_script("return document.documentElement.scrollWidth") == 390
-    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
-    assert browser.get_log("browser") == []
 
 
 @pytest.mark.parametrize(

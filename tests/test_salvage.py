@@ -23,7 +23,7 @@ from scrapy_replica.crawldb.sqlite.salvage import salvage
 from scrapy_replica.crawldb.texts import Mark
 from scrapy_replica.records import Verdict
 
-N = 700
+N = 400
 SITE = "http://a.example/"
 SETTINGS = {**REPLICA, "REPLICA_MODE": "observe", "REPLICA_STRATEGY": "breadth-first", "REPLICA_TRAP_CREDIT": 0}
 
@@ -51,7 +51,7 @@ async def go_on(job, **settings):
 def interrupted(tmp_path_factory):
     """A job in the middle of its crawl, and the pages that it had."""
     job = tmp_path_factory.mktemp("interrupted")
-    return job, asyncio.run(go_on(job, CLOSESPIDER_PAGECOUNT=200))
+    return job, asyncio.run(go_on(job, CLOSESPIDER_PAGECOUNT=120))
 
 
 def overwritten(whole, seed):

@@ -42,10 +42,6 @@ BREADTH_FIRST = {
 }
 """Plain Scrapy in the order of the add-on: a bounded crawl of an endless web depends on it."""
 
-LIGHT = {"CONCURRENT_ITEMS": 16}
-"""Scrapy starts that many tasks for each response; a hundred, its default, are a third of a small crawl's CPU. With 16
-items are taken in the same order, with one they are not."""
-
 Pages = Mapping[str, Any] | Callable[[Request], Any]
 
 
@@ -255,7 +251,7 @@ async def crawl(scenario: Scenario, crawled: Crawled, server: Server, settings: 
     :raises TimeoutError: it takes longer than :data:`LIMIT`.
     """
     handlers = dict.fromkeys(("http", "https", "file", "ftp", "s3"), Web)
-    base = {**web_settings(server, []), "DOWNLOAD_HANDLERS": handlers, **BREADTH_FIRST, **LIGHT, "REPLICA_SEED": 1}
+    base = {**web_settings(server, []), "DOWNLOAD_HANDLERS": handlers, **BREADTH_FIRST, "REPLICA_SEED": 1}
     crawler = make_crawler(scenario.spider, {**base, **scenario.settings, **settings})
 
     def scraped(item: Any) -> None:

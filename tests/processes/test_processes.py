@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from fastwarc.warc import ArchiveIterator, WarcRecordType
-from processes import NumberedWeb, end_all, until
+from job_processes import NumberedWeb, end_all, until
 from redis import Redis
 
 

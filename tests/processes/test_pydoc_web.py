@@ -12,7 +12,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
 from pydoc_web import PydocWeb  # noqa: E402

@@ -13,7 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from scrapy.cmdline import execute
-from web import job_states, page, text
+from test_hosts_command import replica as replica_here
+from web import job_states, page, record, text
 
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
@@ -26,19 +27,6 @@ FIGURES = {
     *("relevant_at_5", "relevant_at_10", "relevant_at_25", "relevant_at_50"),
     *("harvest", "cpu_ms_per_page", "wall_s", "max_rss_mb", "false_drop_rate"),
 }
-
-
-def record(url, html):
-    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html.encode()
-    head = [
-        "WARC/1.0",
-        "WARC-Type: response",
-        f"WARC-Target-URI: {url}",
-        "WARC-Date: 2024-01-15T00:00:00Z",
-        "Content-Type: application/http; msgtype=response",
-        f"Content-Length: {len(block)}",
-    ]
-    return gzip.compress("\r\n".join(head).encode() + b"\r\n\r\n" + block + b"\r\n\r\n")
 
 
 @pytest.fixture(scope="module")
@@ -203,11 +191,11 @@ class TestWrongArguments:
         assert "-o: Unrecognized output format 'xyz'" in done.stderr
 
     @pytest.mark.parametrize("command", [["hosts"], ["rules", "list"], ["forms"], ["explain", SITE], ["allow", "x"]])
-    def test_job_that_is_no_crawl(self, tmp_path, command):
+    def test_job_that_is_no_crawl(self, tmp_path, command, capsys):
         (tmp_path / "replica.sqlite").write_text("something else")
-        done = replica(*command, "--job", tmp_path)
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert "database" in done.stderr
+        code, out, err = replica_here(capsys, *command, "--job", tmp_path)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "database" in err
 
     def test_job_of_another_version(self, web, tmp_path):
         import sqlite3

@@ -1,6 +1,6 @@
 """One job, killed again and again at random: the items over all runs are those of an undisturbed crawl.
 
-``KILLS=100 pytest tests/test_kills.py`` for a hundred of them.
+``KILLS=100 pytest tests/processes/test_kills.py`` for a hundred of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 KILLS = int(os.environ.get("KILLS", "25"))
 PAGES = 200 + 15 * KILLS
-TARGET = Path(__file__).parent / "kills_target.py"
+TARGET = Path(__file__).parents[1] / "kills_target.py"
 
 
 def items(folder: Path, kills: int) -> tuple[set[str], str]:

@@ -7,7 +7,7 @@ import signal
 import time
 from collections import Counter, defaultdict
 
-from processes import NumberedWeb, end_all, until
+from job_processes import NumberedWeb, end_all, until
 
 
 class TestEnds:

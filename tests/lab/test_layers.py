@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.focus.window import Window
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page
-from scrapy_replica.rehearsal.collection import read_parquet
+from scrapy_replica.rehearsal.collection import Collection, read_parquet
 from scrapy_replica.rehearsal.omniscient import Transposed
 from scrapy_replica.rehearsal.visit import Limits, visit
 
@@ -326,6 +327,12 @@ class TestLayerModel:
             LayerModel(0, TopTerms())
 
 
+@cache
+def collection(path: Path) -> Collection:
+    """One for both topics: reading it takes as long as visiting it."""
+    return read_parquet(path, count_terms)
+
+
 @pytest.mark.shared
 class TestTextTellsLayers:
     """AUC of "one or two links away against more" on the 6,000 pages visited after the 1,500 learnt from."""
@@ -335,7 +342,7 @@ class TestTextTellsLayers:
         [("uci", "teaching", 0.7), ("uci", "machine_learning", 0.8), ("emacswiki", "mail", 0.75)],
     )
     def test_far_better_than_chance(self, name: str, topic: str, least: float, shared: Path) -> None:
-        pages = read_parquet(shared / "focus" / f"{name}.parquet", count_terms)
+        pages = collection(shared / "focus" / f"{name}.parquet")
         relevant = pages.relevant(topic)
         true = Transposed(pages).distances(relevant, np.ones(len(pages), dtype=bool), 6)
         true[true < 0] = 6

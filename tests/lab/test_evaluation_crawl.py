@@ -6,8 +6,7 @@ import json
 
 import pytest
 from scrapy.cmdline import execute
-from test_commands import record
-from web import page
+from web import page, record
 
 from scrapy_replica.evaluation.crawl_figures import Block, Draw, Fetched, figures_of
 from scrapy_replica.evaluation.crawl_truth import HostTruth, PageTable

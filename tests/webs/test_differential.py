@@ -61,7 +61,7 @@ def assert_nothing_is_lost(web: SmallWeb, plain: Crawled, ours: Crawled, *, is_c
 
 
 @given(small_webs())
-@examples(40)
+@examples(20)
 async def test_plain_scrapy_loses_nothing(web):
     """So that what is asked of the add-on can be had."""
     plain = await crawl(Server(web), {})
@@ -71,14 +71,14 @@ async def test_plain_scrapy_loses_nothing(web):
 @SCHEDULERS
 class TestObserve:
     @given(small_webs())
-    @examples(50)
+    @examples(25)
     async def test_fetches_and_yields_what_plain_scrapy_does(self, scheduler, web):
         plain, ours = await crawl(Server(web), {}), await observed(web, **scheduler)
         assert_none(differences(plain, ours))
 
 
 @given(small_webs(is_slow=False), st.sampled_from([{}, SCRAPYS, {"DEPTH_PRIORITY": 1}]))
-@examples(40)
+@examples(20)
 async def test_observing_keeps_scrapys_order(web, scheduler):
     # The next request is taken when all that the last response led to is entered: otherwise the order is chance.
     one = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, **scheduler}
@@ -89,7 +89,7 @@ async def test_observing_keeps_scrapys_order(web, scheduler):
 @SCHEDULERS
 class TestActing:
     @given(small_webs(), ACTING)
-    @examples(60)
+    @examples(30)
     async def test_every_content_is_fetched_or_saved_for_a_page_that_was(self, scheduler, web, mode):
         with tempfile.TemporaryDirectory() as folder:
             plain, ours = await crawl(Server(web), {}), await acted(web, mode, Path(folder), **scheduler)
@@ -103,7 +103,7 @@ class TestStopAndResume:
     """
 
     @given(small_webs(is_storable=True), st.integers(1, 8))
-    @examples(40)
+    @examples(20)
     async def test_observe(self, web, stop_after):
         with tempfile.TemporaryDirectory() as folder:
             plain = await crawl(Server(web), {})
@@ -113,7 +113,7 @@ class TestStopAndResume:
         assert_none([f"{key}: fetched more often than by plain Scrapy" for key in ours.fetched - plain.fetched])
 
     @given(small_webs(is_storable=True), st.integers(1, 8), ACTING)
-    @examples(40)
+    @examples(20)
     async def test_acting(self, web, stop_after, mode):
         with tempfile.TemporaryDirectory() as folder:
             plain = await crawl(Server(web), {})
@@ -121,7 +121,7 @@ class TestStopAndResume:
         assert_nothing_is_lost(web, plain, ours, is_counted=False)
 
     @given(small_webs(is_storable=True), st.integers(1, 8), st.sampled_from(["observe", "demote", "drop"]))
-    @examples(30)
+    @examples(15)
     async def test_with_scrapys_scheduler(self, web, stop_after, mode):
         with tempfile.TemporaryDirectory() as folder:
             ours = await in_two_runs(web, stop_after, folder, REPLICA_MODE=mode, **SCRAPYS)

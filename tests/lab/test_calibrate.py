@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
-from test_commands import record
-from web import page, text
+from web import page, record, text
 
 from scrapy_replica.commands.texts import Texts
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB

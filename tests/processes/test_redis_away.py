@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 
 import pytest
 from crawldb_contract import enter, name, taken, url
-from processes import NumberedWeb, end_all, until
+from job_processes import NumberedWeb, end_all, until
 from redis import Redis
 from redis_server import RedisServer
 

@@ -146,7 +146,7 @@ def carry_out(connection, step):
         connection.write(f"DELETE FROM {name} WHERE {condition}", of_key)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.tuples(st.booleans(), st.lists(steps(COLUMNS), max_size=6)), max_size=3)))
 def test_whatever_is_written_comes_to_the_others(commits):
     with closing(Connection(None)) as one, closing(Connection(None)) as other:

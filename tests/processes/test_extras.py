@@ -55,7 +55,7 @@ print(json.dumps(told))
 def blocked():
     """Top-level modules of all that is installed here and that a bare install does not bring."""
     setup = ConfigParser()
-    setup.read(Path(__file__).parent.parent / "setup.cfg")
+    setup.read(Path(__file__).parents[2] / "setup.cfg")
     brought, ahead = {"scrapy-replica"}, setup["options"]["install_requires"].split()
     while ahead:
         need = Requirement(ahead.pop())

@@ -7,7 +7,7 @@ import json
 import time
 
 import pytest
-from processes import NumberedWeb, Process, end_all, until
+from job_processes import NumberedWeb, Process, end_all, until
 from redis_server import RedisServer
 from test_control_page import TOKEN, give, page, told
 from test_hosts_command import replica

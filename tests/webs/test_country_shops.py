@@ -86,9 +86,13 @@ async def crawled(countries, shown, mode, *, spidercls=Prices, n=30):
     return pages, await crawl(spidercls, pages, REPLICA | {"REPLICA_MODE": mode}, hosts=hosts)
 
 
-@pytest.mark.parametrize("mode", ["demote", "drop"])
-@pytest.mark.parametrize("shown", [full, bare, of_data], ids=["text", "bare", "data"])
-@pytest.mark.parametrize("n_hosts", [3, 10])
+@pytest.mark.parametrize(
+    ("n_hosts", "shown", "mode"),
+    [
+        (3, full, "demote"), (3, bare, "drop"), (3, of_data, "demote"),
+        (10, full, "drop"), (10, bare, "demote"), (10, of_data, "drop"),
+    ],
+)  # fmt: skip
 async def test_no_item_of_a_country_shop_is_lost(n_hosts, shown, mode):
     n = 120 // n_hosts
     _, result = await crawled(list(COUNTRIES)[:n_hosts], shown, mode, n=n)

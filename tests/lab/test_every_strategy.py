@@ -1,0 +1,14 @@
+"""Strategies that few people crawl with, in a live crawl."""
+
+from __future__ import annotations
+
+import pytest
+from test_guide import ORDINARY, fetch_all_and_resume, topic  # noqa: F401 - a fixture
+
+from scrapy_replica.focus import strategies
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("name", sorted({*strategies.STRATEGIES} - {*ORDINARY}))
+async def test_fetches_all_and_resumes_in_the_same_order(name, topic, tmp_path):  # noqa: F811 - a fixture
+    await fetch_all_and_resume(name, topic, tmp_path)
