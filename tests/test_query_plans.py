@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from random import Random
 
 import pytest
 from crawldb_contract import url
@@ -241,6 +242,7 @@ def use_urls(urls, suppressed):
     urls.demote(urls.take().id)
     urls.retry(urls.take().id, 0, None)
     urls.finish([urls.take().id])
+    urls.draw(Random(1))
     urls.rescore(dict.fromkeys(keys, 0.5))
     urls.set_scores(dict.fromkeys(ids, 0.6))
     urls.drop(ids[5])

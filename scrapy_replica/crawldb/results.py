@@ -68,15 +68,9 @@ class HostSize(NamedTuple):
 
 
 class Savings(NamedTuple):
-    """Requests that were not made, and those that were made only to know that."""
+    """Requests that were not made."""
 
     hosts: Sequence[HostSize]
-    representatives: int
-    """Pages that stand for those that were not asked for: some were fetched only because of them."""
-    probes: int
-    """URLs that were asked for to decide something, most of them for nothing else."""
-    probed: int
-    """Bytes that they brought."""
     would: int
     """URLs that were fetched since nothing is saved in ``observe`` mode."""
 

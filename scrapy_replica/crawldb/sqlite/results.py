@@ -11,7 +11,7 @@ from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.reader import VerdictView
 from scrapy_replica.crawldb.results import HostSize, Point, Savings, Scores, TrapView
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, WAITING
+from scrapy_replica.crawldb.sqlite.schema import DROPPED, WAITING
 from scrapy_replica.crawldb.sqlite.status import HELD, TRAFFIC
 from scrapy_replica.crawldb.status import Traffic
 from scrapy_replica.decision import SAVING, Reason
@@ -103,14 +103,6 @@ class ResultReader:
         sizes = {host: known for host, *known in self._read(SIZES)}
         return Savings(
             [HostSize(*saved.get(host, (0, 0, 0)), *sizes.get(host, (0, 0.0, 0.0))) for host in saved | sizes],
-            *self._read(
-                "SELECT COUNT(DISTINCT representative) FROM suppressed JOIN urls ON urls.id = suppressed.url"
-                f" WHERE state = {DROPPED} AND representative IS NOT NULL"
-            ).fetchone(),
-            *self._read(
-                "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM urls JOIN pages ON pages.url = urls.id"
-                f" WHERE state = {DONE} AND score = {URGENT} AND urls.id NOT IN (SELECT url FROM samples)"
-            ).fetchone(),
             *self._read(
                 "SELECT COUNT(DISTINCT url) FROM decisions"
                 " WHERE action = 'fetch' AND wanted IN ('drop', 'rewrite') AND NOT is_sampled"
