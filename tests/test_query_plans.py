@@ -242,7 +242,6 @@ def use_urls(urls, suppressed):
     urls.demote(urls.take().id)
     urls.retry(urls.take().id, 0, None)
     urls.finish([urls.take().id])
-    urls.draw(Random(1))
     urls.rescore(dict.fromkeys(keys, 0.5))
     urls.set_scores(dict.fromkeys(ids, 0.6))
     urls.drop(ids[5])
@@ -260,6 +259,7 @@ def use_urls(urls, suppressed):
     suppressed.begin(Work(Claim.read("rule 1")))
     suppressed.end(Work(Claim.read("rule 1")))
     suppressed.unfinished()
+    urls.draw(Random(1))
     urls.forget_waiting(b"live")
 
 
