@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from scrapy_replica.claim import Claim, Kind, Standing, Why
-from scrapy_replica.coverage import Coverage
-from scrapy_replica.decision import Action, Outcome, Reason
+from scrapy_replica.coverage import Coverage, Summary
+from scrapy_replica.decision import Action, Mode, Outcome, Reason
 from scrapy_replica.records import Doubt, Verdict
 
 COLUMNS = 80
@@ -469,6 +469,20 @@ def coverage(told: Coverage, *, has_topic: bool = False) -> str:
     return (
         f"Found {share:.0f} % ({low:.0f} to {high:.0f}) of the {what} within reach: of {counted(told.waiting, 'URL')} "
         f"that wait, {about:,.0f} ({least:,} to {most:,}) would bring another one"
+    )
+
+
+def summary(told: Summary) -> str:
+    """Return what a crawl saved, in one line."""
+    if told.mode is Mode.OBSERVE:
+        return f"{counted(told.fetched, 'URL')} fetched; REPLICA_MODE is observe, so nothing is saved"
+    whole = told.saved + told.fetched
+    share_saved = percent(told.saved / whole if whole else 0.0)
+    wrong = f"{told.wrong:,} wrong" if told.wrong else "none wrong"
+    return (
+        f"at least {told.saved:,} of {counted(whole, 'request')} saved ({share_saved}); "
+        f"{counted(told.rules, 'rule')} and {counted(told.mirrors, 'mirror')} in force; "
+        f"{counted(told.tests, 'test')}{f', {wrong}' if told.tests else ''}"
     )
 
 

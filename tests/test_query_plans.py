@@ -222,6 +222,7 @@ def use_revisits(urls, revisits):
     revisits.doubt("again")
     assert revisits.is_doubted("again")
     assert urls.renew([(url_id, 0.5, None)]) == 1
+    urls.draw(Random(1))
 
 
 def use_urls(urls, suppressed):
@@ -259,7 +260,6 @@ def use_urls(urls, suppressed):
     suppressed.begin(Work(Claim.read("rule 1")))
     suppressed.end(Work(Claim.read("rule 1")))
     suppressed.unfinished()
-    urls.draw(Random(1))
     urls.forget_waiting(b"live")
 
 

@@ -212,6 +212,10 @@ class ReplicaExtension:
         """Begin, unless nobody crawls, as in tests that send the signal themselves."""
         if not self._crawler.crawling:
             return None
+        folder = job_dir(self._crawler.settings)
+        order = f"order {self.crawl.guide.order}" if self.has_frontier else "the order of Scrapy's own scheduler"
+        kept = f"kept in {folder}" if folder else "kept in memory: give a JOBDIR to go on later"
+        logger.info("scrapy-replica: mode %s, %s, %s", self.config.mode.value, order, kept)
         self._orders.start(ORDERS_SECONDS, now=False)
         if self.others is not None:
             self.others.open()
@@ -295,6 +299,7 @@ class ReplicaExtension:
             try:
                 if self.error is None or isinstance(self.error, OutputError):
                     self.flush()
+                    self._sum_up()
                     if self.others is not None:
                         self.others.set_sums()
             finally:
@@ -308,6 +313,12 @@ class ReplicaExtension:
                 self._sink.close()
             except OSError as error:
                 logger.error("REPLICA_LEDGER: its last lines cannot be written (%s)", error.strerror)
+
+    def _sum_up(self) -> None:
+        summary = self.crawl.summary()
+        assert self._crawler.stats is not None
+        self._crawler.stats.set_value("replica/saved", summary.saved)
+        logger.info("scrapy-replica: %s", words.summary(summary))
 
     def stop(self, error: StoreError) -> None:
         """Close the crawl, because its database or what it brings cannot be written any more.

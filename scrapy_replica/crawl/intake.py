@@ -136,7 +136,7 @@ class Intake:
 
     def _rows(self, new: NewUrl, decision: Decision, pending: Pending, *, is_moved: bool) -> list[Row]:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
-        rows = []
+        rows: list[Row] = []
         for _ in range(MAX_REWRITES):
             # Under the key of the URL as it stands: its fingerprint may be that of what it is rewritten to.
             own = new._replace(key=self.key(new.url)) if decision.url is not None and new.key is not None else new
@@ -146,7 +146,7 @@ class Intake:
             if decision.action is not Action.REWRITE or decision.url is None:
                 break
             dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
-            rows.append(Row(dropped, decision))
+            rows.append(Row(dropped, decision, is_moved=is_moved or bool(rows)))
             new = self._moved(new, decision.url)
             decision = self._decide(new)
         else:
@@ -273,6 +273,7 @@ class Intake:
             return None
         new = self._moved(self._like(failed)._replace(is_demoted=is_demoted, leeway=Leeway.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
+        self._count_added(url_id, found, is_added=True)
         return url_id if found in {Found.NEW, Found.RESTORED} else None
 
 

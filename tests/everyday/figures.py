@@ -93,6 +93,9 @@ def problems_of(outcome: Outcome, known: int | None = None) -> list[str]:
     ours, plain = len(outcome.ours.asked), len(outcome.plain.asked)
     most = known if known is not None else MOST * plain + SPARE
     told = [] if ours <= most else [f"{ours} requests, {plain} without the add-on, {most:.0f} at most"]
+    saved = outcome.ours.stats.get("replica/saved", 0)
+    if saved > max(0, plain - ours):
+        told.append(f"told that {saved} requests were saved, {plain - ours} were")
     return [*outcome.problems, *told]
 
 

@@ -46,7 +46,7 @@ class Guide:
         self._config, self._db, self._visits = config, db, db.visits
         self.relevance = Relevance(db)
         self._model = self._begun_with(db)
-        self._recipe = Recipe.of(config, self._name())
+        self._recipe = Recipe.of(config, self.order)
         self._recipe.check(Recipe.kept(db))
         if self._model is not None and db.meta(MODEL) is None:
             self._recipe.try_out(self.relevance.of_terms, self._model)
@@ -97,7 +97,9 @@ class Guide:
             raise ConfigError(f"REPLICA_TOPIC_MODEL: {config.topic_model}: {told}") from None
         return file
 
-    def _name(self) -> str:
+    @property
+    def order(self) -> str:
+        """Name of the strategy in use."""
         config = self._config
         has_topic = config.topic is not None or self._model is not None
         name = config.strategy
