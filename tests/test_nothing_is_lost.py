@@ -89,7 +89,8 @@ class TestCallbacks:
                 for number in range(200):
                     yield {"number": number} if number % 2 else response.follow(f"/{number}")
 
-        result = await crawl(Mixes, lambda request: page(seed=request.url), {**REPLICA, "DEPTH_LIMIT": 1})
+        settings = {**REPLICA, "DEPTH_LIMIT": 1, "CONCURRENT_ITEMS": 100}
+        result = await crawl(Mixes, lambda request: page(seed=request.url), settings)
         own = [item["number"] for item in result.items if item["number"] < 200]
         assert own[:100] == list(range(1, 200, 2))
 

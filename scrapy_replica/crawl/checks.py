@@ -11,7 +11,7 @@ from scrapy_replica.crawldb.contract import CrawlDB
 EVERY = 50
 """Fetches for each check."""
 DRY = 50
-"""Fetches that brought no content after which each is a check, where the crawl is to stop by itself."""
+"""Fetches that brought no content after which each is a check."""
 
 
 class Checks:
@@ -23,7 +23,7 @@ class Checks:
     **The end** may have come when :data:`DRY` fetches brought nothing. All checks of one end tell of what waits, since
     nothing changes it but what they take. One that brings a content is the last of its end.
 
-    :param stop_at: share of the contents at which the crawl has enough; 0: never.
+    :param stop_at: share of the contents at which the crawl has enough; 0: never, and nothing is drawn.
     :param seed: what draws depend on.
     :param is_topic: contents are those on the topic.
     """
@@ -32,7 +32,7 @@ class Checks:
         self._store, self._stop_at, self._is_topic = store, stop_at, is_topic
         self._random = Random(seed)
         self.is_on = False
-        """The crawl has the frontier, and has it alone."""
+        """The crawl is to stop by itself, and has the frontier alone."""
         self._pending: dict[int, int] = {}
         """Id of a URL that was drawn -> number of the end that it was drawn in, or 0."""
         self._fetches = self._found = self._dry = 0
@@ -41,8 +41,13 @@ class Checks:
         self._recent: deque[bool] = deque(maxlen=RECENT)
 
     def begin(self) -> None:
-        """Take note that the crawl has the frontier; go on with what an earlier run drew."""
-        checks, self.is_on = self._store.checks, True
+        """Take note that the crawl has the frontier; go on with what an earlier run drew.
+
+        Where it is not to stop by itself there are none: they change the order, which somebody may rely on.
+        """
+        checks, self.is_on = self._store.checks, self._stop_at > 0
+        if not self.is_on:
+            return
         self._found = checks.found(is_topic=self._is_topic)
         checked, news = checks.outcomes(is_topic=self._is_topic)
         self._recent.extend([True] * news + [False] * (checked - news))
@@ -63,14 +68,14 @@ class Checks:
         if drawn_in is not None:
             self._recent.append(is_content)
             self._checked += self._is_end and drawn_in == self._end
-        if self._stop_at and self._dry == DRY:
+        if self._dry == DRY:
             self._end, self._checked = self._end + 1, 0
         if self._is_end or self._fetches % EVERY == 0:
             self._draw()
 
     @property
     def _is_end(self) -> bool:
-        return self._stop_at > 0 and self._dry >= DRY
+        return self._dry >= DRY
 
     def _draw(self) -> None:
         drawn = self._store.urls.draw(self._random)
@@ -87,7 +92,7 @@ class Checks:
     @property
     def has_enough(self) -> bool:
         """Whether the crawl has found what it is to find: the lower end of the interval says so."""
-        if not (self.is_on and self._stop_at):
+        if not self.is_on:
             return False
         coverage = self.coverage
         share = coverage.share if coverage.waiting else None  # where nothing waits it ends by itself

@@ -79,7 +79,7 @@ class SuppressedTable:
 
         URLs that they dropped, less those that the add-on asked for by itself. It reads all rows.
         """
-        kinds = ", ".join(f"'{kind.value}'" for kind in TESTED)
+        kinds = ", ".join(f"'{kind.value}'" for kind in sorted(TESTED))
         dropped: int = self._read(
             "SELECT COUNT(DISTINCT suppressed.url) FROM suppressed JOIN urls ON urls.id = suppressed.url"
             f" WHERE state = {DROPPED} AND substr(claim, 1, instr(claim || ' ', ' ') - 1) IN ({kinds})"
