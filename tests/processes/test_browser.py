@@ -10,9 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from test_hosts_command import enter
 from test_report import store, written  # noqa: F401 - fixtures
-from test_status import NOW, save
+from test_status import NOW, enter, save
 
 from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.contract import State
