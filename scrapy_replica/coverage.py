@@ -15,7 +15,7 @@ class Coverage(NamedTuple):
     """How much of what is within reach was found, as the checks say."""
 
     found: int
-    """Contents: pages that repeat no other, those on the topic where there is one."""
+    """Contents: pages that repeat no other word by word, those on the topic where there is one."""
     waiting: int
     checked: int
     """URLs that were drawn from those that wait, as they are now, and fetched."""

@@ -378,7 +378,9 @@ class Crawl:
                 told = self.replicas.gave(observation.page, observation.url_id, observation.items)
                 self.evidence.add_findings(None, told)
             self.evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
-        is_content = observation.novelty is Novelty.NOVEL and not observation.is_known
+        # What has too little text to tell, data among it, may be what the user wants; so may a near duplicate.
+        is_content = observation.novelty is not Novelty.EXACT_DUPLICATE or observation.gives_news
+        is_content = is_content and not observation.is_known
         if self.config.topic is not None:
             is_content = is_content and observation.relevance > 0.5
         self.checks.end(observation.url_id, is_content=is_content)
