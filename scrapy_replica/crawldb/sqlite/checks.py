@@ -44,5 +44,7 @@ class CheckTable:
 
     def found(self, *, is_topic: bool) -> int:
         """Return the number of contents that were found, *is_topic*: on the topic."""
-        sql = "SELECT COUNT(*) FROM pages WHERE (novelty <> 'exact-duplicate' OR is_news) AND (NOT ? OR relevance > 0.5)"
+        sql = (
+            "SELECT COUNT(*) FROM pages WHERE (novelty <> 'exact-duplicate' OR is_news) AND (NOT ? OR relevance > 0.5)"
+        )
         return int(self._read(sql, (is_topic,)).fetchone()[0])
