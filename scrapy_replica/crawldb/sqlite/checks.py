@@ -6,8 +6,9 @@ from scrapy_replica.coverage import RECENT
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
 
+_IS_CONTENT = "(pages.novelty <> 'exact-duplicate' OR pages.is_news) AND (NOT ?1 OR pages.relevance > 0.5)"
 _OUTCOMES = (
-    "SELECT COUNT(*), COALESCE(SUM((pages.novelty <> 'exact-duplicate' OR pages.is_news) AND (NOT ?1 OR pages.relevance > 0.5)), 0)"
+    f"SELECT COUNT(*), COALESCE(SUM({_IS_CONTENT}), 0)"
     " FROM (SELECT url FROM checks WHERE end = ?2 OR ?2 = 0 ORDER BY id DESC LIMIT ?3) AS drawn"
     f" JOIN urls ON urls.id = drawn.url AND urls.state IN ({DONE}, {DROPPED})"
     " LEFT JOIN pages ON pages.url = drawn.url"
@@ -44,7 +45,5 @@ class CheckTable:
 
     def found(self, *, is_topic: bool) -> int:
         """Return the number of contents that were found, *is_topic*: on the topic."""
-        sql = (
-            "SELECT COUNT(*) FROM pages WHERE (novelty <> 'exact-duplicate' OR is_news) AND (NOT ? OR relevance > 0.5)"
-        )
+        sql = f"SELECT COUNT(*) FROM pages WHERE {_IS_CONTENT}"
         return int(self._read(sql, (is_topic,)).fetchone()[0])
