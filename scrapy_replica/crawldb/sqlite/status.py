@@ -103,14 +103,15 @@ class StatusReader:
             dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
             [self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
             len(new_rules),
-            self._coverage(sum(waiting.values()), is_topic=any(one.relevant for one in traffic.values())),
+            self._coverage(sum(waiting.values()), reduce(Traffic.plus, traffic.values(), Traffic())),
             self._count("SELECT COUNT(*) FROM added"),
         )
 
-    def _coverage(self, waiting: int, *, is_topic: bool) -> Coverage:
-        checks = CheckTable(self._connection)
-        drawn = checks.outcomes(is_topic=is_topic)
-        return Coverage(checks.found(is_topic=is_topic), waiting, *drawn)
+    def _coverage(self, waiting: int, total: Traffic) -> Coverage:
+        """Return how much was found; contents are counted by the index, which knows no items."""
+        is_topic = total.relevant > 0
+        found = total.relevant if is_topic else total.pages - total.exact_duplicates
+        return Coverage(found, waiting, *CheckTable(self._connection).outcomes(is_topic=is_topic))
 
     def _ended(self) -> dict[Standing, int]:
         rows = self._read("SELECT standing, COUNT(*) FROM verdicts WHERE standing <> 'in force' GROUP BY standing")
