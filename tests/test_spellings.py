@@ -1,0 +1,44 @@
+"""A server that ignores case: one rule for all paths of its host; a page with a menu is the page without."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from replica_sites import page, text_of
+
+from scrapy_replica.sites.evidence import is_part_of, is_same_page, mark_of
+from scrapy_replica.urls.learners import combined
+from scrapy_replica.urls.pattern import size_of
+from scrapy_replica.urls.rule import Step
+from scrapy_replica.urls.rulebook import RuleBook
+
+
+def test_small_letters_are_learnt_for_the_whole_host():
+    urls = [
+        f"http://a.example/{spelt}/Item.aspx?id={n}" for n in range(12) for spelt in (f"Dept{n % 4}", f"DEPT{n % 4}")
+    ]
+    rules = combined.learn(urls, [n // 2 for n in range(len(urls))])
+    assert (Step("lower", ""),) in [rule.transformation for rule in rules]
+    told, _ = RuleBook(rules).canonical("http://a.example/DEPT9/ITEM.ASPX?id=77")
+    assert told == "http://a.example/dept9/item.aspx?id=77"
+
+
+def test_small_letters_are_not_learnt_where_case_tells_pages_apart():
+    urls = [f"http://a.example/{spelt}" for n in range(12) for spelt in (f"Page{n}", f"page{n}")]
+    assert combined.learn(urls, list(range(len(urls)))) == []
+
+
+def test_small_letters_are_smaller_than_capitals():
+    assert size_of("/a") < size_of("/A") < size_of("/aa")
+
+
+def test_a_page_is_part_of_the_same_with_a_menu_and_not_the_other_way_round():
+    text, menu = text_of("work", 60), text_of("menu", 110)
+    bare, whole, other = (
+        mark_of(replace(page("a.example", f"/{n}", told), words=len(told.split())))
+        for n, told in enumerate((text, f"{menu} {text}", text_of("another", 170)))
+    )
+    assert not is_same_page(bare, whole)
+    assert is_part_of(bare, whole)
+    assert not is_part_of(whole, bare)
+    assert not is_part_of(bare, other)
