@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hostile.building import path, site
-from hostile.scenario import Scenario, outcomes_of, reasons
+from hostile.scenario import Scenario, item, outcomes_of, reasons
+from scrapy import Spider
+from scrapy.linkextractors import LinkExtractor
 
 HOST = "site.example"
 N = 80
@@ -31,8 +33,24 @@ def named(of_aliases: str | None = None, head=None) -> dict[str, object]:
     return pages | {f"http://{HOST}{alias(number)}": others[f"http://{HOST}{path(number)}"] for number in range(N)}
 
 
-async def crawled(pages, *modes):
-    scenario = Scenario(name="names", tried="", pages=lambda: pages, seeds=(f"http://{HOST}/",), modes=modes)
+class TwoCallbacks(Spider):
+    """Makes items of the other URLs alone, of the last half: what is tested first tells nothing of them."""
+
+    name = "two callbacks"
+    extractor = LinkExtractor()
+
+    def parse(self, response):
+        for link in self.extractor.extract_links(response):
+            yield response.follow(link, self.parse_about if "/about-" in link.url else self.parse)
+
+    def parse_about(self, response):
+        if response.url.removeprefix(f"http://{HOST}") in map(alias, range(N // 2, N)):
+            yield item(response)
+        yield from self.parse(response)
+
+
+async def crawled(pages, *modes, **more):
+    scenario = Scenario(name="names", tried="", pages=lambda: pages, seeds=(f"http://{HOST}/",), modes=modes, **more)
     return await outcomes_of(scenario)
 
 
@@ -64,5 +82,13 @@ async def test_what_all_pages_name_is_none_of_them():
     """All pages call one page canonical, which is another."""
     pages = named("another work", head=lambda number: f'<link rel="canonical" href="{alias(5)}">')
     for outcome in await crawled(pages, "demote", "drop"):
+        assert not outcome.problems
+        assert reasons(outcome.ours)["other-name/drop"] == 0
+
+
+@pytest.mark.asyncio
+async def test_another_callback_gets_its_pages():
+    for outcome in await crawled(named(), "demote", "drop", spider=TwoCallbacks):
+        assert len(outcome.wanted) == N // 2
         assert not outcome.problems
         assert reasons(outcome.ours)["other-name/drop"] == 0

@@ -201,7 +201,6 @@ class Crawl:
         if page.ip is not None:
             self.store.urls.set_host_ip(page.host, page.ip)
         self._duplicates.add(page)
-        self._own_names.add(page, url_id)
         self.counts["form/found"] += self.forms.shown(page.forms)
         if before is None:
             self._pages += 1
@@ -378,6 +377,8 @@ class Crawl:
                 told = self.replicas.gave(observation.page, observation.url_id, observation.items)
                 self.evidence.add_findings(None, told)
             self.evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
+            if not observation.is_known:
+                self._own_names.add(observation.page, observation.url_id, callback)
         # What has too little text to tell, data among it, may be what the user wants; so may a near duplicate.
         is_content = observation.novelty is not Novelty.EXACT_DUPLICATE or observation.gives_news
         is_content = is_content and not observation.is_known

@@ -196,7 +196,7 @@ class Policy:
         """Return the decision about *url* whose page is found by the other scheme, or says that *url* is its own."""
         if not self._config.dust or has_secret(url):
             return None
-        reason, same = Reason.OTHER_NAME, self._own_names.same_of(url, host)
+        reason, same = Reason.OTHER_NAME, self._own_names.same_of(url, host, callback)
         if same is None:
             reason, same = Reason.OTHER_SCHEME, self._schemes.same_of(url, host)
         if same is None or not self._replicas.shares(host, callback):

@@ -25,20 +25,23 @@ class OwnNames:
         self._has_any = store.is_shared or store.names.has_any()
         """Whether a URL is worth a look into the store."""
 
-    def add(self, page: Page, url_id: int) -> None:
-        """Take note of what the *page* of the URL of that id says of itself."""
+    def add(self, page: Page, url_id: int, callback: str) -> None:
+        """Take note of what the *page* of the URL of that id, of which *callback* is through, says of itself."""
         for name in filter(None, (page.canonical, page.shortlink)):
             key = self._key(name)
             if host_of(name) == page.host and key != self._store.urls.key_of(url_id):
-                self._store.names.enter(key, url_id)
+                self._store.names.enter(key, url_id, callback)
                 self._has_any = True
 
-    def same_of(self, url: str, host: str) -> SameByOther | None:
-        """Return the URL of the page that was fetched and says that *url*, another one, is its own."""
+    def same_of(self, url: str, host: str, callback: str) -> SameByOther | None:
+        """Return the URL of the page that was fetched and says that *url*, another one, is its own.
+
+        Only of one that *callback* got, which is to get *url*: another callback makes other items of the same page.
+        """
         claim = Claim(Kind.NAME, host)
         if not self._has_any or self._standings.is_refuted(claim):
             return None
-        page_id = self._store.names.page_of(self._key(url))
+        page_id = self._store.names.page_of(self._key(url), callback)
         if page_id is None or not self._store.pages.has_page(page_id):
             return None
         is_proved = self._samples.test_of(claim).outcomes[Outcome.SAME] >= PROVED

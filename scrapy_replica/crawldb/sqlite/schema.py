@@ -95,7 +95,8 @@ CREATE TABLE added (                  -- URLs that are fetched for the add-on's 
 );
 CREATE TABLE names (                  -- other URLs that pages say are theirs
     key INTEGER PRIMARY KEY,          -- urls.key of that URL, which may not be known
-    url INTEGER NOT NULL              -- urls.id of the page; 0 where several say so
+    url INTEGER NOT NULL,             -- urls.id of the page; 0 where several say so
+    callback TEXT NOT NULL            -- name of the callback that got the page; empty for the spider's parse
 );
 CREATE TABLE checks (                 -- URLs that waited and were drawn at random
     id INTEGER PRIMARY KEY,
