@@ -12,7 +12,7 @@ class NameTable:
         self._read, self._write = connection.read, connection.write
 
     def enter(self, key: int, url_id: int, callback: str) -> None:
-        """Write down that the page of that URL (its id), which *callback* got, says that the one under *key* is its own.
+        """Write down that the page of that URL (its id), which *callback* got, says that *key* is a URL of its own.
 
         One that several pages claim is none of any: all parts of a list call its first part canonical.
         """
