@@ -176,7 +176,7 @@ def rehearse(warc: str, topic: str | None, pages: int) -> int:
 
 def front_pages(warc: str) -> list[str]:
     """Return the front page of each host near the beginning of *warc*, or else its first page."""
-    from scrapy_replica.rehearsal.archive import open_archive  # noqa: PLC0415 - wanted with --warc only
+    from scrapy_replica.warc.archive import open_archive  # noqa: PLC0415 - wanted with --warc only
 
     first: dict[str, str] = {}
     for record in itertools.islice(open_archive([warc]).records(), FIRST_RECORDS):

@@ -95,13 +95,13 @@ class Config:
     )
     topic_model: Path | None = _setting(
         None,
-        "In place of ``REPLICA_TOPIC`` and ``REPLICA_BACKGROUND``: a file that ``scrapy replica model`` wrote of "
-        "another crawl: its topic, and what its links taught.",
+        "In place of ``REPLICA_TOPIC`` and ``REPLICA_BACKGROUND``: a file that ``scrapy replica export JOB model`` wrote "
+        "of another crawl: its topic, and what its links taught.",
     )
     strategy: str = _setting(
         "auto",
-        "Which link comes next: the name of a strategy, or ``auto``: ``link-aware`` with a topic, "
-        "``breadth-first`` without.",
+        "Which link comes next: the name of a strategy, ``module:Class`` of one of your own, or ``auto``: "
+        "``link-aware`` with a topic, ``breadth-first`` without.",
     )
     hmm_alpha: float = _setting(
         0.5,

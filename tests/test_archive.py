@@ -8,9 +8,9 @@ import stat
 
 import pytest
 
-from scrapy_replica.rehearsal import archive_index
-from scrapy_replica.rehearsal.archive import Archive, open_archive
-from scrapy_replica.rehearsal.http_block import parse_response, remove_chunks
+from scrapy_replica.warc import archive_index
+from scrapy_replica.warc.archive import Archive, open_archive
+from scrapy_replica.warc.http_block import parse_response, remove_chunks
 
 
 def record(url: str, block: bytes, kind: str = "response", ip: str | None = "192.0.2.1") -> bytes:
@@ -115,7 +115,7 @@ class TestLookup:
 
     def test_equal_keys_are_told_apart_by_the_url(self, write, monkeypatch):
         monkeypatch.setattr(archive_index, "url_key", lambda form: 7)
-        monkeypatch.setattr("scrapy_replica.rehearsal.archive.url_key", lambda form: 7)
+        monkeypatch.setattr("scrapy_replica.warc.archive.url_key", lambda form: 7)
         archive = Archive([write(record("http://a.example/1", http(b"1")), record("http://a.example/2", http(b"2")))])
         assert archive.get("http://a.example/2").body == b"2"
         assert archive.get("http://a.example/3") is None

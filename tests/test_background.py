@@ -5,8 +5,8 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_replica.evaluation.build_background import SNOWBALL, stem_frequencies
 from scrapy_replica.focus.background import LANGUAGES, Background, pack, unpack
+from scrapy_replica.lab.training.build_background import SNOWBALL, stem_frequencies
 
 STEMS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from scrapy_replica.commands.sizing import REDIS_NODE, needs, redis_bytes
+from scrapy_replica.lab.commands.sizing import REDIS_NODE, needs, redis_bytes
 
 
 def amounts(*numbers):
@@ -14,7 +14,7 @@ def amounts(*numbers):
 
 
 def command(*arguments):
-    line = [sys.executable, "-m", "scrapy", "replica", "capacity", *map(str, arguments)]
+    line = [sys.executable, "-m", "scrapy", "replica", "lab", "capacity", *map(str, arguments)]
     return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -13,10 +13,10 @@ from scrapy_replica.focus.credit import EXPLORED, GAMMA, LEAST, Credit
 from scrapy_replica.focus.known_graph import KnownGraph
 from scrapy_replica.focus.link_head import LinkHead
 from scrapy_replica.focus.links import LinkWords
-from scrapy_replica.focus.strategies import make
 from scrapy_replica.focus.strategies.link_aware import GAMMA as WEIGHT
-from scrapy_replica.generation.control import ANCHORS, make_control
-from scrapy_replica.rehearsal.visit import Visit, visit
+from scrapy_replica.lab.generation.control import ANCHORS, make_control
+from scrapy_replica.lab.strategies import make
+from scrapy_replica.lab.visits.visit import Visit, visit
 
 Told = list[tuple[str, float]]
 

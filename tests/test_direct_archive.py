@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from scrapy.cmdline import execute
 from test_mining_inputs import warc_of
 
-from scrapy_replica.evaluation import visits
+from scrapy_replica.lab.archives.collection import Collection, Documents, build
+from scrapy_replica.lab.archives.direct import Batch, Cut, DirectArchive, Writer, codes, opened
+from scrapy_replica.lab.archives.direct.cut import shallow, write_cut
+from scrapy_replica.lab.archives.direct.sizes import columns, parts
+from scrapy_replica.lab.visits import visits
 from scrapy_replica.pages.terms import terms as count_terms
-from scrapy_replica.rehearsal.collection import Collection, Documents, build
-from scrapy_replica.rehearsal.direct import Batch, Cut, DirectArchive, Writer, codes, opened
-from scrapy_replica.rehearsal.direct.cut import shallow, write_cut
-from scrapy_replica.rehearsal.direct.sizes import columns, parts
 
 WORDS = st.text("abcdé", min_size=1, max_size=3)
 PAGES = st.lists(
@@ -71,7 +71,7 @@ def assert_equal(found: Documents, wanted: Documents) -> None:
 
 def replica(*line: object) -> tuple[int, str, str]:
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err, pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", "archive", *map(str, line)])
+        execute(["scrapy", "replica", "lab", "archive", *map(str, line)])
     return end.value.code or 0, out.getvalue(), err.getvalue()
 
 
@@ -507,7 +507,7 @@ class TestBuild:
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("scrapy_replica.rehearsal.direct.block.packed", full)
+        monkeypatch.setattr("scrapy_replica.lab.archives.direct.block.packed", full)
         code, _, err = replica("build", *warc, "--out", tmp_path / "out")
         assert (code, err.count("\n")) == (2, 1)
         assert f"{tmp_path / 'out'}: No space left on device; delete it" in err

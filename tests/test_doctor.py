@@ -142,7 +142,7 @@ def test_extras(monkeypatch):
     assert told["extra warc"].state == LOOK
     assert ">=999" in told["extra warc"].what
     assert told["extra eval"].state == OK
-    assert "pip install 'scrapy-replica[eval]'" in told["extra eval"].what
+    assert "pip install 'scrapy-replica[lab]'" in told["extra eval"].what
 
 
 def test_every_extra_for_users_has_words():

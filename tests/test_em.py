@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lac import brute_alpha
 
-from scrapy_replica.evaluation.em import Start, alphas_and_cuts, supports_in, train
-from scrapy_replica.evaluation.em_in_order import times, train_in_order
+from scrapy_replica.lab.replicas.em import Start, alphas_and_cuts, supports_in, train
+from scrapy_replica.lab.replicas.em_in_order import times, train_in_order
 from scrapy_replica.lazy.lac import Cube
 
 

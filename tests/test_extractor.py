@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from scrapy_replica.evaluation.noise import lcs_scores, words_of
-from scrapy_replica.evaluation.train_extractor import parse
+from scrapy_replica.lab.pages.noise import lcs_scores, words_of
+from scrapy_replica.lab.training.train_extractor import parse
 from scrapy_replica.pages import extractor
 from scrapy_replica.pages.blocks import read_blocks
 from scrapy_replica.pages.extractor import best_cut, main_text

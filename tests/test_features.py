@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from replica_sites import GERMAN, page, site, text_of
 
-from scrapy_replica.evaluation.replica_published import Collection, address_groups, is_obvious_replica
+from scrapy_replica.lab.replicas.replica_published import Collection, address_groups, is_obvious_replica
 from scrapy_replica.sites.evidence import HostEvidence, mark_of, normal_path, path_of
 from scrapy_replica.sites.features import FEATURES, Comparison
 

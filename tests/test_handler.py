@@ -12,7 +12,7 @@ from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.test import get_crawler
 
 from scrapy_replica.components.handler import ArchiveDownloadHandler, rehearsal_settings
-from scrapy_replica.rehearsal.archive import open_archive
+from scrapy_replica.warc.archive import open_archive
 
 HTML = b"<html><body><p>caf\xc3\xa9</p></body></html>"
 

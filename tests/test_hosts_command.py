@@ -246,8 +246,8 @@ class TestOpenJob:
         enter(live, "http://b.example:8080/", "b.example:8080", 40)
         enter(live, "http://[::1]:8080/", "[::1]:8080", 41)
         live.commit()
-        assert replica(capsys, "block", "b.example:8080", "--as", "A.example", "--job", job)[0] == 0
-        assert replica(capsys, "allow", "[::1]:8080", "--job", job)[0] == 0
+        assert replica(capsys, "steer", "block", "b.example:8080", "--as", "A.example", "--job", job)[0] == 0
+        assert replica(capsys, "steer", "allow", "[::1]:8080", "--job", job)[0] == 0
         told = [(order.kind, order.what) for order in live.orders.open()]
         blocked, allowed = {"host": "b.example:8080", "keeper": "a.example"}, {"host": "[::1]:8080"}
         assert told == [(BLOCK, blocked), (ALLOW, allowed)]
@@ -297,7 +297,7 @@ def damaged(path):
 
 
 class TestUnreadable:
-    @pytest.mark.parametrize("arguments", [["explain", "a.example"], ["hosts"], ["allow", "a.example"]])
+    @pytest.mark.parametrize("arguments", [["explain", "a.example"], ["hosts"], ["steer", "allow", "a.example"]])
     @pytest.mark.parametrize("make", [garbage, nothing, foreign, another_version])
     def test_is_refused_in_one_line_and_left_as_it_is(self, make, arguments, tmp_path, capsys):
         make(tmp_path / FILE_NAME)
@@ -320,14 +320,14 @@ class TestWrongArguments:
     @pytest.mark.parametrize(
         ("arguments", "says"),
         [
-            (["block", "http://a.example/", "--as", "b.example"], "is no host name"),
-            (["block", "a.example", "--as", "b.example/x"], "knows no host b.example"),
-            (["block", "a.example", "--as", "A.example"], "cannot be a copy of itself"),
-            (["allow", ""], "is no host name"),
-            (["allow", "a.example:http"], "is no host name"),
-            (["allow", "ww.a.example"], "the job knows no host ww.a.example; did you mean www.a.example or a."),
-            (["block", "example", "--as", "a.example"], "knows no host example; did you mean a.example or"),
-            (["block", "www.a.example", "--as", "xyzzy.org"], "the job knows no host xyzzy.org\n"),
+            (["steer", "block", "http://a.example/", "--as", "b.example"], "is no host name"),
+            (["steer", "block", "a.example", "--as", "b.example/x"], "knows no host b.example"),
+            (["steer", "block", "a.example", "--as", "A.example"], "cannot be a copy of itself"),
+            (["steer", "allow", ""], "is no host name"),
+            (["steer", "allow", "a.example:http"], "is no host name"),
+            (["steer", "allow", "ww.a.example"], "the job knows no host ww.a.example; did you mean www.a.example or a."),
+            (["steer", "block", "example", "--as", "a.example"], "knows no host example; did you mean a.example or"),
+            (["steer", "block", "www.a.example", "--as", "xyzzy.org"], "the job knows no host xyzzy.org\n"),
             (["explain", "http://[bad"], "'http://[bad' is no URL (Invalid IPv6 URL)"),
             (["explain", "//"], "is no URL"),
         ],
@@ -339,7 +339,7 @@ class TestWrongArguments:
         assert len([line for line in err.splitlines() if not line.startswith(("usage:", "  "))]) == 1
 
     @pytest.mark.parametrize(
-        "arguments", [["hosts"], ["allow", "a.example"], ["block", "a.example", "--as", "b.example"]]
+        "arguments", [["hosts"], ["steer", "allow", "a.example"], ["steer", "block", "a.example", "--as", "b.example"]]
     )
     def test_no_job(self, arguments, tmp_path, capsys):
         code, _, err = replica(capsys, *arguments, "--job", tmp_path)
@@ -366,11 +366,11 @@ class TestRunningCrawl:
         )
         try:
             wait_until(lambda: waiting(tmp_path) > 300, process)
-            told = replica(capsys, "block", "b.example", "--as", "a.example", "--job", tmp_path)
+            told = replica(capsys, "steer", "block", "b.example", "--as", "a.example", "--job", tmp_path)
             assert told == (0, "done: b.example is blocked as a copy of a.example\n", "")
             wait_until(lambda: waiting(tmp_path) == 0, process, seconds=10)
             assert "  b.example\n    blocked by hand" in replica(capsys, "hosts", "--job", tmp_path)[1]
-            replica(capsys, "allow", "b.example", "--job", tmp_path)
+            replica(capsys, "steer", "allow", "b.example", "--job", tmp_path)
             wait_until(lambda: waiting(tmp_path) > 200, process, seconds=10)
             assert replica(capsys, "hosts", "--job", tmp_path)[1].startswith("no host is known")
         finally:

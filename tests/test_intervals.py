@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.evaluation.cuts import equal_frequency_cuts, equal_width_cuts, mdl_cuts
+from scrapy_replica.lab.replicas.cuts import equal_frequency_cuts, equal_width_cuts, mdl_cuts
 from scrapy_replica.lazy.intervals import Intervals
 
 values_of = st.lists(st.integers(0, 12) | st.just(math.nan), min_size=1, max_size=60)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from replica_sites import GERMAN, site
 from test_features import compared
 
-from scrapy_replica.evaluation.measures import best_f1_threshold
-from scrapy_replica.evaluation.train_judge import trained_on
+from scrapy_replica.lab.measures import best_f1_threshold
+from scrapy_replica.lab.training.train_judge import trained_on
 from scrapy_replica.sites.features import features_of
 from scrapy_replica.sites.judge import COLUMNS, RAW, Judge, columns_of, likeness_of, obvious_labels, threshold_at
 

@@ -184,7 +184,7 @@ class TestModel:
         """On other pages of the kind, without examples, it finds the topic earlier than by discovery."""
         job, _ = await jobs("link-aware" if strategy == "auto" else strategy)
         file = tmp_path / "wine.npz"
-        assert execute_replica("model", file, "--job", job) == 0
+        assert execute_replica("export", job, "model", "--out", file) == 0
         assert "what is relevant" in " ".join(capsys.readouterr().out.split())
         begun = settings(strategy, None, REPLICA_TOPIC_MODEL=str(file), JOBDIR=str(tmp_path / "job"))
         first = await crawl(TopicSpider, web(B, "b"), {**begun, "CLOSESPIDER_PAGECOUNT": 30}, seeds=B)
@@ -213,7 +213,7 @@ class TestModel:
     async def test_no_url_is_in_it(self, jobs, tmp_path):
         job, _ = await jobs("link-aware")
         file = tmp_path / "model.npz"
-        execute_replica("model", file, "--job", job)
+        execute_replica("export", job, "model", "--out", file)
         found = load(file.read_bytes())
         words = unpack(found.relevance)["bayes"]
         assert b"markov" in words
@@ -223,7 +223,7 @@ class TestModel:
     @pytest.mark.parametrize(
         ("content", "says"),
         [
-            (b"", "it is no model that 'scrapy replica model' wrote"),
+            (b"", "it is no model that 'scrapy replica export JOB model' wrote"),
             (b"{}", "it is no model"),
             (pack({"kind": "judge"}), "it is no model"),
             (dump(Learnt(b"", {}))[:-40], "it is no model"),
@@ -270,7 +270,7 @@ class TestModel:
     async def test_other_settings_and_a_topic_beside_it_are_refused(self, jobs, topic, tmp_path):
         job, _ = await jobs("hmm-dynamic")
         file = tmp_path / "model.npz"
-        execute_replica("model", file, "--job", job)
+        execute_replica("export", job, "model", "--out", file)
         for more, says in (
             ({"REPLICA_HMM_DISTANCE": 4}, "its layers were learnt with REPLICA_HMM_DISTANCE = 6"),
             (
@@ -295,22 +295,22 @@ class TestModel:
         (tmp_path / "a.txt").touch()
         os.mkfifo(tmp_path / "fifo")
         before = sorted(tmp_path.rglob("*"))
-        assert execute_replica("model", tmp_path / name, "--job", job) == 2
-        assert re.fullmatch(r"scrapy replica model: .*: .*\n", capsys.readouterr().err)
+        assert execute_replica("export", job, "model", "--out", tmp_path / name) == 2
+        assert re.fullmatch(r"scrapy replica export: .*: .*\n", capsys.readouterr().err)
         assert sorted(tmp_path.rglob("*")) == before
         assert (tmp_path / "fifo").is_fifo()
 
     async def test_a_link_stays_a_link(self, jobs, tmp_path):
         job, _ = await jobs("best-first")
         (tmp_path / "link.npz").symlink_to(tmp_path / "m.npz")
-        assert execute_replica("model", tmp_path / "link.npz", "--job", job) == 0
+        assert execute_replica("export", job, "model", "--out", tmp_path / "link.npz") == 0
         assert (tmp_path / "link.npz").is_symlink()
         assert load((tmp_path / "m.npz").read_bytes())
 
     async def test_a_crawl_without_topic_has_none(self, tmp_path, capsys):
         job = {**REPLICA, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 5}
         await crawl(TopicSpider, web(), job, seeds="http://a.example/")
-        assert execute_replica("model", tmp_path / "x.npz", "--job", tmp_path / "job") == 2
+        assert execute_replica("export", tmp_path / "job", "model", "--out", tmp_path / "x.npz") == 2
         assert "that crawl has learnt nothing, for it had no topic" in capsys.readouterr().err
         assert not (tmp_path / "x.npz").exists()
 

@@ -70,7 +70,7 @@ async def searched(job):
 
 def told(capsys, *arguments):
     with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", "forms", *map(str, arguments)])
+        execute(["scrapy", "replica", "explain", HOST, *map(str, arguments)])
     assert not end.value.code
     return capsys.readouterr().out
 
@@ -95,9 +95,8 @@ class TestCrawl:
 
     async def test_the_domain_query_holds_labels_and_what_was_sent_but_no_secret(self, tmp_path, capsys):
         await searched(tmp_path)
-        found = json.loads(told(capsys, "--job", tmp_path, "--json"))
-        (site,) = found["sites"]
-        assert found["figures"] == {"sites": 1, "forms": 3}
+        site = json.loads(told(capsys, "--job", tmp_path, "--json"))
+        assert len(site["forms"]) == 3
         assert site["host"] == HOST
         assert {"street", "name", "suburb", "kind", "number", "oak", "bay", "elm", "77"} <= set(site["query"])
         assert not {"maria", "hunter2", "user", "ddwtmtqx", "search", "carport"} & set(site["query"])
@@ -108,11 +107,11 @@ class TestCrawl:
 
     async def test_the_command_tells_a_person(self, tmp_path, capsys):
         await searched(tmp_path)
-        out = told(capsys, HOST, "--job", tmp_path)
+        out = told(capsys, "--job", tmp_path)
         assert f"  post http://{HOST}/find\n    street (Street name)\n" in out
         assert "    kind (Street name): Dwelling, Carport\n" in out
         assert "(a login)" in out
-        assert "  terms sent to it: 77 bay " in out
+        assert "  terms sent to them: 77 bay " in out
 
     async def test_without_noise_removal_the_whole_page_is_kept(self):
         result = await crawl(Searches, web, REPLICA | {"REPLICA_NOISE": "none"})

@@ -9,10 +9,16 @@ from scrapy.cmdline import execute
 
 from scrapy_replica import commands
 from scrapy_replica.commands.command import GROUPS
-from scrapy_replica.commands.parser import parser_of
+from scrapy_replica.commands.parser import CommandGroup, parser_of
 from scrapy_replica.words import width_of
 
 COMMANDS = {command.name: command for command in commands.load_commands()}
+PARTS = {
+    f"{group.name} {part.name}": part
+    for group in COMMANDS.values()
+    if isinstance(group, CommandGroup)
+    for part in (kind() for kind in group.commands)
+}
 
 
 @pytest.fixture(autouse=True)
@@ -54,10 +60,38 @@ def test_help_shows_what_must_be_given_first_and_an_example_that_is_right(name, 
         parser_of(COMMANDS[name]).parse_args(arguments)  # ends the test where one is wrong
 
 
+@pytest.mark.parametrize("name", PARTS)
+def test_help_of_what_is_below_a_name(name, capsys):
+    code, out, _ = replica(capsys, *name.split(), "--help")
+    assert code == 0
+    assert max(map(width_of, out.splitlines())) <= 80
+    assert out.startswith(f"usage: scrapy replica {name} ")
+    group, part = name.split()
+    for line in PARTS[name].examples:
+        words = line.split()
+        assert words[:4] == ["scrapy", "replica", group, part]
+        parser_of(COMMANDS[group]).parse_args(words[3:])
+
+
+@pytest.mark.parametrize("arguments", [["job"], ["--job", "job"], ["--job=job"], ["job/replica.sqlite"]])
+def test_a_job_is_named_in_one_way_everywhere(arguments):
+    for words in (["hosts"], ["status"], ["judge"], ["report"], ["serve"], ["doctor"]):
+        assert parser_of(COMMANDS[words[0]]).parse_args(arguments).job == "job"
+    for words in (["explain", "--json", "x"], ["steer", "pause", "x"], ["rules", "disable", "3"], ["export", "links"]):
+        command, *rest = words
+        deep = [rest.pop(0)] if command in {"steer", "rules"} else []
+        behind = arguments[0].startswith("--")
+        line = [*deep, *rest, *arguments] if behind else [*deep, *arguments, *rest]
+        assert parser_of(COMMANDS[command]).parse_args(line).job == "job"
+
+
 def test_usage_names_file_and_job_before_options(capsys):
-    assert "usage: scrapy replica model FILE --job DIR [options]\n" in replica(capsys, "model", "--help")[1]
+    assert "usage: scrapy replica explain JOB URL [options]\n" in replica(capsys, "explain", "--help")[1]
+    assert "usage: scrapy replica steer block JOB MIRROR --as HOST [options]\n" in (
+        replica(capsys, "steer", "block", "--help")[1]
+    )
     assert (
-        "usage: scrapy replica rules disable ID --job DIR [options]\n"
+        "usage: scrapy replica rules disable JOB ID [options]\n"
         in (replica(capsys, "rules", "disable", "--help")[1])
     )
 
@@ -67,7 +101,8 @@ def test_usage_names_file_and_job_before_options(capsys):
     [
         (["explian"], "there is no command 'explian'; did you mean explain?"),
         (["xyzzy"], "there is no command 'xyzzy'; scrapy replica, alone, tells which there are"),
-        (["model"], "scrapy replica model: the following arguments are required: FILE, --job"),
+        (["explain"], "scrapy replica explain: the following arguments are required: JOB, URL"),
+        (["explain", "http://a.example/", "--job"], "argument --job: expected one argument"),
         (["rules", "explode"], "invalid choice: 'explode'"),
         (["hosts", "--job", "x", "y"], "unrecognized arguments: y"),
         (["--colour", "hosts"], "unknown arguments: --colour; a command comes first"),

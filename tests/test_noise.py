@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from rapidfuzz.distance import LCSseq
 
-from scrapy_replica.evaluation import cetd
+from scrapy_replica.lab.pages import cetd
 from scrapy_replica.pages.noise import (
     composite_text_densities,
     content_entries,

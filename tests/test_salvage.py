@@ -235,7 +235,7 @@ def replica(capsys, *arguments):
 class TestCommand:
     def test_json(self, interrupted, tmp_path, capsys):
         job, before = interrupted
-        code, out, err = replica(capsys, "salvage", job, "--out", tmp_path / "new", "--json")
+        code, out, err = replica(capsys, "doctor", job, "--salvage", tmp_path / "new", "--json")
         found = json.loads(out)["figures"]
         assert code == 0, err
         assert found["urls_done"] >= len(before)
@@ -248,14 +248,14 @@ class TestCommand:
     )
     def test_nothing_to_read(self, tmp_path, capsys, content, says):
         (tmp_path / FILE_NAME).write_bytes(content)
-        code, out, err = replica(capsys, "salvage", tmp_path, "--out", tmp_path / "new")
+        code, out, err = replica(capsys, "doctor", tmp_path, "--salvage", tmp_path / "new")
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert says in err
         assert not (tmp_path / "new" / FILE_NAME).exists()
 
     def test_a_job_is_never_written_over(self, interrupted, capsys):
         job, _ = interrupted
-        code, _, err = replica(capsys, "salvage", job, "--out", job)
+        code, _, err = replica(capsys, "doctor", job, "--salvage", job)
         assert code == 2
         assert "give a new folder" in err
 

@@ -10,7 +10,7 @@ import pytest
 
 from scrapy_replica.commands import command_named
 from scrapy_replica.commands.parser import parser_of
-from scrapy_replica.focus.strategies import STRATEGIES
+from scrapy_replica.lab.strategies import STRATEGIES
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "sources.rst").read_text(encoding="utf-8")

@@ -206,21 +206,21 @@ class TestCommands:
         ("arguments", "kind", "what", "says"),
         [
             (
-                ["add", "HTTP://C.example/x#y"],
+                ["steer", "add", "HTTP://C.example/x#y"],
                 SEEDS,
                 {"urls": ["http://c.example/x"]},
                 "http://c.example/x is fetched next",
             ),
             (
-                ["add", "http://c.example/", "http://d.example/"],
+                ["steer", "add", "http://c.example/", "http://d.example/"],
                 SEEDS,
                 {"urls": ["http://c.example/", "http://d.example/"]},
                 "2 URLs are fetched next",
             ),
-            (["exclude", "*/x/*"], EXCLUDE, {"pattern": "*/x/*"}, "nothing more is fetched that matches */x/*"),
-            (["exclude", "*/x/*", "--lift"], EXCLUDE, {"pattern": "*/x/*", "lift": True}, "comes back"),
-            (["pause", "B.example"], PAUSE, {"host": "b.example"}, "b.example pauses"),
-            (["resume", "b.example"], RESUME, {"host": "b.example"}, "b.example goes on"),
+            (["steer", "exclude", "*/x/*"], EXCLUDE, {"pattern": "*/x/*"}, "nothing more is fetched that matches */x/*"),
+            (["steer", "exclude", "*/x/*", "--lift"], EXCLUDE, {"pattern": "*/x/*", "lift": True}, "comes back"),
+            (["steer", "pause", "B.example"], PAUSE, {"host": "b.example"}, "b.example pauses"),
+            (["steer", "resume", "b.example"], RESUME, {"host": "b.example"}, "b.example goes on"),
         ],
     )
     def test_write_an_order_and_say_so(self, job, capsys, arguments, kind, what, says):
@@ -233,12 +233,12 @@ class TestCommands:
     @pytest.mark.parametrize(
         ("arguments", "says"),
         [
-            (["add", "ftp://c.example/"], "ftp://c.example/ is no http or https URL"),
-            (["add", "http://"], "is no http or https URL"),
-            (["add", "nowhere.txt"], "neither a URL nor a readable file"),
-            (["exclude", "calendar"], "write '*calendar*'"),
-            (["pause", "nobody.example"], "the job knows no host nobody.example"),
-            (["resume", "http://b.example/"], "is no host name"),
+            (["steer", "add", "ftp://c.example/"], "ftp://c.example/ is no http or https URL"),
+            (["steer", "add", "http://"], "is no http or https URL"),
+            (["steer", "add", "nowhere.txt"], "neither a URL nor a readable file"),
+            (["steer", "exclude", "calendar"], "write '*calendar*'"),
+            (["steer", "pause", "nobody.example"], "the job knows no host nobody.example"),
+            (["steer", "resume", "http://b.example/"], "is no host name"),
         ],
     )
     def test_wrong_use_is_one_line(self, job, capsys, arguments, says):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scrapy_replica.focus.links import LinkWords
-from scrapy_replica.focus.strategies import STRATEGIES, make
+from scrapy_replica.lab.strategies import STRATEGIES, make
 from scrapy_replica.records import Link, Page
 
 if TYPE_CHECKING:

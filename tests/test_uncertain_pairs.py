@@ -97,21 +97,21 @@ class TestDecidedByHand:
         assert uncertain(tmp_path) == []
 
     def test_the_queue_as_a_command(self, store, tmp_path, capsys):
-        assert replica(capsys, "pairs", "--job", tmp_path)[1] == "no pair of hosts is uncertain by now\n"
+        assert replica(capsys, "hosts", "--undecided", "--job", tmp_path)[1] == "no pair of hosts is uncertain by now\n"
         pages = (PagePair(("http://b.example/?token=s3cret", "http://a.example/"), (None, None), ("x", "y")),)
         found = UncertainPair(
             Verdict("b.example", "a.example", "", "docs", 0.4, 5, {"teq": 0.95}), 0.6, Doubt.SCORE, pages
         )
         store.uncertain_pairs.enter(found)
         store.commit()
-        code, out, _ = replica(capsys, "pairs", "--job", tmp_path)
+        code, out, _ = replica(capsys, "hosts", "--undecided", "--job", tmp_path)
         assert code == 0
         assert "Is b.example the same site as a.example/docs?" in out
         assert "score 0.40, a verdict takes 0.60: the judge is not sure enough yet" in out
-        assert f"scrapy replica block b.example --as a.example/docs --job {tmp_path}" in out
-        assert f"scrapy replica allow b.example --beside a.example --job {tmp_path}" in out
+        assert f"scrapy replica steer block b.example --as a.example/docs --job {tmp_path}" in out
+        assert f"scrapy replica steer allow b.example --beside a.example --job {tmp_path}" in out
         assert "s3cret" not in out
-        told = json.loads(replica(capsys, "pairs", "--job", tmp_path, "--json")[1])
+        told = json.loads(replica(capsys, "hosts", "--undecided", "--job", tmp_path, "--json")[1])
         assert told["figures"] == {"pairs": 1}
         assert told["pairs"][0]["pages"] == [
             {"urls": ["http://b.example/?token=***", "http://a.example/"], "texts": ["x", "y"]}
@@ -121,13 +121,13 @@ class TestDecidedByHand:
         with contextlib.closing(SqliteCrawlDB(tmp_path)) as db:
             for number, host in enumerate(("a.example", "b.example")):
                 enter(db, f"http://{host}/", host, number)
-        assert replica(capsys, "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
-        assert replica(capsys, "block", "b.example/", "--as", "a.example/docs/", "--job", tmp_path)[0] == 0
+        assert replica(capsys, "steer", "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
+        assert replica(capsys, "steer", "block", "b.example/", "--as", "a.example/docs/", "--job", tmp_path)[0] == 0
         with reading(tmp_path) as reader:
             block, different = reader.acts(5)
         assert (different.kind, different.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
         assert block.what == {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
-        code, _, err = replica(capsys, "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
+        code, _, err = replica(capsys, "steer", "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
         assert (code, err.count("\n")) == (2, 1)
 
 

@@ -26,8 +26,8 @@ from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.components.warc import Keeper, exchange_of
-from scrapy_replica.rehearsal.archive import Archive
 from scrapy_replica.warc import records
+from scrapy_replica.warc.archive import Archive
 from scrapy_replica.warc.folder import OPEN, WarcFolder
 
 SITE = "http://a.example"

@@ -14,8 +14,8 @@ scrapy replica hosts --job job
 scrapy replica hosts --job job --export nutch >host-urlnormalizer.txt
 
 # You know better: these two are one site, and that one is fetched whatever it resembles.
-scrapy replica block www.docs.pydoc.example --as docs.pydoc.example --job job
-scrapy replica allow mirror.library.example --job job
+scrapy replica steer block www.docs.pydoc.example --as docs.pydoc.example --job job
+scrapy replica steer allow mirror.library.example --job job
 
 # The crawl obeys when it goes on; one that runs obeys within a second.
 scrapy replica crawl seeds.txt --job job --max-pages 100 $fast

@@ -23,35 +23,22 @@ if TYPE_CHECKING:
     from scrapy_replica.commands.command import Command
 
 COMMANDS = (
-    ("crawl", "CrawlCommand"),
-    ("rehearse", "RehearseCommand"),
-    ("status", "StatusCommand"),
-    ("serve", "ServeCommand"),
-    ("explain", "ExplainCommand"),
-    ("model", "ModelCommand"),
-    ("hosts", "HostsCommand"),
-    ("pairs", "PairsCommand"),
-    ("hosts", "BlockCommand"),
-    ("hosts", "AllowCommand"),
-    ("steer", "AddCommand"),
-    ("steer", "ExcludeCommand"),
-    ("steer", "PauseCommand"),
-    ("steer", "ResumeCommand"),
-    ("rules", "RulesCommand"),
-    ("judge", "JudgeCommand"),
-    ("list_forms", "FormsCommand"),
-    ("report", "ReportCommand"),
-    ("export", "ExportCommand"),
-    ("archive", "ArchiveCommand"),
-    ("generate", "GenerateCommand"),
-    ("mine", "MineCommand"),
-    ("salvage", "SalvageCommand"),
-    ("doctor", "DoctorCommand"),
-    ("capacity", "CapacityCommand"),
-    ("calibrate", "CalibrateCommand"),
-    ("evaluate", "EvalCommand"),
+    (".crawl", "CrawlCommand"),
+    (".rehearse", "RehearseCommand"),
+    (".status", "StatusCommand"),
+    (".report", "ReportCommand"),
+    (".serve", "ServeCommand"),
+    (".explain", "ExplainCommand"),
+    (".hosts", "HostsCommand"),
+    (".rules", "RulesCommand"),
+    (".judge", "JudgeCommand"),
+    (".steer", "SteerCommand"),
+    (".export", "ExportCommand"),
+    (".mine", "MineCommand"),
+    (".doctor", "DoctorCommand"),
+    ("..lab.commands.lab", "LabCommand"),
 )
-"""Module and class of each command."""
+"""Module, relative to this one, and class of each command."""
 
 P = ParamSpec("P")
 
@@ -61,7 +48,7 @@ INTERRUPTED = 128 + signal.SIGINT
 def load_commands() -> Iterator[Command]:
     """Yield the commands. Scrapy loads this module for each of its own commands, which must not pay for ours."""
     for module, name in COMMANDS:
-        yield getattr(import_module(f"{__name__}.{module}"), name)()
+        yield getattr(import_module(module, __name__), name)()
 
 
 def _interruptible(method: Callable[P, None]) -> Callable[P, None]:
@@ -129,14 +116,15 @@ class ReplicaCommand(ScrapyCommand):
         except BrokenPipeError:  # as of ``scrapy replica hosts --job DIR | head``
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except sqlite3.DatabaseError as error:
-            self._refuse(command, f"the crawl database cannot be used: {one_line(error)}")
+            self._refuse(opts, f"the crawl database cannot be used: {one_line(error)}")
         except (ValueError, ImportError, OSError) as error:
-            self._refuse(command, one_line(error))
+            self._refuse(opts, one_line(error))
 
-    def _refuse(self, command: Command | None, why: str) -> None:
+    def _refuse(self, opts: argparse.Namespace, why: str) -> None:
         from scrapy_replica.words import cleaned  # noqa: PLC0415 - not for Scrapy's own commands
 
-        sys.stderr.write(f"scrapy replica{f' {command.name}' if command else ''}: {cleaned(why, 2_000)}\n")
+        names = [command.name for name in ("run", "chosen") if (command := getattr(opts, name, None))]
+        sys.stderr.write(f"{' '.join(['scrapy replica', *names])}: {cleaned(why, 2_000)}\n")
         self.exitcode = 2
 
 

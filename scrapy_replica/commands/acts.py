@@ -6,9 +6,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
-from scrapy_replica.commands.hosts import checked_block, host_name
 from scrapy_replica.commands.job import name_of, ordering, reading
-from scrapy_replica.commands.order import known_host
+from scrapy_replica.commands.order import checked_block, host_name, known_host
 from scrapy_replica.commands.steer import web_url
 from scrapy_replica.crawl.links.questions import check_page
 from scrapy_replica.crawldb.orders import (
@@ -57,7 +56,8 @@ def command_of(order: Order, job: str) -> str:
 def said(order: Order) -> str:
     """Return an order as its command says it, in short: ``block b.example --as a.example``."""
     try:
-        return " ".join(COMMANDS[order.kind](order.what, "")).replace(" --job ", "")
+        told = " ".join(COMMANDS[order.kind](order.what, "")).replace(" --job ", "")
+        return told.removeprefix("steer ")
     except (KeyError, TypeError):
         return order.kind  # somebody else wrote it
 
@@ -142,22 +142,22 @@ def _place(host: str, prefix: str | None) -> str:
 
 def _block_command(what: Mapping[str, Any], job: str) -> list[str]:
     copy, keeper = _place(what["host"], what.get("copy_prefix")), _place(what["keeper"], what.get("keeper_prefix"))
-    return ["block", copy, "--as", keeper, "--job", job]
+    return ["steer", "block", copy, "--as", keeper, "--job", job]
 
 
 def _exclude_command(what: Mapping[str, Any], job: str) -> list[str]:
-    return ["exclude", what["pattern"], *["--lift"] * bool(what.get("lift")), "--job", job]
+    return ["steer", "exclude", what["pattern"], *["--lift"] * bool(what.get("lift")), "--job", job]
 
 
 COMMANDS: dict[str, Callable[[Mapping[str, Any], str], list[str]]] = {
     BLOCK: _block_command,
-    ALLOW: lambda what, job: ["allow", what["host"], "--job", job],
-    DIFFERENT: lambda what, job: ["allow", what["host"], "--beside", what["other"], "--job", job],
+    ALLOW: lambda what, job: ["steer", "allow", what["host"], "--job", job],
+    DIFFERENT: lambda what, job: ["steer", "allow", what["host"], "--beside", what["other"], "--job", job],
     DISABLE_RULE: lambda what, job: ["rules", "disable", str(what["id"]), "--job", job],
-    SEEDS: lambda what, job: ["add", *what["urls"], "--job", job],
+    SEEDS: lambda what, job: ["steer", "add", *what["urls"], "--job", job],
     EXCLUDE: _exclude_command,
-    PAUSE: lambda what, job: ["pause", what["host"], "--job", job],
-    RESUME: lambda what, job: ["resume", what["host"], "--job", job],
+    PAUSE: lambda what, job: ["steer", "pause", what["host"], "--job", job],
+    RESUME: lambda what, job: ["steer", "resume", what["host"], "--job", job],
     MARK: lambda what, job: ["judge", job, "--yes" if what["is_relevant"] else "--no", what["url"]],
 }
 """Kind of order -> arguments of the command that gives it to a job."""

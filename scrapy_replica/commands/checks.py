@@ -38,8 +38,8 @@ LEAST_SQLITE = (3, 35)
 """Version of SQLite that has ``RETURNING``."""
 
 EXTRAS = {
-    "warc": "rehearse, eval crawl and crawl --warc",
-    "eval": "eval",
+    "warc": "rehearse, lab crawl and crawl --warc",
+    "lab": "lab",
     "report": "report, serve and plots",
     "parquet": "export --format parquet",
     "mine": "mine",
@@ -205,7 +205,7 @@ def of_job(job: str) -> Iterator[Check]:
 def _of_file(area: str, job: str) -> Check:
     wrong, is_whole = checking(job, CHECK_SECONDS)
     if wrong is not None:
-        todo = f"end its crawl; scrapy replica salvage {job} --out NEWJOB reads what can be read"
+        todo = f"end its crawl; scrapy replica doctor {job} --salvage NEWJOB reads what can be read"
         return Check(area, BROKEN, f"its file is damaged ({wrong})", todo)
     if not is_whole:
         return Check(area, OK, f"no damage in what was read of its file within {CHECK_SECONDS:.0f} s")

@@ -25,7 +25,7 @@ GROUPS = {
     "see": "see what a crawl does and did, and why",
     "steer": "steer a crawl, while it runs or before it is next run",
     "keep": "keep what it brought, and mend what broke",
-    "measure": "measure how good the add-on is",
+    "measure": "measure how good the add-on is: the laboratory",
 }
 """What commands are for, in the order of the map that ``scrapy replica`` shows."""
 
@@ -53,11 +53,6 @@ class Command(ABC):
         :raises OSError: a file cannot be read or written.
         :raises ImportError: an extra is missing: one line that names it.
         """
-
-
-def add_job_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--job``, the job that a command is about."""
-    parser.add_argument("--job", metavar="DIR", required=True, help="folder of the crawl (its JOBDIR), or its address")
 
 
 @contextmanager

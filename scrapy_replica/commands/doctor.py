@@ -11,7 +11,8 @@ from scrapy.utils.project import inside_project
 
 from scrapy_replica.commands.checks import BROKEN, LOOK, OK, of_installation, of_job, of_settings
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import is_begun
+from scrapy_replica.commands.job import JOB, folder_of, is_begun
+from scrapy_replica.commands.salvage import salvage
 from scrapy_replica.words import cleaned, wrapped
 
 if TYPE_CHECKING:
@@ -27,19 +28,30 @@ WIDTH = 13
 
 
 class DoctorCommand(Command):
-    """Looks, and changes nothing."""
+    """Looks, and changes nothing of what it looks at."""
 
     name = "doctor"
-    help = "check the installation, the settings of the project, and a job"
+    help = "check the installation, the settings of the project, and a job; salvage a damaged one"
     group = "keep"
-    examples = ("scrapy replica doctor", "scrapy replica doctor job")
+    examples = (
+        "scrapy replica doctor",
+        "scrapy replica doctor job",
+        "scrapy replica doctor job --salvage mended",
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        told = "folder of a crawl (its JOBDIR), or its address; else the one that is set"
-        parser.add_argument("job", metavar="JOB", nargs="?", help=told)
+        parser.add_argument("job", metavar="JOB", type=folder_of, nargs="?", help=f"{JOB}; else the one that is set")
+        parser.add_argument(
+            "--salvage", metavar="NEWJOB", help="read what can be read of JOB, which is damaged, into this new folder"
+        )
         parser.add_argument("--json", action="store_true", help="print what was found as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        if opts.salvage:
+            if opts.job is None:
+                raise ValueError("--salvage: name the job that is damaged: doctor JOB --salvage NEWJOB")
+            salvage(opts.job, opts.salvage, as_json=opts.json)
+            return 0
         found = list(checks(opts.job, settings))
         states = [check.state for check in found]
         if opts.json:

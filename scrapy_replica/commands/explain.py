@@ -12,9 +12,10 @@ from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.claim import Claim, Kind
-from scrapy_replica.commands.command import Command, add_job_argument
+from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.explain_text import in_words, scope_in_words
-from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.forms_of_site import forms_of
+from scrapy_replica.commands.job import add_job_argument, reading
 from scrapy_replica.commands.order import near
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.crawl.links.recipe import made_again, relevance_model
@@ -54,17 +55,17 @@ class ExplainCommand(Command):
     """Reads the crawl database of a finished or running crawl."""
 
     name = "explain"
-    help = "tell what is known of a URL or host, and why it was or was not fetched"
+    help = "tell what is known of a URL or host, its forms, and why it was or was not fetched"
     group = "see"
     examples = (
-        "scrapy replica explain https://example.org/page.html --job job",
-        "scrapy replica explain example.org/page.html --job job",
-        "scrapy replica explain example.org --job job",
+        "scrapy replica explain job https://example.org/page.html",
+        "scrapy replica explain job example.org/page.html",
+        "scrapy replica explain job example.org",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("what", metavar="URL", help="a URL, or a host as printed by hosts")
         add_job_argument(parser)
+        parser.add_argument("what", metavar="URL", help="a URL, or a host as printed by hosts")
         parser.add_argument("--json", action="store_true", help="print what is known as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
@@ -296,7 +297,7 @@ def explain_host(job: SqliteReader, host: str) -> dict[str, Any] | None:
         {"action": action.value, "reason": reason.value, "urls": count}
         for (action, reason), count in found.decisions.items()
     ]
-    return known
+    return known | forms_of(job, host.lower())
 
 
 def _verdict(view: VerdictView) -> dict[str, Any]:

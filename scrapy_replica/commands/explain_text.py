@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.claim import Claim, Standing
+from scrapy_replica.commands.forms_of_site import form_lines
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
@@ -199,6 +200,7 @@ def _host_lines(known: Mapping[str, Any]) -> Iterator[str]:
         action, why = Action(made["action"]), REASONS[Reason(made["reason"])]
         done = "it came back, or was fetched as a test" if action is Action.FETCH else ACTIONS[action]
         yield wrapped(f"{counted(made['urls'], 'URL')}: {why}; {done}", 2, 4)
+    yield from form_lines(known)
 
 
 def _verdict_lines(known: Mapping[str, Any]) -> Iterator[str]:

@@ -12,7 +12,8 @@ from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.formats import FORMATS
 from scrapy_replica.commands.graph import Edge, Node, write_gexf
-from scrapy_replica.commands.job import name_of, reading
+from scrapy_replica.commands.job import add_job_argument, name_of, reading
+from scrapy_replica.commands.model import write_model
 from scrapy_replica.commands.write import replacing
 from scrapy_replica.crawldb.tables import DecisionRow, HostRow, LinkRow, RelevanceRow
 from scrapy_replica.words import counted
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
+MODEL = "model"
 TABLES = {"links": LinkRow, "relevance": RelevanceRow, "decisions": DecisionRow, "hosts": HostRow}
 """Name of a table and what its rows are."""
 
@@ -34,20 +36,32 @@ class ExportCommand(Command):
     """Reads the crawl database of a finished or running crawl."""
 
     name = "export"
-    help = "write links, relevance, decisions or hosts as a table or graph"
+    help = "write links, relevance, decisions or hosts as a table or graph, or what it learnt"
     group = "keep"
     examples = (
         "scrapy replica export job relevance --format jsonl",
         "scrapy replica export job links --format gexf --out links.gexf",
+        "scrapy replica export job model --out wine.npz",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
-        parser.add_argument("what", metavar="TABLE", choices=TABLES, help=f"one of {', '.join(TABLES)}")
-        parser.add_argument("--format", choices=[*FORMATS, "gexf"], default="csv", help="csv unless told")
+        add_job_argument(parser)
+        parser.add_argument(
+            "what",
+            metavar="WHAT",
+            choices=[*TABLES, MODEL],
+            help=f"a table ({', '.join(TABLES)}), or model: what the crawl has learnt, for crawl --model",
+        )
+        parser.add_argument("--format", choices=[*FORMATS, "gexf"], help="csv unless told")
         parser.add_argument("--out", metavar="FILE", help="file to write, replaced as a whole; else standard output")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        if opts.what == MODEL:
+            if opts.format is not None or opts.out is None:
+                raise ValueError(f"{MODEL} is a file for crawl --model: name it with --out, and leave --format out")
+            write_model(opts.job, opts.out)
+            return 0
+        opts.format = opts.format or "csv"
         if opts.format == "gexf" and opts.what not in GRAPHS:
             raise ValueError(f"--format gexf is for graphs ({' and '.join(GRAPHS)}), not for {opts.what}")
         if opts.format == "parquet" and not opts.out:

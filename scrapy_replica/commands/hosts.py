@@ -1,4 +1,4 @@
-"""``scrapy replica hosts``, ``block`` and ``allow``: verdicts on hosts, read and given by hand."""
+"""``scrapy replica hosts``: which hosts are one site, and which may be."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.address import without_port
-from scrapy_replica.commands.command import Command, add_job_argument
-from scrapy_replica.commands.job import reading
-from scrapy_replica.commands.order import known_host, order
-from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT
+from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.job import add_job_argument, reading
+from scrapy_replica.commands.pairs import show_pairs
 from scrapy_replica.words import COLUMNS, counted, evidence_of, place_of, score, shortened, wrapped
 
 if TYPE_CHECKING:
@@ -29,13 +27,17 @@ class HostsCommand(Command):
     help = "list the hosts that are copies of others, with the evidence and what was saved"
     group = "see"
     examples = (
-        "scrapy replica hosts --job job",
-        "scrapy replica hosts --job job --export nutch > aliases.txt",
+        "scrapy replica hosts job",
+        "scrapy replica hosts job --undecided",
+        "scrapy replica hosts job --export nutch > aliases.txt",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_job_argument(parser)
-        parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+        parser.add_argument(
+            "--undecided", action="store_true", help="list the hosts that may be copies instead, for you to decide"
+        )
+        parser.add_argument("--json", action="store_true", help="print them as JSON")
         parser.add_argument(
             "--export",
             choices=sorted(EXPORTS),
@@ -43,6 +45,11 @@ class HostsCommand(Command):
         )
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        if opts.undecided:
+            if opts.export:
+                raise ValueError("--undecided and --export: what is not decided is no alias; leave one out")
+            show_pairs(opts.job, as_json=opts.json)
+            return 0
         with reading(opts.job) as job:
             verdicts = verdicts_of(job)
         if opts.export:
@@ -54,80 +61,6 @@ class HostsCommand(Command):
         else:
             sys.stdout.write(as_text(verdicts))
         return 0
-
-
-class BlockCommand(Command):
-    """Blocks a host by hand; a running crawl obeys within a second."""
-
-    name = "block"
-    help = "fetch no more of MIRROR, a copy of HOST"
-    group = "steer"
-    examples = ("scrapy replica block mirror.example.org --as www.example.org --job job",)
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "mirror", metavar="MIRROR", help="the copy, as printed by hosts; HOST/PATH where its site lies below a path"
-        )
-        parser.add_argument("--as", dest="keeper", metavar="HOST", required=True, help="what is kept, likewise")
-        add_job_argument(parser)
-
-    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        (mirror, _, copy_prefix), (keeper, _, keeper_prefix) = (
-            named.strip().partition("/") for named in (opts.mirror, opts.keeper)
-        )
-        what = checked_block(mirror, keeper, copy_prefix, keeper_prefix)
-        for host in (what["host"], what["keeper"]):
-            known_host(opts.job, host)
-        return order(opts.job, BLOCK, what, f"{opts.mirror} is blocked as a copy of {opts.keeper}")
-
-
-def checked_block(mirror: str, keeper: str, copy_prefix: str, keeper_prefix: str) -> dict[str, str]:
-    """Return what an order says that blocks *mirror* as a copy of *keeper*; the site lies below these paths.
-
-    :raises ValueError: these are no hosts, or one.
-    """
-    what = {"host": host_name(mirror), "keeper": host_name(keeper)}
-    if what["host"] == what["keeper"]:
-        raise ValueError(f"{what['host']} cannot be a copy of itself")
-    prefixes = {"copy_prefix": copy_prefix.strip("/"), "keeper_prefix": keeper_prefix.strip("/")}
-    return what | {name: prefix for name, prefix in prefixes.items() if prefix}
-
-
-class AllowCommand(Command):
-    """Takes a verdict back by hand, for good; a running crawl obeys within a second."""
-
-    name = "allow"
-    help = "never take HOST for a copy; what was not fetched of it comes back"
-    group = "steer"
-    examples = ("scrapy replica allow mirror.example.org --job job",)
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
-        parser.add_argument("--beside", metavar="OTHER", help="say only that HOST and OTHER are two sites")
-        add_job_argument(parser)
-
-    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        host = known_host(opts.job, host_name(opts.host))
-        if opts.beside is None:
-            told = f"{host} is never taken for a copy, and what was not fetched of it for that comes back"
-            return order(opts.job, ALLOW, {"host": host}, told)
-        other = known_host(opts.job, host_name(opts.beside))
-        if host == other:
-            raise ValueError(f"{host} is one site with itself")
-        told = f"{host} and {other} are two sites, and what was not fetched of one for the other comes back"
-        return order(opts.job, DIFFERENT, {"host": host, "other": other}, told)
-
-
-def host_name(text: str) -> str:
-    """Return *text* as a host: its name, and the port where it is not the scheme's own.
-
-    :raises ValueError: it is none.
-    """
-    host = text.strip().lower()
-    name, port = without_port(host)
-    if not name or any(character in host for character in "/ @?#") or (port and not port[1:].isdecimal()):
-        raise ValueError(f"{text!r} is no host name; give it without scheme and path")
-    return host
 
 
 def verdicts_of(job: SqliteReader) -> list[dict[str, Any]]:

@@ -20,11 +20,27 @@ from scrapy_replica.crawldb.sqlite.reader import open_orders, open_reader
 from scrapy_replica.crawldb.sqlite.salvage import salvage
 
 if TYPE_CHECKING:
+    import argparse
+
     from scrapy_replica.crawldb.redis.reader import Follower
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 SCHEMES = ("redis://", "rediss://", "unix://")
 """Beginnings of addresses."""
+
+
+JOB = "the crawl: its JOBDIR or the file in it, or its address in Redis; --job JOB is the same"
+
+
+def add_job_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare the job that a command is about, before its other arguments: ``JOB``, or ``--job JOB`` anywhere."""
+    parser.add_argument("job", metavar="JOB", type=folder_of, help=JOB)
+
+
+def folder_of(job: str) -> str:
+    """Return the folder of a job of which the file may be given."""
+    path = Path(job)
+    return str(path.parent) if path.name == FILE_NAME else job
 
 
 def is_shared(job: str) -> bool:

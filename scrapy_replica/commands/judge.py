@@ -11,7 +11,7 @@ from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import is_running, ordering, reading
+from scrapy_replica.commands.job import add_job_argument, is_running, ordering, reading
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.crawl.links.questions import asked_about, check_page, check_topic
 from scrapy_replica.crawldb.orders import MARK
@@ -47,7 +47,7 @@ class JudgeCommand(Command):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
+        add_job_argument(parser)
         parser.add_argument("--most", type=int, default=10, metavar="N", help="ask about at most N pages (10)")
         for option, what in (("--yes", "is on the topic"), ("--no", "is not on the topic")):
             parser.add_argument(

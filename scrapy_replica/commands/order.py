@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from scrapy_replica.address import without_port
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.crawldb.orders import Order
 from scrapy_replica.words import cleaned, wrapped
@@ -79,3 +80,27 @@ def near(host: str, names: list[str]) -> str:
     alike = [name for name in names if abs(len(name) - len(host)) <= MOST_MISSING][:MOST_COMPARED]
     found = within or get_close_matches(host, alike, NEAR, CLOSE)
     return f"; did you mean {' or '.join(map(cleaned, found))}?" if found else ""
+
+
+def host_name(text: str) -> str:
+    """Return *text* as a host: its name, and the port where it is not the scheme's own.
+
+    :raises ValueError: it is none.
+    """
+    host = text.strip().lower()
+    name, port = without_port(host)
+    if not name or any(character in host for character in "/ @?#") or (port and not port[1:].isdecimal()):
+        raise ValueError(f"{text!r} is no host name; give it without scheme and path")
+    return host
+
+
+def checked_block(mirror: str, keeper: str, copy_prefix: str, keeper_prefix: str) -> dict[str, str]:
+    """Return what an order says that blocks *mirror* as a copy of *keeper*; the site lies below these paths.
+
+    :raises ValueError: these are no hosts, or one.
+    """
+    what = {"host": host_name(mirror), "keeper": host_name(keeper)}
+    if what["host"] == what["keeper"]:
+        raise ValueError(f"{what['host']} cannot be a copy of itself")
+    prefixes = {"copy_prefix": copy_prefix.strip("/"), "keeper_prefix": keeper_prefix.strip("/")}
+    return what | {name: prefix for name, prefix in prefixes.items() if prefix}

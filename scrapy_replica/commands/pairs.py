@@ -1,4 +1,4 @@
-"""``scrapy replica pairs``: the hosts of which a person is to say whether they are one site."""
+"""``scrapy replica hosts --undecided``: the hosts of which a person is to say whether they are one site."""
 
 from __future__ import annotations
 
@@ -8,43 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import command_line
-from scrapy_replica.commands.command import Command, add_job_argument
 from scrapy_replica.commands.job import name_of, reading
 from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
 from scrapy_replica.words import DOUBTS, cleaned, evidence_of, scores, site_names, wrapped
 
 if TYPE_CHECKING:
-    import argparse
-
-    from scrapy.settings import Settings
-
     from scrapy_replica.records import UncertainPair
 
 
-class PairsCommand(Command):
-    """Lists the pairs of hosts that the judge is not sure about."""
-
-    name = "pairs"
-    help = "list hosts that may be copies, for you to decide"
-    group = "see"
-    examples = ("scrapy replica pairs --job job",)
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_job_argument(parser)
-        parser.add_argument("--json", action="store_true", help="print the pairs as JSON, with the texts of pages")
-
-    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        with reading(opts.job) as job:
-            pairs = job.uncertain_pairs()
-        name = name_of(opts.job)
-        if opts.json:
-            found = [_as_json(pair, name) for pair in pairs]
-            sys.stdout.write(json.dumps({"figures": {"pairs": len(pairs)}, "pairs": found}) + "\n")
-        elif pairs:
-            sys.stdout.write("\n".join(_as_text(pair, name) for pair in pairs))
-        else:
-            sys.stdout.write("no pair of hosts is uncertain by now\n")
-        return 0
+def show_pairs(job: str, *, as_json: bool) -> None:
+    """Print the pairs of hosts that the judge is not sure about."""
+    with reading(job) as reader:
+        pairs = reader.uncertain_pairs()
+    name = name_of(job)
+    if as_json:
+        found = [_as_json(pair, name) for pair in pairs]
+        sys.stdout.write(json.dumps({"figures": {"pairs": len(pairs)}, "pairs": found}) + "\n")
+    elif pairs:
+        sys.stdout.write("\n".join(_as_text(pair, name) for pair in pairs))
+    else:
+        sys.stdout.write("no pair of hosts is uncertain by now\n")
 
 
 def _as_text(pair: UncertainPair, job: str) -> str:

@@ -12,6 +12,7 @@ from scrapy.utils.request import RequestFingerprinter
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
 from scrapy_replica.commands.run import SCOPE, Run, add_crawl_arguments, apply_arguments
+from scrapy_replica.commands.truth import Truth
 from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.handler import rehearsal_settings
@@ -21,9 +22,8 @@ from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Mode
 from scrapy_replica.records import Novelty
-from scrapy_replica.rehearsal.archive import open_archive
-from scrapy_replica.rehearsal.truth import Truth
 from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.warc.archive import open_archive
 
 if TYPE_CHECKING:
     import argparse

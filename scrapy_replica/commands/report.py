@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command, needing
-from scrapy_replica.commands.job import is_running, is_shared, name_of, reading
+from scrapy_replica.commands.job import add_job_argument, is_running, is_shared, name_of, reading
 from scrapy_replica.commands.write import write
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class ReportCommand(Command):
     examples = ("scrapy replica report job --out report.html",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
+        add_job_argument(parser)
         parser.add_argument(
             "--out", metavar="FILE", default="report.html", help="file to write; one that is there is replaced"
         )

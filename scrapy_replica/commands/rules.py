@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
 from scrapy_replica.claim import ENDED, Standing
-from scrapy_replica.commands.command import Command, add_job_argument
-from scrapy_replica.commands.job import is_running, name_of, ordering, reading
+from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.job import add_job_argument, is_running, name_of, ordering, reading
 from scrapy_replica.commands.order import order
 from scrapy_replica.crawldb.orders import DISABLE_RULE, RULE
 from scrapy_replica.urls.interchange import GIVEN, dumps, rules_at
@@ -47,20 +47,22 @@ class RulesCommand(Command):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
         listing = actions.add_parser("list", help="the rules, their record and what they saved")
+        add_job_argument(listing)
         listing.add_argument("--json", action="store_true", help="print them as JSON")
         listing.set_defaults(act=list_rules)
         export = actions.add_parser("export", help="the rules in force as duplicate-url-discarder JSON, to the output")
+        add_job_argument(export)
         export.set_defaults(act=export_rules)
         imports = actions.add_parser(
             "import", help="put the rules of a file in force, of mine or duplicate-url-discarder"
         )
+        add_job_argument(imports)
         imports.add_argument("file", metavar="FILE")
         imports.set_defaults(act=import_rules)
         disable = actions.add_parser("disable", help="switch a rule off for good; its URLs come back")
+        add_job_argument(disable)
         disable.add_argument("id", metavar="ID", type=int, help="number of the rule in the list")
         disable.set_defaults(act=disable_rule)
-        for action in (listing, export, imports, disable):
-            add_job_argument(action)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         opts.act(opts)

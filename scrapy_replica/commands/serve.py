@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.command import Command, needing
-from scrapy_replica.commands.job import has_begun, is_shared, name_of, reading
+from scrapy_replica.commands.job import add_job_argument, has_begun, is_shared, name_of, reading
 from scrapy_replica.commands.run import say
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ServeCommand(Command):
     examples = ("scrapy replica serve job",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
+        add_job_argument(parser)
         parser.add_argument("--port", type=int, default=PORT, help=f"port of the page ({PORT}); 0 takes a free one")
         parser.add_argument(
             "--bind", metavar="ADDRESS", default="127.0.0.1", help="address to listen at (127.0.0.1: this machine only)"

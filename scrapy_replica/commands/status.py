@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, as_object
-from scrapy_replica.commands.job import is_running, name_of, processes, reading
+from scrapy_replica.commands.job import add_job_argument, is_running, name_of, processes, reading
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.coverage import Coverage
 from scrapy_replica.crawl.links.relevance import KEY
@@ -45,7 +45,7 @@ class StatusCommand(Command):
     examples = ("scrapy replica status job", "scrapy replica status job --watch")
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("job", metavar="JOB", help="folder of the crawl (its JOBDIR), or its address")
+        add_job_argument(parser)
         parser.add_argument("--hosts", type=int, default=10, metavar="N", help="tell of the N most fetched hosts (10)")
         parser.add_argument("--watch", action="store_true", help="go on while the crawl runs; Ctrl-C ends it")
         parser.add_argument("--json", action="store_true", help="print it as JSON; with --watch an object a line")

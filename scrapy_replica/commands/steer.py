@@ -1,4 +1,4 @@
-"""``scrapy replica add``, ``exclude``, ``pause`` and ``resume``: where a crawl goes, changed while it runs."""
+"""``scrapy replica steer``: where a crawl goes and what it takes for a copy, changed while it runs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 
 from scrapy_replica.address import host_of, redacted
-from scrapy_replica.commands.command import Command, add_job_argument
-from scrapy_replica.commands.hosts import host_name
-from scrapy_replica.commands.order import known_host, order
+from scrapy_replica.commands.command import Command
+from scrapy_replica.commands.job import add_job_argument
+from scrapy_replica.commands.order import checked_block, host_name, known_host, order
+from scrapy_replica.commands.parser import CommandGroup
 from scrapy_replica.components.spider import read_seeds
-from scrapy_replica.crawldb.orders import EXCLUDE, PAUSE, RESUME, SEEDS
+from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.urls.scope import Pattern
 from scrapy_replica.words import cleaned, counted
 
@@ -21,20 +22,67 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 
+class BlockCommand(Command):
+    """Blocks a host by hand; a running crawl obeys within a second."""
+
+    name = "block"
+    help = "fetch no more of MIRROR, a copy of HOST"
+    examples = ("scrapy replica steer block mirror.example.org --as www.example.org --job job",)
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_job_argument(parser)
+        parser.add_argument(
+            "mirror", metavar="MIRROR", help="the copy, as printed by hosts; HOST/PATH where its site lies below a path"
+        )
+        parser.add_argument("--as", dest="keeper", metavar="HOST", required=True, help="what is kept, likewise")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        (mirror, _, copy_prefix), (keeper, _, keeper_prefix) = (
+            named.strip().partition("/") for named in (opts.mirror, opts.keeper)
+        )
+        what = checked_block(mirror, keeper, copy_prefix, keeper_prefix)
+        for host in (what["host"], what["keeper"]):
+            known_host(opts.job, host)
+        return order(opts.job, BLOCK, what, f"{opts.mirror} is blocked as a copy of {opts.keeper}")
+
+
+class AllowCommand(Command):
+    """Takes a verdict back by hand, for good; a running crawl obeys within a second."""
+
+    name = "allow"
+    help = "never take HOST for a copy; what was not fetched of it comes back"
+    examples = ("scrapy replica steer allow mirror.example.org --job job",)
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_job_argument(parser)
+        parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
+        parser.add_argument("--beside", metavar="OTHER", help="say only that HOST and OTHER are two sites")
+
+    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
+        host = known_host(opts.job, host_name(opts.host))
+        if opts.beside is None:
+            told = f"{host} is never taken for a copy, and what was not fetched of it for that comes back"
+            return order(opts.job, ALLOW, {"host": host}, told)
+        other = known_host(opts.job, host_name(opts.beside))
+        if host == other:
+            raise ValueError(f"{host} is one site with itself")
+        told = f"{host} and {other} are two sites, and what was not fetched of one for the other comes back"
+        return order(opts.job, DIFFERENT, {"host": host, "other": other}, told)
+
+
 class AddCommand(Command):
     """Adds seeds to a crawl; a running one fetches them next."""
 
     name = "add"
     help = "fetch URLs next, and let their hosts into the scope"
-    group = "steer"
     examples = (
-        "scrapy replica add https://example.org/new/ --job job",
-        "scrapy replica add seeds.txt --job job",
+        "scrapy replica steer add https://example.org/new/ --job job",
+        "scrapy replica steer add seeds.txt --job job",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("urls", nargs="+", metavar="URL", help="URLs, or a file with one URL a line")
         add_job_argument(parser)
+        parser.add_argument("urls", nargs="+", metavar="URL", help="URLs, or a file with one URL a line")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         urls = [web_url(url) for words in opts.urls for url in read_seeds(words)]
@@ -58,16 +106,15 @@ class ExcludeCommand(Command):
 
     name = "exclude"
     help = "fetch nothing more that a pattern of URLs matches, or lift that"
-    group = "steer"
     examples = (
-        "scrapy replica exclude '*/calendar/*' --job job",
-        "scrapy replica exclude '*/calendar/*' --lift --job job",
+        "scrapy replica steer exclude '*/calendar/*' --job job",
+        "scrapy replica steer exclude '*/calendar/*' --lift --job job",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_job_argument(parser)
         parser.add_argument("pattern", metavar="PATTERN", help="of whole URLs; * stands for any characters")
         parser.add_argument("--lift", action="store_true", help="fetch it after all: what was kept out comes back")
-        add_job_argument(parser)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         pattern = Pattern(opts.pattern).text
@@ -82,12 +129,11 @@ class PauseCommand(Command):
 
     name = "pause"
     help = "fetch nothing of HOST for now; what waits of it is kept"
-    group = "steer"
-    examples = ("scrapy replica pause example.org --job job",)
+    examples = ("scrapy replica steer pause example.org --job job",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
         add_job_argument(parser)
+        parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         host = known_host(opts.job, host_name(opts.host))
@@ -99,13 +145,22 @@ class ResumeCommand(Command):
 
     name = "resume"
     help = "go on with HOST, which paused"
-    group = "steer"
-    examples = ("scrapy replica resume example.org --job job",)
+    examples = ("scrapy replica steer resume example.org --job job",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("host", metavar="HOST", help="the host")
         add_job_argument(parser)
+        parser.add_argument("host", metavar="HOST", help="the host")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         host = known_host(opts.job, host_name(opts.host))
         return order(opts.job, RESUME, {"host": host}, f"{host} goes on")
+
+
+class SteerCommand(CommandGroup):
+    """Gives a crawl orders; a running one obeys within a second."""
+
+    name = "steer"
+    help = "block and allow hosts, add, exclude, pause and resume"
+    group = "steer"
+    metavar = "ORDER"
+    commands = (BlockCommand, AllowCommand, AddCommand, ExcludeCommand, PauseCommand, ResumeCommand)

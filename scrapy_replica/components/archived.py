@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
     from scrapy_replica.records import Page
-    from scrapy_replica.rehearsal.archive import Record
+    from scrapy_replica.warc.archive import Record
 
 
 class ArchivedPages:

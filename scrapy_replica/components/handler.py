@@ -12,7 +12,7 @@ from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 from scrapy.settings.default_settings import DOWNLOAD_HANDLERS_BASE
 
-from scrapy_replica.rehearsal.archive import open_archive
+from scrapy_replica.warc.archive import open_archive
 
 if TYPE_CHECKING:
     import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_replica.rehearsal.archive import Record
+    from scrapy_replica.warc.archive import Record
 
 LOCAL_SCHEMES = frozenset({"data", "file"})
 """Schemes that open no socket: Scrapy's own handlers keep them."""
@@ -102,7 +102,7 @@ def rehearsal_settings(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any
 
     robots.txt is asked for only if the archive has some; nothing is retried, since an archive answers twice alike, and
     nothing is kept, since nothing is fetched.
-    Opens the archive, with its errors (see :class:`~scrapy_replica.rehearsal.archive.Archive`).
+    Opens the archive, with its errors (see :class:`~scrapy_replica.warc.archive.Archive`).
     """
     files = [str(path) for path in paths]
     archive = open_archive(files)

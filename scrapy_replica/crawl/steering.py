@@ -49,7 +49,7 @@ class Steering:
         for host in paused:
             store.urls.pause(host)
         if paused:
-            logger.warning("Paused hosts: %s (scrapy replica resume HOST --job DIR)", cleaned(", ".join(paused)))
+            logger.warning("Paused hosts: %s (scrapy replica steer resume HOST --job DIR)", cleaned(", ".join(paused)))
         orders.add(SEEDS, self._add, urls=list)
         orders.add(EXCLUDE, self._exclude, pattern=str)
         orders.add(PAUSE, self._pause, host=str)

@@ -44,7 +44,7 @@ def load(file: bytes) -> Learnt:
     except Exception:  # noqa: BLE001 - of bytes that are no such file anything may come
         kind, version, parts = None, None, {}
     if kind != KIND:
-        raise ValueError("it is no model that 'scrapy replica model' wrote, or it is damaged")
+        raise ValueError("it is no model that 'scrapy replica export JOB model' wrote, or it is damaged")
     if version != VERSION:
         raise ValueError(f"it is a model of version {version}, and this one reads {VERSION}: write it again")
     try:

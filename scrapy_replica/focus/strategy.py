@@ -11,6 +11,10 @@ from scrapy_replica.numeric import FloatArray
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from typing_extensions import Self
+
+    from scrapy_replica.focus.links import LinkWords
+    from scrapy_replica.focus.strategies.hmm import HmmOptions
     from scrapy_replica.records import Link, Page
 
 
@@ -43,6 +47,26 @@ class Distance(NamedTuple):
     """From here on a distance means "or more", which is also what is said of a page that leads nowhere yet."""
 
 
+class Needs(NamedTuple):
+    """What a crawl has for a strategy that it makes."""
+
+    seed: int
+    """For those that draw lots."""
+    words: LinkWords | None
+    """What reads the links' own words; ``None`` without a topic."""
+    hmm: HmmOptions
+    """What the user sets of the estimated distance."""
+
+    def read(self, name: str) -> LinkWords:
+        """Return :attr:`words`, for the strategy called *name*, which needs them.
+
+        :raises ValueError: there is no topic.
+        """
+        if self.words is None:
+            raise ValueError(f"REPLICA_STRATEGY: {name} needs a topic: give examples, or choose breadth-first")
+        return self.words
+
+
 class Strategy(ABC):
     """Scores the links of visited pages; the waiting URL with the highest score is fetched next.
 
@@ -63,6 +87,14 @@ class Strategy(ABC):
     """Scores depend on earlier pages: it is saved now and then, and shown the pages since on resumption."""
     reads_links: ClassVar[bool] = True
     """Words or hosts of URLs, or anchors, count; else a URL only says which page is meant, and need not be made."""
+
+    @classmethod
+    def made(cls, needs: Needs) -> Self:  # noqa: ARG003 - most need nothing
+        """Return a new strategy, made with what it *needs*.
+
+        :raises ValueError: the crawl has not what it needs.
+        """
+        return cls()
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: B027 - most strategies need not listen
         """Take note of a fetched *page* of the given *relevance* (0..1); called once a fetch, before its scores."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from scrapy_replica.address import host_of
 from scrapy_replica.mining.rows import PageRow, PageWriter, known
 from scrapy_replica.records import Page
-from scrapy_replica.rehearsal.archive import Archive, Record
 from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.neighbours import Neighbours
+from scrapy_replica.warc.archive import Archive, Record
 
 PageOf = Callable[[Record], Page]
 """Makes the page of a capture; whatever it raises, the capture is a bad one."""

@@ -19,10 +19,10 @@ import pytest
 from pyarrow import feather, ipc, parquet
 from zstandard import ZstdCompressor
 
+from scrapy_replica.lab.archives.batch import Batch
+from scrapy_replica.lab.archives.collection import Collection, read_parquet
+from scrapy_replica.lab.archives.direct import DirectArchive, Writer, block
 from scrapy_replica.pages.terms import terms
-from scrapy_replica.rehearsal.batch import Batch
-from scrapy_replica.rehearsal.collection import Collection, read_parquet
-from scrapy_replica.rehearsal.direct import DirectArchive, Writer, block
 
 pytestmark = pytest.mark.shared
 READS, ROUNDS = 500, 8

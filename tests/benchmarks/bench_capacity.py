@@ -1,7 +1,7 @@
 """What a crawl's database takes, by table: the generated web of bench_million, driven directly, on SQLite and on Redis.
 
 ``python tests/benchmarks/bench_capacity.py --pages 20000`` prints bytes and operations for each page and each waiting
-URL; the figures of ``scrapy_replica.commands.sizing`` are from here.
+URL; the figures of ``scrapy_replica.lab.commands.sizing`` are from here.
 """
 
 from __future__ import annotations

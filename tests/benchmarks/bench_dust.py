@@ -13,8 +13,8 @@ import time
 import pytest
 from w3lib.url import canonicalize_url
 
-from scrapy_replica.evaluation.dust_learners import DESCRIBED, LEARNERS
-from scrapy_replica.evaluation.dust_splits import Row
+from scrapy_replica.lab.dust.dust_learners import DESCRIBED, LEARNERS
+from scrapy_replica.lab.dust.dust_splits import Row
 from scrapy_replica.urls.rule import Rule, Step
 from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.traps import Traps

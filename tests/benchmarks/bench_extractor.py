@@ -7,8 +7,8 @@ from statistics import median
 
 import pytest
 
-from scrapy_replica.evaluation.noise import extractors
-from scrapy_replica.evaluation.train_extractor import parse
+from scrapy_replica.lab.pages.noise import extractors
+from scrapy_replica.lab.training.train_extractor import parse
 from scrapy_replica.pages.extractor import main_text
 
 PARAGRAPH = "<p>The committee met on Tuesday and agreed, <a href=/x>after a long debate</a>, to publish it.</p>"

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from scrapy_replica.generation.build import build
+from scrapy_replica.lab.generation.build import build
 
 PAGES = {False: 100_000, True: 20_000}
 

@@ -7,8 +7,8 @@ from statistics import median
 
 import numpy as np
 
-from scrapy_replica.evaluation.em import Start, train
-from scrapy_replica.evaluation.pareto import dominance_counts
+from scrapy_replica.lab.replicas.em import Start, train
+from scrapy_replica.lab.replicas.pareto import dominance_counts
 from scrapy_replica.lazy.lac import Cube, distinct_vectors
 
 N_PAIRS = 1_650_000

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from scrapy_replica.focus.links import LinkWords
-from scrapy_replica.focus.strategies import make
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.lab.strategies import make
 from scrapy_replica.records import Link, Page
 
 PAGES = 300_000

@@ -29,7 +29,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy_replica import Addon, TopicSpider
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.meter import PageMeter
-from scrapy_replica.rehearsal.archive import open_archive
+from scrapy_replica.warc.archive import open_archive
 
 PAGES = 3_000
 ROUNDS = 5

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from scrapy_replica.focus.links import LinkWords
-from scrapy_replica.focus.strategies import make
-from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.visit import visit
+from scrapy_replica.lab.archives.collection import Collection, build
+from scrapy_replica.lab.strategies import make
+from scrapy_replica.lab.visits.visit import visit
 
 SIZES = (10_000, 100_000)
 LINKS = 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.rehearsal.collection import Documents
-from scrapy_replica.rehearsal.frontier import LOOKED_AT
+from scrapy_replica.lab.archives.collection import Documents
+from scrapy_replica.lab.visits.frontier import LOOKED_AT
 
 
 def slow_visit(

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from replica_sites import site
 from test_features import evidence
 
-from scrapy_replica.evaluation.measures import auc, precision_recall_f1, rdr, tpr_at_fpr
-from scrapy_replica.evaluation.replica_baselines import BiasedSVM, normpaths
-from scrapy_replica.evaluation.replica_crawl import oracle_savings
-from scrapy_replica.evaluation.replica_web import candidate_pairs, make_web
+from scrapy_replica.lab.measures import auc, precision_recall_f1, rdr, tpr_at_fpr
+from scrapy_replica.lab.replicas.replica_baselines import BiasedSVM, normpaths
+from scrapy_replica.lab.replicas.replica_crawl import oracle_savings
+from scrapy_replica.lab.replicas.replica_web import candidate_pairs, make_web
 from scrapy_replica.sites.evidence import HostEvidence
 from scrapy_replica.sites.probes import choose, moved
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from scrapy_replica.evaluation.build_background import WORD
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.bprtfidf import EMPTY_WORDS, FEWEST_POSITIVES, PSEUDO_DOCUMENTS, RAREST, BPrTFIDF
+from scrapy_replica.lab.training.build_background import WORD
 
 Terms = Mapping[str, int]
 STEMMER = Stemmer.Stemmer("english")

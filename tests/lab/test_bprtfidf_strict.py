@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.evaluation.bprtfidf_strict import StrictBPrTFIDF
 from scrapy_replica.focus.background import Background
+from scrapy_replica.lab.texts.bprtfidf_strict import StrictBPrTFIDF
 
 Terms = Mapping[str, int]
 DOCUMENT = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 9), min_size=1)

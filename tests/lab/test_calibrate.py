@@ -1,4 +1,4 @@
-"""``scrapy replica calibrate``: pairs and their weights, thresholds, and what a person gets."""
+"""``scrapy replica lab calibrate``: pairs and their weights, thresholds, and what a person gets."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 from web import page, record, text
 
-from scrapy_replica.commands.texts import Texts
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.evaluation.calibration import figures, pairs
-from scrapy_replica.evaluation.calibration.disagreements import as_page, as_row, disagreements
-from scrapy_replica.evaluation.calibration.figures import LEGACY_DISTANCE, Reference
-from scrapy_replica.evaluation.calibration.pairs import Pairs, draw, thinned
-from scrapy_replica.evaluation.calibration.prints import PageText, Prints
+from scrapy_replica.lab.calibration import figures, pairs
+from scrapy_replica.lab.calibration.disagreements import as_page, as_row, disagreements
+from scrapy_replica.lab.calibration.figures import LEGACY_DISTANCE, Reference
+from scrapy_replica.lab.calibration.pairs import Pairs, draw, thinned
+from scrapy_replica.lab.calibration.prints import PageText, Prints
+from scrapy_replica.lab.commands.texts import Texts
 
 
 def prints_of(texts, min_words=1):
@@ -258,7 +258,7 @@ class TestDisagreements:
 def calibrate(capsys, *arguments):
     """Run the command here; returns (exit code, standard output, standard error)."""
     with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", "calibrate", *map(str, arguments)])
+        execute(["scrapy", "replica", "lab", "calibrate", *map(str, arguments)])
     told = capsys.readouterr()
     return end.value.code or 0, told.out, told.err
 
@@ -432,13 +432,13 @@ class TestCommand:
         (tmp_path / "garbled.csv.gz").write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\3nothing of the kind")
         code, out, said = calibrate(capsys, *arguments[:1], "--out", "out", *arguments[1:])
         assert (code, out, said.count("\n")) == (2, "", 1)
-        assert said.startswith(f"scrapy replica calibrate: {told}")
+        assert said.startswith(f"scrapy replica lab calibrate: {told}")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
     def test_a_full_disk_is_told_in_one_line(self, folder, tmp_path, capsys, monkeypatch, one_extractor):
         with Path("/dev/full").open("wb", buffering=0) as full:
-            monkeypatch.setattr("scrapy_replica.commands.calibrate.TemporaryFile", lambda **_: full)
+            monkeypatch.setattr("scrapy_replica.lab.commands.calibrate.TemporaryFile", lambda **_: full)
             code, out, said = calibrate(capsys, folder / "html", "--out", tmp_path / "o", *one_extractor)
         assert (code, out) == (2, "")
         told = f"{tmp_path / 'o'}: nothing can be written there: No space left on device"
-        assert said == f"scrapy replica calibrate: {told}\n"
+        assert said == f"scrapy replica lab calibrate: {told}\n"

@@ -12,12 +12,12 @@ from scrapy.cmdline import execute
 from scrapy_replica.focus.strategies.best_first import BestFirst
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.generation.control import ANCHORS, BOTH, WANTED, WORDS, Control, make_control
+from scrapy_replica.lab.archives.direct import DirectArchive
+from scrapy_replica.lab.generation.control import ANCHORS, BOTH, WANTED, WORDS, Control, make_control
+from scrapy_replica.lab.visits.figures import figures
+from scrapy_replica.lab.visits.omniscient import Transposed, omniscient_order
+from scrapy_replica.lab.visits.visit import visit
 from scrapy_replica.numeric import FloatArray, IntArray
-from scrapy_replica.rehearsal.direct import DirectArchive
-from scrapy_replica.rehearsal.figures import figures
-from scrapy_replica.rehearsal.omniscient import Transposed, omniscient_order
-from scrapy_replica.rehearsal.visit import visit
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ class TestMaking:
 
 def generate(*arguments: object) -> int:
     with pytest.raises(SystemExit) as ended:
-        execute(["scrapy", "replica", "generate", *map(str, arguments)])
+        execute(["scrapy", "replica", "lab", "generate", *map(str, arguments)])
     return int(ended.value.code or 0)
 
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_dust_evaluation import judged_on_dev
 
-from scrapy_replica.evaluation.dust import judge, part_of, total
-from scrapy_replica.evaluation.dust_judge import hosts_of
-from scrapy_replica.evaluation.dust_learners import DESCRIBED, bar_yossef, dasgupta, lei
-from scrapy_replica.evaluation.dust_learners.bar_yossef import Likely, without_redundant
-from scrapy_replica.evaluation.dust_learners.keyed import ANY, KeyRule, Site, keys_of, url_of, with_ends
-from scrapy_replica.evaluation.dust_splits import Row, family, halves
-from scrapy_replica.evaluation.dust_top import curve, figures_of
+from scrapy_replica.lab.dust.dust import judge, part_of, total
+from scrapy_replica.lab.dust.dust_judge import hosts_of
+from scrapy_replica.lab.dust.dust_learners import DESCRIBED, bar_yossef, dasgupta, lei
+from scrapy_replica.lab.dust.dust_learners.bar_yossef import Likely, without_redundant
+from scrapy_replica.lab.dust.dust_learners.keyed import ANY, KeyRule, Site, keys_of, url_of, with_ends
+from scrapy_replica.lab.dust.dust_splits import Row, family, halves
+from scrapy_replica.lab.dust.dust_top import curve, figures_of
 from scrapy_replica.urls.rulebook import RuleBook
 
 

@@ -9,13 +9,13 @@ import pytest
 from scrapy.cmdline import execute
 from web import page
 
-from scrapy_replica.evaluation.dust import EMPTY, book_of, evaluate, judge, part_of, read, total, unknowable
-from scrapy_replica.evaluation.dust_combined import TRUTH, Removed, figures_of, removed_by_hosts
-from scrapy_replica.evaluation.dust_judge import by_support_and_error, hosts_of, recalls
-from scrapy_replica.evaluation.dust_kinds import KINDS, difference, kinds_of
-from scrapy_replica.evaluation.dust_learners import DESCRIBED, LEARNERS
-from scrapy_replica.evaluation.dust_peers import peers
-from scrapy_replica.evaluation.dust_splits import Row, empty_listings, family, family_with_services, halves
+from scrapy_replica.lab.dust.dust import EMPTY, book_of, evaluate, judge, part_of, read, total, unknowable
+from scrapy_replica.lab.dust.dust_combined import TRUTH, Removed, figures_of, removed_by_hosts
+from scrapy_replica.lab.dust.dust_judge import by_support_and_error, hosts_of, recalls
+from scrapy_replica.lab.dust.dust_kinds import KINDS, difference, kinds_of
+from scrapy_replica.lab.dust.dust_learners import DESCRIBED, LEARNERS
+from scrapy_replica.lab.dust.dust_peers import peers
+from scrapy_replica.lab.dust.dust_splits import Row, empty_listings, family, family_with_services, halves
 
 
 def row(url, cluster, host="h"):
@@ -215,7 +215,7 @@ class TestRead:
 def command(capsys, *arguments):
     code = 0
     try:
-        execute(["scrapy", "replica", "eval", "dust", *map(str, arguments)])
+        execute(["scrapy", "replica", "lab", "dust", *map(str, arguments)])
     except SystemExit as end:
         code = int(end.code or 0)
     out, error = capsys.readouterr()
@@ -285,7 +285,7 @@ class TestCommand:
         assert command(capsys, table, "--out", table) == (
             2,
             "",
-            f"scrapy replica eval: --out: {table} is a file: name a folder\n",
+            f"scrapy replica lab: --out: {table} is a file: name a folder\n",
         )
 
     def test_text_has_kinds_hosts_and_readable_rules(self, table, capsys):

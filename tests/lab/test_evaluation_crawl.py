@@ -8,8 +8,8 @@ import pytest
 from scrapy.cmdline import execute
 from web import page, record
 
-from scrapy_replica.evaluation.crawl_figures import Block, Draw, Fetched, figures_of
-from scrapy_replica.evaluation.crawl_truth import HostTruth, PageTable
+from scrapy_replica.lab.crawls.crawl_figures import Block, Draw, Fetched, figures_of
+from scrapy_replica.lab.crawls.crawl_truth import HostTruth, PageTable
 
 GOOD, COPY = "http://good.example/", "http://copy.example/"
 KEYS = {f"u{number}": key for number, key in enumerate("aabbccdd")}
@@ -102,7 +102,7 @@ def web(tmp_path):
 
 def evaluate(capfd, web, *arguments):
     """Run the command; returns (exit code, figures, standard error)."""
-    command = ["scrapy", "replica", "eval", "crawl", web / "web.warc.gz", "--seeds", web / "seeds.txt", "--json"]
+    command = ["scrapy", "replica", "lab", "crawl", web / "web.warc.gz", "--seeds", web / "seeds.txt", "--json"]
     with pytest.raises(SystemExit) as end:
         execute([str(word) for word in (*command, *arguments)])
     out, error = capfd.readouterr()

@@ -12,8 +12,8 @@ from web import text
 
 pytest.importorskip("sklearn")
 
-from scrapy_replica.evaluation.five_attributes import PUBLISHED, Confusion, attributes, confusion
-from scrapy_replica.evaluation.form_results import LabelledPage
+from scrapy_replica.lab.pages.form_results import LabelledPage
+from scrapy_replica.lab.replicas.five_attributes import PUBLISHED, Confusion, attributes, confusion
 from scrapy_replica.pages.hidden_web import node_features, own_matches, visible_elements
 from scrapy_replica.pages.noise import composite_text_densities, count
 from scrapy_replica.pages.text_tree import read_text_tree
@@ -90,7 +90,7 @@ def council(folder, name, n_pages=3):
 def command(capsys, *arguments):
     code = 0
     try:
-        execute(["scrapy", "replica", "eval", "forms", *map(str, arguments)])
+        execute(["scrapy", "replica", "lab", "forms", *map(str, arguments)])
     except SystemExit as end:
         code = int(end.code or 0)
     return code, *capsys.readouterr()

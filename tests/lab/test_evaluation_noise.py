@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from web import text
 
-from scrapy_replica.evaluation.noise import GoldPage, evaluate, lcs_scores, read_pages, score, side_by_side, words_of
+from scrapy_replica.lab.pages.noise import GoldPage, evaluate, lcs_scores, read_pages, score, side_by_side, words_of
 from scrapy_replica.pages.extractor import shipped
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scrapy.cmdline import execute
 
-from scrapy_replica.evaluation import text, text_crawl
 from scrapy_replica.focus.relevance import Relevance
+from scrapy_replica.lab.texts import text, text_crawl
 
 SPLIT = text.Split("label", "yes", 20, 100, 10, 8, 40, None)
 
@@ -117,7 +117,7 @@ class TestEvaluate:
 
     def test_no_splits_are_refused(self, newsgroups: Path, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as end:
-            execute(["scrapy", "replica", "eval", "text", str(newsgroups), "--splits", "0"])
+            execute(["scrapy", "replica", "lab", "text", str(newsgroups), "--splits", "0"])
         assert end.value.code == 2
         assert "--splits is 0: it must be at least 1" in capsys.readouterr().err
 
@@ -127,10 +127,10 @@ class TestEvaluate:
         for module in ("sklearn", "sklearn.svm", "scipy", "scipy.sparse"):
             monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(SystemExit) as end:
-            execute(["scrapy", "replica", "eval", "text", str(newsgroups)])
+            execute(["scrapy", "replica", "lab", "text", str(newsgroups)])
         assert end.value.code == 2
         error = capsys.readouterr().err
-        assert "needs scikit-learn: pip install 'scrapy-replica[eval]'" in error
+        assert "needs scikit-learn: pip install 'scrapy-replica[lab]'" in error
         assert error.count("\n") == 1
 
 
@@ -164,7 +164,7 @@ class TestCrawl:
         assert found["mean.average_precision"] == pytest.approx(15 / 285)
         assert found["bprtfidf.pref"] > found["mean.pref"]
         with pytest.raises(SystemExit) as end:
-            execute(["scrapy", "replica", "eval", "text", str(crawled), "--topic", "ml", "--splits", "1"])
+            execute(["scrapy", "replica", "lab", "text", str(crawled), "--topic", "ml", "--splits", "1"])
         assert not end.value.code
         printed = capsys.readouterr().out.splitlines()
         assert printed[0] == "crawl.parquet, topic ml (30 pages), 1 draws"

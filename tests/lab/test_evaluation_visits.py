@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scrapy.cmdline import execute
 
-from scrapy_replica.evaluation import visits
+from scrapy_replica.lab.visits import visits
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ class TestAccuracy:
 def evaluate(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = 0
     try:
-        execute(["scrapy", "replica", "eval", *arguments])
+        execute(["scrapy", "replica", "lab", *arguments])
     except SystemExit as end:
         code = int(end.code or 0)
     out, error = capsys.readouterr()

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from scrapy_replica.focus import context, known_graph, layers, link_table, window
 from scrapy_replica.focus.links import LinkWords, directories, url_words
-from scrapy_replica.focus.strategies import STRATEGIES, hot_queue, layered, link_aware, make, pagerank, soft_focus
+from scrapy_replica.focus.strategies import layered, link_aware
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.focus.term_regression import TermRegression
+from scrapy_replica.lab.archives.collection import Collection, build
+from scrapy_replica.lab.strategies import STRATEGIES, hot_queue, make, pagerank, soft_focus
+from scrapy_replica.lab.visits.figures import figures
+from scrapy_replica.lab.visits.visit import Limits, visit
 from scrapy_replica.records import Link, Page
-from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.figures import figures
-from scrapy_replica.rehearsal.visit import Limits, visit
 
 ON_TOPIC = {"markov": 3, "chain": 1}
 

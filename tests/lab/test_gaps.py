@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.cmdline import execute
 
-from scrapy_replica.rehearsal.direct.gaps import document, exponent_of_gaps
+from scrapy_replica.lab.archives.direct.gaps import document, exponent_of_gaps
 
 
 @settings(max_examples=30)
@@ -45,7 +45,20 @@ def test_gaps_of_few_terms_fall_faster_than_the_terms():
 
 
 def test_command_has_a_row_for_each_exponent(capsys):
-    line = ["scrapy", "replica", "archive", "gaps", "--terms", "1000", "--documents", "50", "--exponent", "1", "1.5"]
+    line = [
+        "scrapy",
+        "replica",
+        "lab",
+        "archive",
+        "gaps",
+        "--terms",
+        "1000",
+        "--documents",
+        "50",
+        "--exponent",
+        "1",
+        "1.5",
+    ]
     with pytest.raises(SystemExit) as ended:
         execute([*line, "--length", "10", "20"])
     assert ended.value.code == 0

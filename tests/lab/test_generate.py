@@ -15,24 +15,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
+from scrapy_replica.commands.truth import Truth
 from scrapy_replica.components.archived import ArchivedPages
-from scrapy_replica.evaluation.crawl_truth import HostTruth, PageTable
-from scrapy_replica.generation import build as building
-from scrapy_replica.generation import laws, measured
-from scrapy_replica.generation.archive import batch_of
-from scrapy_replica.generation.build import build
-from scrapy_replica.generation.links import _in_order
-from scrapy_replica.generation.plan import CALENDAR, DUST, FACET, MIRRORED, PLAIN, _sums_to_root, make_plan
-from scrapy_replica.generation.statistics import _distances, exponent, statistics
-from scrapy_replica.generation.text import added, counted
-from scrapy_replica.generation.vocabulary import make_vocabulary, pseudo_word
-from scrapy_replica.generation.web import TOPICS, Web
+from scrapy_replica.lab.archives.batch import joined
+from scrapy_replica.lab.archives.direct import DirectArchive
+from scrapy_replica.lab.crawls.crawl_truth import HostTruth, PageTable
+from scrapy_replica.lab.generation import build as building
+from scrapy_replica.lab.generation import laws, measured
+from scrapy_replica.lab.generation.archive import batch_of
+from scrapy_replica.lab.generation.build import build
+from scrapy_replica.lab.generation.links import _in_order
+from scrapy_replica.lab.generation.plan import CALENDAR, DUST, FACET, MIRRORED, PLAIN, _sums_to_root, make_plan
+from scrapy_replica.lab.generation.statistics import _distances, exponent, statistics
+from scrapy_replica.lab.generation.text import added, counted
+from scrapy_replica.lab.generation.vocabulary import make_vocabulary, pseudo_word
+from scrapy_replica.lab.generation.web import TOPICS, Web
 from scrapy_replica.numeric import ragged
 from scrapy_replica.pages.terms import terms as count_terms
-from scrapy_replica.rehearsal.archive import Archive
-from scrapy_replica.rehearsal.batch import joined
-from scrapy_replica.rehearsal.direct import DirectArchive
-from scrapy_replica.rehearsal.truth import Truth
+from scrapy_replica.warc.archive import Archive
 
 
 def made(pages, seed=1):
@@ -336,7 +336,7 @@ class TestStatistics:
 
     @pytest.mark.shared
     def test_the_real_figures_are_what_is_measured(self, shared):
-        from scrapy_replica.rehearsal.collection import read_parquet
+        from scrapy_replica.lab.archives.collection import read_parquet
 
         found = statistics(read_parquet(shared / "focus" / "emacswiki.parquet", count_terms))
         for name, value in found.items():

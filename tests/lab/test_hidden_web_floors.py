@@ -7,7 +7,7 @@ import tarfile
 
 import pytest
 
-from scrapy_replica.evaluation.form_results import evaluate
+from scrapy_replica.lab.pages.form_results import evaluate
 
 _LATER = re.compile(r"/(?:pages|truth)/0(?!0[0-4])")
 """Pages that are left out: from five of each site as much is learnt as from twenty, and they look alike."""

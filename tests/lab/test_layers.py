@@ -20,14 +20,14 @@ from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.focus.strategies import layered
 from scrapy_replica.focus.strategies.best_first import BestFirst
 from scrapy_replica.focus.strategies.hmm import KNOWN, HmmDynamic, HmmSecondOrder, HmmStatic
-from scrapy_replica.focus.strategies.hmm_liu import HmmLiu
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.focus.window import Window
+from scrapy_replica.lab.archives.collection import Collection, read_parquet
+from scrapy_replica.lab.strategies.hmm_liu import HmmLiu
+from scrapy_replica.lab.visits.omniscient import Transposed
+from scrapy_replica.lab.visits.visit import Limits, visit
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page
-from scrapy_replica.rehearsal.collection import Collection, read_parquet
-from scrapy_replica.rehearsal.omniscient import Transposed
-from scrapy_replica.rehearsal.visit import Limits, visit
 
 FAR = 4
 graphs = st.lists(st.lists(st.integers(0, 11), max_size=4), min_size=12, max_size=12)

@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from scrapy_replica.evaluation.dust_learners import LEARNERS
-from scrapy_replica.evaluation.dust_learners.duster import consensus
+from scrapy_replica.lab.dust.dust_learners import LEARNERS
+from scrapy_replica.lab.dust.dust_learners.duster import consensus
 from scrapy_replica.urls.rulebook import RuleBook
 
 

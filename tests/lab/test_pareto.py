@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.evaluation.pareto import dominance_counts
+from scrapy_replica.lab.replicas.pareto import dominance_counts
 
 points_of = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=60)
 

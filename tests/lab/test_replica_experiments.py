@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from replica_sites import page, site, text_of
 from test_hosts_command import replica
 
-from scrapy_replica.evaluation import replica_cases
-from scrapy_replica.evaluation.em import Start
-from scrapy_replica.evaluation.measures import precision_recall_f1, tpr_at_fpr
-from scrapy_replica.evaluation.replica_cases import AGGREGATES, IN_ALL, aggregated, em_scores, made_cases
-from scrapy_replica.evaluation.replica_curves import Ranking
-from scrapy_replica.evaluation.replica_experiments import of_made, plots_of, tables_of, times_of
-from scrapy_replica.evaluation.replica_links import Connectivity
-from scrapy_replica.evaluation.replica_pairs import pair_table, truth_of_web
-from scrapy_replica.evaluation.replica_shape import STEPS, Shape
-from scrapy_replica.evaluation.replica_web import make_web
+from scrapy_replica.lab.measures import precision_recall_f1, tpr_at_fpr
+from scrapy_replica.lab.replicas import replica_cases
+from scrapy_replica.lab.replicas.em import Start
+from scrapy_replica.lab.replicas.replica_cases import AGGREGATES, IN_ALL, aggregated, em_scores, made_cases
+from scrapy_replica.lab.replicas.replica_curves import Ranking
+from scrapy_replica.lab.replicas.replica_experiments import of_made, plots_of, tables_of, times_of
+from scrapy_replica.lab.replicas.replica_links import Connectivity
+from scrapy_replica.lab.replicas.replica_pairs import pair_table, truth_of_web
+from scrapy_replica.lab.replicas.replica_shape import STEPS, Shape
+from scrapy_replica.lab.replicas.replica_web import make_web
 
 ranked = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=30).filter(
     lambda pairs: len({label for _, label in pairs}) == 2
@@ -278,7 +278,7 @@ class TestWeb:
     ],
 )
 def test_wrong_use_is_told_in_one_line(capsys, arguments, told):
-    code, _, error = replica(capsys, "eval", "replicas", *arguments)
+    code, _, error = replica(capsys, "lab", "replicas", *arguments)
     assert code == 2
     assert told in error
     assert len(error.strip().splitlines()) == 1
@@ -286,12 +286,12 @@ def test_wrong_use_is_told_in_one_line(capsys, arguments, told):
 
 def test_what_plots_need_is_missed_before_the_work(capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    code, _, error = replica(capsys, "eval", "replicas", "missing", "--plots", tmp_path / "plots")
+    code, _, error = replica(capsys, "lab", "replicas", "missing", "--plots", tmp_path / "plots")
     assert code == 2
     assert "pip install 'scrapy-replica[report]'" in error
 
 
 def test_the_command_prints_figures_or_tables(capsys):
-    code, out, _ = replica(capsys, "eval", "replicas", "--made", "200", "--seed", "1", "--times", "--json")
+    code, out, _ = replica(capsys, "lab", "replicas", "--made", "200", "--seed", "1", "--times", "--json")
     assert code == 0
     assert json.loads(out)["figures"]["times.1000.pu.ratio"] > 0

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from scrapy_replica.evaluation import replicas
-from scrapy_replica.evaluation.replica_crawl import held_out_crawl_figures
-from scrapy_replica.evaluation.replica_methods import judge_scores
-from scrapy_replica.evaluation.replica_pairs import alias_hosts, pages_of_warc, pair_table, read_pages, read_truth
-from scrapy_replica.evaluation.train_judge import NOISE, judge_of
+from scrapy_replica.lab.replicas import replicas
+from scrapy_replica.lab.replicas.replica_crawl import held_out_crawl_figures
+from scrapy_replica.lab.replicas.replica_methods import judge_scores
+from scrapy_replica.lab.replicas.replica_pairs import alias_hosts, pages_of_warc, pair_table, read_pages, read_truth
+from scrapy_replica.lab.training.train_judge import NOISE, judge_of
 from scrapy_replica.records import Noise
 from scrapy_replica.sites.judge import Judge
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.evaluation.svmc import GAMMA, MAPPERS, NU, ROUNDS, SVMC, converge
 from scrapy_replica.focus.background import Background
+from scrapy_replica.lab.replicas.svmc import GAMMA, MAPPERS, NU, ROUNDS, SVMC, converge
 
 sparse = pytest.importorskip("scipy.sparse")
 svm = pytest.importorskip("sklearn.svm")

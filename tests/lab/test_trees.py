@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scrapy_replica.evaluation.train_extractor import _exported
+from scrapy_replica.lab.training.train_extractor import _exported
 from scrapy_replica.pages.trees import BoostedTrees
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.cmdline import execute
 
-from scrapy_replica.evaluation import tunnels
-from scrapy_replica.rehearsal.collection import build
+from scrapy_replica.lab.archives.collection import build
+from scrapy_replica.lab.visits import tunnels
 
 
 def collection_of(links, seeds=(0,), labels=()):
@@ -81,6 +81,6 @@ def test_command_reads_a_labelled_crawl(tmp_path, capsys):
     file = tmp_path / "crawl.parquet"
     parquet.write_table(pa.table(columns).replace_schema_metadata({"seeds": json.dumps([0])}), file)
     with pytest.raises(SystemExit) as ended:
-        execute(["scrapy", "replica", "eval", "tunnels", str(file), "--topic", "wine", "--json"])
+        execute(["scrapy", "replica", "lab", "tunnels", str(file), "--topic", "wine", "--json"])
     assert ended.value.code == 0
     assert json.loads(capsys.readouterr().out)["figures"]["tunnels.within_1"] == 1

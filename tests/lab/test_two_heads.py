@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from scrapy_replica.focus.links import LinkWords
-from scrapy_replica.focus.strategies import make
-from scrapy_replica.generation.control import ANCHORS, WANTED, WORDS, make_control
-from scrapy_replica.rehearsal.figures import figures
-from scrapy_replica.rehearsal.visit import visit
+from scrapy_replica.lab.generation.control import ANCHORS, WANTED, WORDS, make_control
+from scrapy_replica.lab.strategies import make
+from scrapy_replica.lab.visits.figures import figures
+from scrapy_replica.lab.visits.visit import visit
 
 
 @pytest.mark.parametrize(("tells", "least"), [(WORDS, 0.80), (ANCHORS, 0.58)])

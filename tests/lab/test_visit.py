@@ -11,11 +11,11 @@ from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategies.best_first import BestFirst
 from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
 from scrapy_replica.focus.strategy import FloatArray, Strategy
+from scrapy_replica.lab.archives.collection import Collection, build
+from scrapy_replica.lab.visits.figures import figures
+from scrapy_replica.lab.visits.omniscient import omniscient_order
+from scrapy_replica.lab.visits.visit import Limits, learning_visit, registered_domain, visit
 from scrapy_replica.records import Link, Page
-from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.figures import figures
-from scrapy_replica.rehearsal.omniscient import omniscient_order
-from scrapy_replica.rehearsal.visit import Limits, learning_visit, registered_domain, visit
 
 graphs = st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=10, max_size=10)
 

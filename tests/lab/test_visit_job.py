@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 from scrapy.cmdline import execute
 
-from scrapy_replica.evaluation import visit_job, visits
-from scrapy_replica.evaluation.visit_job import VisitJob
-from scrapy_replica.evaluation.visit_variants import Variant, varied
 from scrapy_replica.focus.links import LinkWords
-from scrapy_replica.focus.strategies import STRATEGIES, make
-from scrapy_replica.rehearsal import checkpoint
-from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.direct import DirectArchive, Writer
-from scrapy_replica.rehearsal.omniscient import Omniscient
-from scrapy_replica.rehearsal.visit import Limits, Visit, visit
+from scrapy_replica.lab.archives.collection import Collection, build
+from scrapy_replica.lab.archives.direct import DirectArchive, Writer
+from scrapy_replica.lab.strategies import STRATEGIES, make
+from scrapy_replica.lab.visits import checkpoint, visit_job, visits
+from scrapy_replica.lab.visits.omniscient import Omniscient
+from scrapy_replica.lab.visits.visit import Limits, Visit, visit
+from scrapy_replica.lab.visits.visit_job import VisitJob
+from scrapy_replica.lab.visits.visit_variants import Variant, varied
 
 PAGES = 400
 
@@ -107,7 +106,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from scrapy_replica.evaluation import visit_job, visits
-from scrapy_replica.rehearsal.visit import Visit
+from scrapy_replica.lab.visits.visit import Visit
 
 visit_job.TOLD_PAGES = 20
 step = Visit.step
@@ -176,7 +175,7 @@ class TestArchive:
 def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = 0
     try:
-        execute(["scrapy", "replica", "eval", "visits", *arguments])
+        execute(["scrapy", "replica", "lab", "visits", *arguments])
     except SystemExit as end:
         code = int(end.code or 0)
     out, error = capsys.readouterr()

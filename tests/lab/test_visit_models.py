@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from test_visit_job import archive, command, relevance, web  # noqa: F401 - fixtures
 
-from scrapy_replica.evaluation import visit_states
-from scrapy_replica.evaluation.visit_clusters import HmmClusters
-from scrapy_replica.evaluation.visit_exact import Beside, ExactHmm
-from scrapy_replica.evaluation.visit_variants import Variant
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
-from scrapy_replica.rehearsal.collection import Collection
-from scrapy_replica.rehearsal.omniscient import Transposed
-from scrapy_replica.rehearsal.visit import NO_LIMITS, Limits, visit
+from scrapy_replica.lab.archives.collection import Collection
+from scrapy_replica.lab.visits import visit_states
+from scrapy_replica.lab.visits.omniscient import Transposed
+from scrapy_replica.lab.visits.visit import NO_LIMITS, Limits, visit
+from scrapy_replica.lab.visits.visit_clusters import HmmClusters
+from scrapy_replica.lab.visits.visit_exact import Beside, ExactHmm
+from scrapy_replica.lab.visits.visit_variants import Variant
 
 
 class TestExact:

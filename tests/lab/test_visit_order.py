@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from slow_visit import slow_visit
 
 from scrapy_replica.focus.links import LinkWords
-from scrapy_replica.focus.strategies import STRATEGIES, make
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.rehearsal.collection import Collection, build
-from scrapy_replica.rehearsal.visit import Limits, visit
+from scrapy_replica.lab.archives.collection import Collection, build
+from scrapy_replica.lab.strategies import STRATEGIES, make
+from scrapy_replica.lab.visits.visit import Limits, visit
 
 PAGES = 40
 graphs = st.lists(st.lists(st.integers(0, PAGES - 1), max_size=6), min_size=PAGES, max_size=PAGES)

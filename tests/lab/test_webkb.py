@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_replica.evaluation import webkb
-from scrapy_replica.evaluation.visits import read
+from scrapy_replica.lab.texts import webkb
+from scrapy_replica.lab.visits.visits import read
 
 pyarrow = pytest.importorskip("pyarrow")
 ROWS = {

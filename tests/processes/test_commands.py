@@ -190,7 +190,7 @@ class TestWrongArguments:
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert "-o: Unrecognized output format 'xyz'" in done.stderr
 
-    @pytest.mark.parametrize("command", [["hosts"], ["rules", "list"], ["forms"], ["explain", SITE], ["allow", "x"]])
+    @pytest.mark.parametrize("command", [["hosts"], ["rules", "list"], ["explain", SITE], ["steer", "allow", "x"]])
     def test_job_that_is_no_crawl(self, tmp_path, command, capsys):
         (tmp_path / "replica.sqlite").write_text("something else")
         code, out, err = replica_here(capsys, *command, "--job", tmp_path)
@@ -304,13 +304,13 @@ class TestExtras:
             ("publicsuffixlist", ["visits", __file__, "--topic", "x"]),
         ],
     )
-    def test_what_eval_lacks_is_named_in_one_line(self, tmp_path, module, question):
+    def test_what_the_laboratory_lacks_is_named_in_one_line(self, tmp_path, module, question):
         program = f"import sys; sys.modules[{module!r}] = None; from scrapy.cmdline import execute; execute()"
-        arguments = ["replica", "eval", *question]
+        arguments = ["replica", "lab", *question]
         found = subprocess.run(
             [sys.executable, "-c", program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert found.returncode == 2
         assert found.stderr.count("\n") == 1
         assert f"needs {module}" in found.stderr
-        assert "pip install 'scrapy-replica[eval]'" in found.stderr
+        assert "pip install 'scrapy-replica[lab]'" in found.stderr

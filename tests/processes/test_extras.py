@@ -100,21 +100,21 @@ def test_a_crawl(bare, tmp_path):
     [
         (["crawl", "http://a.example/", "--warc", "warc"], "warc"),
         (["rehearse", "file", "--seeds", "http://a.example/"], "warc"),
-        (["eval", "visits", "file", "--topic", "x"], "eval"),
-        (["eval", "text", "file"], "eval"),
-        (["eval", "replicas", "."], "eval"),
-        (["eval", "noise", "."], "eval"),
+        (["lab", "visits", "file", "--topic", "x"], "lab"),
+        (["lab", "text", "file"], "lab"),
+        (["lab", "replicas", "."], "lab"),
+        (["lab", "noise", "."], "lab"),
         (["report", "file"], "report"),
         (["serve", "job"], "report"),
         (["mine", "file", "--out", "out"], "mine"),
-        (["archive", "build", "file", "--out", "out"], "eval"),
-        (["archive", "show", "file"], "eval"),
-        (["generate", "--pages", "5", "--out", "out"], "eval"),
-        (["generate", "--pages", "5", "--out", "out", "--warc"], "warc"),
-        (["generate", "--show", "file"], "eval"),
+        (["lab", "archive", "build", "file", "--out", "out"], "lab"),
+        (["lab", "archive", "show", "file"], "lab"),
+        (["lab", "generate", "--pages", "5", "--out", "out"], "lab"),
+        (["lab", "generate", "--pages", "5", "--out", "out", "--warc"], "warc"),
+        (["lab", "generate", "--show", "file"], "lab"),
         (["crawl", "http://a.example/", "--join", "redis://127.0.0.1:1"], "redis"),
         (["status", "redis://127.0.0.1:1"], "redis"),
-        (["block", "b.example", "--as", "a.example", "--job", "redis://127.0.0.1:1"], "redis"),
+        (["steer", "block", "b.example", "--as", "a.example", "--job", "redis://127.0.0.1:1"], "redis"),
     ],
 )
 def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):
@@ -127,15 +127,15 @@ def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):
 
 def test_a_file_that_is_not_there_is_named_first(bare):
     """Who installs an extra to hear of a wrong name has been sent on an errand."""
-    done = bare("replica", "eval", "text", "nowhere.parquet")
-    assert (done.returncode, done.stderr) == (2, "scrapy replica eval: there is no nowhere.parquet\n")
+    done = bare("replica", "lab", "text", "nowhere.parquet")
+    assert (done.returncode, done.stderr) == (2, "scrapy replica lab: there is no nowhere.parquet\n")
 
 
 def test_calibrate_leaves_out_the_picture_alone(bare, tmp_path):
     (tmp_path / "pages").mkdir()
     for number in range(2):
         (tmp_path / "pages" / f"{number}.html").write_text(page(seed=number))
-    done = bare("replica", "calibrate", "pages", "--out", "out", "-s", "REPLICA_NOISE=none")
+    done = bare("replica", "lab", "calibrate", "pages", "--out", "out", "-s", "REPLICA_NOISE=none")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "pip install 'scrapy-replica[report]'" in done.stderr
@@ -147,27 +147,26 @@ WORK = (
     "status job",
     "explain http://a.example/ --job job",
     "hosts --job job",
-    "pairs --job job",
-    "block b.example --as a.example --job job",
-    "allow b.example --job job",
-    "add http://a.example/new --job job",
-    "exclude */calendar/* --job job",
-    "pause a.example --job job",
-    "resume a.example --job job",
+    "hosts job --undecided",
+    "steer block b.example --as a.example --job job",
+    "steer allow b.example --job job",
+    "steer add http://a.example/new --job job",
+    "steer exclude */calendar/* --job job",
+    "steer pause a.example --job job",
+    "steer resume a.example --job job",
     "rules list --job job",
     "rules export --job job",
-    "forms --job job",
     "export job links --format csv --out links.csv",
     "export job links --format jsonl --out links.jsonl",
     "export job links --format gexf --out links.gexf",
-    "salvage job --out mended",
+    "doctor job --salvage mended",
     "doctor job",
-    "eval revisits --pages 20 --passes 2",
-    "capacity --urls 1000 --hosts 10",
+    "lab revisits --pages 20 --passes 2",
+    "lab capacity --urls 1000 --hosts 10",
 )
 """Commands that do their work without extras."""
 
-TOPIC = ("model topic.npz --job job", "judge job")
+TOPIC = ("export job model --out topic.npz", "judge job")
 """Those that this job has no topic for."""
 
 PARQUET = "export job links --format parquet --out links.parquet"
@@ -187,6 +186,6 @@ def test_the_other_commands(bare, tmp_path):
     assert told[PARQUET][0] == 2
     assert "pip install 'scrapy-replica[parquet]'" in told[PARQUET][1]
     used = {line.split()[0] for line in (*WORK, *TOPIC)}
-    assert used | {"crawl", "rehearse", "report", "serve", "mine", "generate", "calibrate", "archive"} == {
+    assert used | {"crawl", "rehearse", "report", "serve", "mine"} == {
         command.name for command in load_commands()
     }

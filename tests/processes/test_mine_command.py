@@ -17,7 +17,7 @@ from test_live_replicas import ALL, crawl_sites, site
 from test_mining_inputs import line, warc_of
 
 from scrapy_replica.commands import INTERRUPTED
-from scrapy_replica.evaluation.replica_pairs import read_truth
+from scrapy_replica.lab.replicas.replica_pairs import read_truth
 from scrapy_replica.mining import expressions, run
 from scrapy_replica.mining.rows import TableWriter
 from scrapy_replica.sites.aliases import Aliases
@@ -227,7 +227,7 @@ def test_real_replicas_are_found(shared, tmp_path, capsys):
         writer.writerows(rows)
     out, warcs = tmp_path / "mined", [shared / "replicas" / "warc" / f"{host}.warc.gz" for host in sorted(hosts)]
     assert replica(capsys, "mine", *warcs, "--out", out)[0] == 0
-    code, told, _ = replica(capsys, "eval", "replicas", tmp_path, "--groups", out / "groups.csv", "--json")
+    code, told, _ = replica(capsys, "lab", "replicas", tmp_path, "--groups", out / "groups.csv", "--json")
     figures = json.loads(told)["figures"]
     assert code == 0
     assert figures["groups.precision"] >= 0.96  # 26 of 27 pairs measured, of 27 replicas, 75 near misses, 904 others

@@ -49,7 +49,7 @@ class TestTogether:
             until(lambda: len(web.asked) > 60)
             two = started("topic", "two", seeds=web.of(0))
             feeds = {"FEEDS": {str(one.items): {"format": "jsonl"}}}
-            wrong = {"a": feeds, "b": {"REPLICA_STRATEGY": "random"}}
+            wrong = {"a": feeds, "b": {"REPLICA_STRATEGY": "depth-first"}}
             others = [started("topic", name, settings, seeds=web.of(0)) for name, settings in wrong.items()]
             for other, why in zip(others, ("another process writes to it", "REPLICA_STRATEGY"), strict=True):
                 other.ended()

@@ -99,11 +99,11 @@ class TestSeeing:
         run("report", address, "--out", str(tmp_path / "report.html"))
         outputs.append((tmp_path / "report.html").read_text())
         assert web.host(2) in outputs[-1]
-        for command in (("hosts",), ("pairs",), ("rules", "list"), ("forms",)):
+        for command in (("hosts",), ("hosts", "--undecided"), ("rules", "list")):
             run(*command, "--job", address)
         run("doctor", address)
         run("judge", address, "--json")
-        run("model", str(tmp_path / "model.npz"), "--job", address)
+        run("export", address, "model", "--out", str(tmp_path / "model.npz"))
         assert not is_secret_told(*outputs), "no password is told"
 
     def test_what_makes_no_sense_is_refused_in_one_line(self, finished, capsys, tmp_path):
@@ -129,16 +129,16 @@ class TestSteering:
         """A host pauses and goes on, URLs are added, a pattern is excluded: whichever process has the host."""
         web, both, address = crawling
         host = web.host(3)
-        code, out, error = replica(capsys, "pause", host, "--job", address)
+        code, out, error = replica(capsys, "steer", "pause", host, "--job", address)
         assert code == 0, error
         time.sleep(1)
         asked = [asked for asked in web.asked if host in asked.url]
         time.sleep(1.5)
         assert [asked for asked in web.asked if host in asked.url] == asked
-        assert replica(capsys, "resume", host, "--job", address)[0] == 0
-        assert replica(capsys, "exclude", "*/39*", "--job", address)[0] == 0
+        assert replica(capsys, "steer", "resume", host, "--job", address)[0] == 0
+        assert replica(capsys, "steer", "exclude", "*/39*", "--job", address)[0] == 0
         new = web.url(9, "0")
-        assert replica(capsys, "add", new, "--job", address)[0] == 0
+        assert replica(capsys, "steer", "add", new, "--job", address)[0] == 0
         end_all(*both)
         fetched = web.fetched()
         assert fetched[new] == 1
@@ -151,7 +151,7 @@ class TestSteering:
     def test_a_block_holds_in_all_processes(self, crawling, capsys):
         web, both, address = crawling
         copy, keeper = web.host(5), web.host(1)
-        assert replica(capsys, "block", copy, "--as", keeper, "--job", address)[0] == 0
+        assert replica(capsys, "steer", "block", copy, "--as", keeper, "--job", address)[0] == 0
         time.sleep(1)
         asked = sum(copy in asked.url for asked in web.asked)
         end_all(*both)

@@ -105,8 +105,11 @@ class Guide:
         name = config.strategy
         if name == "auto":
             name = WITH_TOPIC if has_topic else WITHOUT_TOPIC
-        known = strategies.STRATEGIES.get(name)
-        if known is not None and known.needs_topic and not has_topic:
+        try:
+            needs_topic = strategies.named(name).needs_topic
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        if needs_topic and not has_topic:
             raise ConfigError(
                 f"REPLICA_STRATEGY is {name}, which needs a topic: set REPLICA_TOPIC (--topic), or choose breadth-first"
             )

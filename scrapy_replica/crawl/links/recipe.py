@@ -17,7 +17,7 @@ from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.model_file import OtherModelError, load
 from scrapy_replica.focus.relevance import Relevance
-from scrapy_replica.focus.strategies import HmmOptions
+from scrapy_replica.focus.strategies.hmm import HmmOptions
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page, TermWeight

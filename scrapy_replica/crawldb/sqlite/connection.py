@@ -33,8 +33,8 @@ ADVICE = (
     ("full", "free some space; the same command goes on with the job from its last commit"),
     ("locked", "end the program that has it open; the same command goes on with the job from its last commit"),
     ("readonly", "let it be written to; the same command goes on with the job from its last commit"),
-    ("malformed", "'scrapy replica salvage' reads what can be read of the job into a new one"),
-    ("not a database", "'scrapy replica salvage' reads what can be read of the job into a new one"),
+    ("malformed", "'scrapy replica doctor JOB --salvage NEWJOB' reads what can be read of the job into a new one"),
+    ("not a database", "'scrapy replica doctor JOB --salvage NEWJOB' reads what can be read of the job into a new one"),
     ("", "look at the disk; the same command goes on with the job from its last commit"),
 )
 """What of SQLite's words tells what to do."""

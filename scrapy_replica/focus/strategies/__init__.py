@@ -1,62 +1,56 @@
-"""The visiting strategies, one module each, and their names."""
+"""The visiting strategies of crawls, one module each, and their names.
+
+Those to compare with, published ones and baselines, are in ``lab/strategies``.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from scrapy_replica.focus.strategies.best_first import BestFirst
 from scrapy_replica.focus.strategies.best_first_anchors import BestFirstAnchors
 from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
-from scrapy_replica.focus.strategies.context_graph import ContextGraphQueues
 from scrapy_replica.focus.strategies.depth_first import DepthFirst
-from scrapy_replica.focus.strategies.hmm import ALPHA, MAX_DISTANCE, HmmDynamic, HmmSecondOrder, HmmStatic
-from scrapy_replica.focus.strategies.hmm_liu import HmmLiu
-from scrapy_replica.focus.strategies.hot_queue import HotQueue, HotQueueRandom
-from scrapy_replica.focus.strategies.in_link_count import InLinkCount
+from scrapy_replica.focus.strategies.hmm import DEFAULT, HmmDynamic, HmmOptions, HmmSecondOrder, HmmStatic
 from scrapy_replica.focus.strategies.link_aware import LinkAware
-from scrapy_replica.focus.strategies.pagerank import PageRank
-from scrapy_replica.focus.strategies.q_learning import QLearning
-from scrapy_replica.focus.strategies.random import Random
-from scrapy_replica.focus.strategies.soft_focus import HardFocus, SoftFocus
-from scrapy_replica.focus.strategies.tunnelling import Tunnelling
+from scrapy_replica.focus.strategy import Needs, Strategy
 
 if TYPE_CHECKING:
     from scrapy_replica.focus.links import LinkWords
-    from scrapy_replica.focus.strategy import Strategy
 
-_PLAIN: tuple[type[Strategy], ...] = (
+_ALL: tuple[type[Strategy], ...] = (
     BreadthFirst,
     DepthFirst,
     BestFirst,
-    InLinkCount,
-    PageRank,
-    HotQueue,
-    SoftFocus,
-    HardFocus,
-    ContextGraphQueues,
-    Tunnelling,
-    HmmLiu,
+    BestFirstAnchors,
     HmmStatic,
     HmmDynamic,
     HmmSecondOrder,
+    LinkAware,
 )
-_WITH_WORDS = (BestFirstAnchors, QLearning, LinkAware)
-_BY_LOT = (Random, HotQueueRandom)
-
-_ALL: tuple[type[Strategy], ...] = (*_PLAIN, *_WITH_WORDS, *_BY_LOT)
 STRATEGIES: dict[str, type[Strategy]] = {strategy.name: strategy for strategy in _ALL}
 """``REPLICA_STRATEGY`` and ``--strategy`` -> class."""
 
 
-class HmmOptions(NamedTuple):
-    """What the user sets of the estimated distance."""
+def named(name: str) -> type[Strategy]:
+    """Return the strategy of that *name*: one of :data:`STRATEGIES`, or ``module:Class``.
 
-    alpha: float = ALPHA
-    max_distance: int = MAX_DISTANCE
-    is_tfidf: bool = True
-
-
-DEFAULT = HmmOptions()
+    :raises ValueError: there is none.
+    """
+    if ":" not in name:
+        if name not in STRATEGIES:
+            known = ", ".join(sorted(STRATEGIES))
+            raise ValueError(f"REPLICA_STRATEGY: there is no strategy {name!r}; choose one of {known}, or module:Class")
+        return STRATEGIES[name]
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"REPLICA_STRATEGY: {name!r} cannot be imported: {error}") from None
+    if not (isinstance(found, type) and issubclass(found, Strategy)):
+        raise ValueError(f"REPLICA_STRATEGY: {name!r} is no subclass of scrapy_replica.focus.strategy.Strategy")
+    return found
 
 
 def make(name: str, seed: int = 0, link_words: LinkWords | None = None, hmm: HmmOptions = DEFAULT) -> Strategy:
@@ -66,18 +60,4 @@ def make(name: str, seed: int = 0, link_words: LinkWords | None = None, hmm: Hmm
     estimate distances. Raises ValueError when there is no such strategy, or it reads words and none were given (there
     is no topic).
     """
-    if name not in STRATEGIES:
-        known = ", ".join(sorted(STRATEGIES))
-        raise ValueError(f"REPLICA_STRATEGY: there is no strategy {name!r}; choose one of {known}")
-    strategy = STRATEGIES[name]
-    if issubclass(strategy, _BY_LOT):
-        return strategy(seed)
-    if issubclass(strategy, HmmStatic):
-        return strategy(*hmm)
-    if issubclass(strategy, _WITH_WORDS):
-        if link_words is None:
-            raise ValueError(f"REPLICA_STRATEGY: {name} needs a topic: give examples, or choose breadth-first")
-        if issubclass(strategy, LinkAware):
-            return strategy(link_words, hmm.max_distance, hmm.is_tfidf)
-        return strategy(link_words)
-    return strategy()
+    return named(name).made(Needs(seed, link_words, hmm))

@@ -11,7 +11,10 @@ from scrapy_replica.numeric import FloatArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typing_extensions import Self
+
     from scrapy_replica.focus.links import LinkWords
+    from scrapy_replica.focus.strategy import Needs
     from scrapy_replica.records import Link, Page
 
 OWN_WORDS = 0.5
@@ -27,6 +30,10 @@ class BestFirstAnchors(Strategy):
     def __init__(self, link_words: LinkWords) -> None:
         self._words = link_words
         self._relevance = 0.0
+
+    @classmethod
+    def made(cls, needs: Needs) -> Self:
+        return cls(needs.read(cls.name))
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: ARG002 - the relevance says it all
         self._relevance = relevance if math.isfinite(relevance) else 0.0

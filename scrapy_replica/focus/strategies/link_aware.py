@@ -31,7 +31,10 @@ from scrapy_replica.numeric import FloatArray, IntArray
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from typing_extensions import Self
+
     from scrapy_replica.focus.links import LinkWords
+    from scrapy_replica.focus.strategy import Needs
     from scrapy_replica.records import Link, Page
 
 CHANCE_WEIGHTS = {
@@ -121,6 +124,10 @@ class LinkAware(Strategy):
         self._relevance = 0.0
         self._wasted = ""
         """The URL that brought nothing new last."""
+
+    @classmethod
+    def made(cls, needs: Needs) -> Self:
+        return cls(needs.read(cls.name), needs.hmm.max_distance, needs.hmm.is_tfidf)
 
     def visited(self, page: Page, relevance: float) -> None:
         relevance = relevance if math.isfinite(relevance) else 0.0

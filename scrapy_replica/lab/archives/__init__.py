@@ -1,0 +1,1 @@
+"""Collections of captured pages, read again and again."""

@@ -1,0 +1,1 @@
+"""``scrapy replica lab``: a module for each experiment."""

@@ -1,0 +1,1 @@
+"""Whole crawls and passes over a site, measured."""

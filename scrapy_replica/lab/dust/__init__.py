@@ -1,0 +1,1 @@
+"""Rules that tell which URLs are one page, measured beside published learners."""

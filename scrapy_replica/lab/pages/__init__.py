@@ -1,0 +1,1 @@
+"""What one page says, measured: main text, forms."""

@@ -1,0 +1,1 @@
+"""Replica hosts, measured: the judge beside published methods and baselines."""

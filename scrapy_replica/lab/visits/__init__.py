@@ -1,0 +1,1 @@
+"""Simulated visits of a collection: which strategy finds the topic first."""

@@ -1,1 +1,0 @@
-"""Crawls from archives, without a network."""
