@@ -15,6 +15,7 @@ release = version = version_of("scrapy-replica")
 extensions = ["sphinx.ext.autodoc", "replica_settings"]
 exclude_patterns = ["_build"]
 nitpicky = True
+autodoc_typehints = "none"
 default_role = "any"
 
 html_theme = "furo"

@@ -95,8 +95,8 @@ class Config:
     )
     topic_model: Path | None = _setting(
         None,
-        "In place of ``REPLICA_TOPIC`` and ``REPLICA_BACKGROUND``: a file that ``scrapy replica export JOB model`` wrote "
-        "of another crawl: its topic, and what its links taught.",
+        "In place of ``REPLICA_TOPIC`` and ``REPLICA_BACKGROUND``: a file that ``scrapy replica export JOB model`` "
+        "wrote of another crawl: its topic, and what its links taught.",
     )
     strategy: str = _setting(
         "auto",

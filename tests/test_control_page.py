@@ -134,7 +134,7 @@ class TestGuard:
         async with page(tmp_path) as client:
             status, text = await give(client, SEEDS, {"urls": ["http://u:p@a.example/?a=b&token=SECRET123"]})
         assert status == 200
-        assert shlex.split(json.loads(text)["command"])[3:5] == ["http://***@a.example/?a=b&token=***", "--job"]
+        assert shlex.split(json.loads(text)["command"])[4:6] == ["http://***@a.example/?a=b&token=***", "--job"]
 
     async def test_every_answer_forbids_what_is_not_ours(self, store, tmp_path):
         async with page(tmp_path) as client:
@@ -163,13 +163,13 @@ class TestOrders:
         ("kind", "what", "written", "command"),
         [
             (BLOCK, {"host": " B.example", "keeper": "a.example"}, {"host": "b.example", "keeper": "a.example"},
-             "block b.example --as a.example"),
+             "steer block b.example --as a.example"),
             (BLOCK, {"host": "b.example", "keeper": "a.example", "copy_prefix": "", "keeper_prefix": "x y"},
              {"host": "b.example", "keeper": "a.example", "keeper_prefix": "x y"},
-             "block b.example --as 'a.example/x y'"),
-            (ALLOW, {"host": "a.example", "more": 1}, {"host": "a.example"}, "allow a.example"),
+             "steer block b.example --as 'a.example/x y'"),
+            (ALLOW, {"host": "a.example", "more": 1}, {"host": "a.example"}, "steer allow a.example"),
             (DIFFERENT, {"host": "a.example", "other": "b.example"}, {"host": "a.example", "other": "b.example"},
-             "allow a.example --beside b.example"),
+             "steer allow a.example --beside b.example"),
         ],
     )  # fmt: skip
     async def test_are_written_and_said_as_commands(self, kind, what, written, command, store, tmp_path):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from web import HTML, REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.explain import ExplainCommand
+from scrapy_replica.commands.parser import parser_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.sites.aliases import Aliases
 
@@ -392,9 +392,8 @@ class TestLedger:
                 "2 URLs: limit of pages below its path; not fetched",
             ),
         }.items():
-            command, parser = ExplainCommand(), argparse.ArgumentParser()
-            command.add_arguments(parser)
-            assert command.run(parser.parse_args([what, "--job", str(job)]), Settings()) == 0
+            command = ExplainCommand()
+            assert command.run(parser_of(command).parse_args([what, "--job", str(job)]), Settings()) == 0
             told = " ".join(capsys.readouterr().out.split())
             for word in words:
                 assert word in told

@@ -72,7 +72,7 @@ def arguments_in(line):
 
 def is_usage(line):
     words = line.split()[2:]
-    is_told = not words or words[0].endswith(":")  # "scrapy replica: ..." is an answer
+    is_told = not words or any(word.endswith(":") for word in words[:2])  # "scrapy replica: ..." is an answer
     has_choice = re.search(r"\[|\.\.\.|\|[a-z]|COMMAND", line) is not None
     return is_told or has_choice or any(word.isupper() for word in words)
 
@@ -81,7 +81,7 @@ def options_of(parser):
     """Return the option strings of *parser* and of those below it."""
     found = set()
     for action in parser._actions:
-        found.update(action.option_strings)
+        found.update(action.option_strings or (["--job"] if action.dest == "job" else []))
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
                 found |= options_of(below)

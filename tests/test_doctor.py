@@ -133,7 +133,7 @@ def test_a_polite_project_needs_nothing_done():
 
 def test_extras(monkeypatch):
     warc = ['fastwarc>=2; extra == "warc"', 'tqdm>=999; extra == "warc"']
-    needs = ["lxml>=5", *warc, 'nowhere; extra == "eval"', 'lxml; extra == "eval"']
+    needs = ["lxml>=5", *warc, 'nowhere; extra == "lab"', 'lxml; extra == "lab"']
     monkeypatch.setattr(checks, "requires", lambda name: needs)
     monkeypatch.setattr(
         checks, "metadata", lambda name: type("M", (), {"get_all": lambda self, key: [*checks.EXTRAS]})()
@@ -141,8 +141,8 @@ def test_extras(monkeypatch):
     told = {check.what.split(",")[0].split(" is ")[0]: check for check in checks.of_installation()}
     assert told["extra warc"].state == LOOK
     assert ">=999" in told["extra warc"].what
-    assert told["extra eval"].state == OK
-    assert "pip install 'scrapy-replica[lab]'" in told["extra eval"].what
+    assert told["extra lab"].state == OK
+    assert "pip install 'scrapy-replica[lab]'" in told["extra lab"].what
 
 
 def test_every_extra_for_users_has_words():

@@ -31,6 +31,7 @@ from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.lab.strategies import place_of
 from scrapy_replica.records import Link, Page
 
 TOP = "http://a.example/"
@@ -423,7 +424,7 @@ class TestResumed:
         assert kept[0] == 16
         assert max(kept) < 150
 
-    @pytest.mark.parametrize("name", ["hmm-dynamic", "hmm-liu", "link-aware"])
+    @pytest.mark.parametrize("name", ["hmm-dynamic", place_of("hmm-liu"), "link-aware"])
     def test_who_reads_the_job_has_the_same_scores(self, name, often, tmp_path):
         """Of a crawl that runs, after a checkpoint and with fetches that brought nothing."""
         db = SqliteCrawlDB(job(tmp_path, "a"))

@@ -325,7 +325,10 @@ class TestWrongArguments:
             (["steer", "block", "a.example", "--as", "A.example"], "cannot be a copy of itself"),
             (["steer", "allow", ""], "is no host name"),
             (["steer", "allow", "a.example:http"], "is no host name"),
-            (["steer", "allow", "ww.a.example"], "the job knows no host ww.a.example; did you mean www.a.example or a."),
+            (
+                ["steer", "allow", "ww.a.example"],
+                "the job knows no host ww.a.example; did you mean www.a.example or a.",
+            ),
             (["steer", "block", "example", "--as", "a.example"], "knows no host example; did you mean a.example or"),
             (["steer", "block", "www.a.example", "--as", "xyzzy.org"], "the job knows no host xyzzy.org\n"),
             (["explain", "http://[bad"], "'http://[bad' is no URL (Invalid IPv6 URL)"),

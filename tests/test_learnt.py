@@ -22,6 +22,7 @@ from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
 from scrapy_replica.focus import model_file
 from scrapy_replica.focus.model_file import Learnt, dump, load
 from scrapy_replica.focus.state import MOST, pack, unpack
+from scrapy_replica.lab.strategies import place_of
 
 PAGES = 70
 STRATEGIES = ("best-first", "best-first-anchors", "hmm-static", "hmm-dynamic", "hmm-second-order", "link-aware")
@@ -330,7 +331,7 @@ class TestSettings:
         with pytest.raises(ConfigError, match=says):
             await crawl(TopicSpider, web(), settings("hmm-dynamic", topic, **{setting: value}), seeds=B)
 
-    @pytest.mark.parametrize("strategy", ["hmm-static", "hmm-liu", "hmm-second-order", "link-aware"])
+    @pytest.mark.parametrize("strategy", ["hmm-static", place_of("hmm-liu"), "hmm-second-order", "link-aware"])
     async def test_reach_the_strategy(self, strategy, topic, tmp_path):
         chosen = {"REPLICA_HMM_DISTANCE": 3, "REPLICA_HMM_TERMS": "tf", "REPLICA_HMM_ALPHA": 1}
         kept = settings(strategy, topic, JOBDIR=str(tmp_path), CLOSESPIDER_PAGECOUNT=30, **chosen)

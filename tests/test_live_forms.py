@@ -178,8 +178,3 @@ class TestForms:
     @pytest.mark.parametrize("url", ["", "http://[", "http://a.example:x/?q=1", "data:text/html,x?y=1"])
     def test_a_bad_url_is_sent_to_no_form(self, db, url):
         assert not self.forms(db).sent(url)
-
-
-def test_a_job_without_forms_says_so(tmp_path, capsys):
-    SqliteCrawlDB(tmp_path).close()
-    assert told(capsys, "--job", tmp_path) == "no form is known\n"

@@ -87,12 +87,12 @@ def test_a_job_is_named_in_one_way_everywhere(arguments):
 
 def test_usage_names_file_and_job_before_options(capsys):
     assert "usage: scrapy replica explain JOB URL [options]\n" in replica(capsys, "explain", "--help")[1]
-    assert "usage: scrapy replica steer block JOB MIRROR --as HOST [options]\n" in (
-        replica(capsys, "steer", "block", "--help")[1]
+    assert (
+        "usage: scrapy replica steer block JOB MIRROR --as HOST [options]\n"
+        in (replica(capsys, "steer", "block", "--help")[1])
     )
     assert (
-        "usage: scrapy replica rules disable JOB ID [options]\n"
-        in (replica(capsys, "rules", "disable", "--help")[1])
+        "usage: scrapy replica rules disable JOB ID [options]\n" in (replica(capsys, "rules", "disable", "--help")[1])
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import io
@@ -20,6 +19,7 @@ from web import HTML, REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.explain import ExplainCommand
+from scrapy_replica.commands.parser import parser_of
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.crawl.crawl import Crawl
@@ -166,8 +166,8 @@ class TestSecrets:
         assert result.stats["replica/decision/manual-block/drop"] == 2
         assert result.urls == [TOP]
         assert "secret" not in ledger.read_text()
-        command, parser = ExplainCommand(), argparse.ArgumentParser()
-        command.add_arguments(parser)
+        command = ExplainCommand()
+        parser = parser_of(command)
         with contextlib.redirect_stdout(io.StringIO()) as told:
             command.run(parser.parse_args(["http://b.example/login?password=secret", "--job", str(job)]), Settings())
         assert "password=***" in told.getvalue()

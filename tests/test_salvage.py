@@ -277,7 +277,7 @@ class TestCrawlOnADamagedJob:
                 told = [str(error)]  # it could not begin
             else:
                 told = [record.getMessage() for record in caplog.records]
-        assert [line for line in told if "scrapy replica salvage" in line]
+        assert [line for line in told if "scrapy replica doctor JOB --salvage NEWJOB" in line]
         assert len(told) == 1, told
         assert "\n" not in told[0]
         assert not [record for record in caplog.records if record.exc_info and "coroutine" not in record.getMessage()]

@@ -100,10 +100,13 @@ def test_commands_and_their_options_exist():
     wrong = []
     for words in lines:
         parser, options = parser_of(command_named(words[0])), {word for word in words if word.startswith("-")}
-        below = next((each for each in parser._actions if isinstance(each, argparse._SubParsersAction)), None)
-        if below is not None and words[1:]:
-            parser = below.choices.get(words[1])
-        if parser is None or not options <= {name for each in parser._actions for name in each.option_strings}:
+        for word in words[1:]:
+            below = next((each for each in parser._actions if isinstance(each, argparse._SubParsersAction)), None)
+            if parser is None or below is None:
+                break
+            parser = below.choices.get(word)
+        known = {"--job"}.union(*(each.option_strings for each in parser._actions)) if parser else set()
+        if parser is None or not options <= known:
             wrong.append(" ".join(words))
     assert len(lines) > 30
     assert wrong == []

@@ -217,7 +217,12 @@ class TestCommands:
                 {"urls": ["http://c.example/", "http://d.example/"]},
                 "2 URLs are fetched next",
             ),
-            (["steer", "exclude", "*/x/*"], EXCLUDE, {"pattern": "*/x/*"}, "nothing more is fetched that matches */x/*"),
+            (
+                ["steer", "exclude", "*/x/*"],
+                EXCLUDE,
+                {"pattern": "*/x/*"},
+                "nothing more is fetched that matches */x/*",
+            ),
             (["steer", "exclude", "*/x/*", "--lift"], EXCLUDE, {"pattern": "*/x/*", "lift": True}, "comes back"),
             (["steer", "pause", "B.example"], PAUSE, {"host": "b.example"}, "b.example pauses"),
             (["steer", "resume", "b.example"], RESUME, {"host": "b.example"}, "b.example goes on"),

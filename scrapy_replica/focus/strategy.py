@@ -158,7 +158,10 @@ class Strategy(ABC):
         self.restore(from_pieces(pieces))
 
     def state(self) -> dict[str, Any]:
-        """Return what :meth:`restore` takes; parts as :func:`in_pieces` has them, which stay as they are."""
+        """Return what :meth:`restore` takes: parts as :func:`~scrapy_replica.focus.state.in_pieces` has them.
+
+        They stay as they are.
+        """
         if self.remembers:
             raise NotImplementedError(f"{type(self).__name__} remembers pages and must say how it is saved")
         return {}

@@ -186,6 +186,4 @@ def test_the_other_commands(bare, tmp_path):
     assert told[PARQUET][0] == 2
     assert "pip install 'scrapy-replica[parquet]'" in told[PARQUET][1]
     used = {line.split()[0] for line in (*WORK, *TOPIC)}
-    assert used | {"crawl", "rehearse", "report", "serve", "mine"} == {
-        command.name for command in load_commands()
-    }
+    assert used | {"crawl", "rehearse", "report", "serve", "mine"} == {command.name for command in load_commands()}

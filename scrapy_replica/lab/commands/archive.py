@@ -34,11 +34,11 @@ class ArchiveCommand(Command):
     help = "keep the graph and the terms of a crawl in 200 bytes a page, to visit it again and again"
     group = "measure"
     examples = (
-        "scrapy replica lab archive build job --out archive",
-        "scrapy replica lab archive build a.warc.gz --labels topics.csv --out archive",
-        "scrapy replica lab archive show archive https://example.org/",
-        "scrapy replica lab archive sizes archive",
-        "scrapy replica lab archive cut archive --pages-per-host 2500 --depth 4 --out cut",
+        "scrapy replica lab archive build job --out folder",
+        "scrapy replica lab archive build a.warc.gz --labels topics.csv --out folder",
+        "scrapy replica lab archive show folder https://example.org/",
+        "scrapy replica lab archive sizes folder",
+        "scrapy replica lab archive cut folder --pages-per-host 99 --depth 4 --out cut",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -47,7 +47,7 @@ class CalibrateCommand(Command):
     examples = (
         "scrapy replica lab calibrate crawl.warc.gz --out calibrated",
         "scrapy replica lab calibrate pages/ --labels labels.csv --out calibrated",
-        "scrapy replica lab calibrate crawl.warc.gz --out calibrated -s REPLICA_NOISE=cetd",
+        "scrapy replica lab calibrate a.warc.gz --out calibrated -s REPLICA_NOISE=cetd",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
