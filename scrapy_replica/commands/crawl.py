@@ -6,15 +6,19 @@ import sys
 from typing import TYPE_CHECKING
 
 from scrapy_replica.addon import Addon
+from scrapy_replica.address import host_of, site_of
 from scrapy_replica.commands.command import Command, print_figures
 from scrapy_replica.commands.job import database_path, is_begun, name_of, reading
-from scrapy_replica.commands.run import Run, add_crawl_arguments, apply_arguments, say
+from scrapy_replica.commands.run import SHOWN, Run, add_crawl_arguments, apply_arguments, say
 from scrapy_replica.commands.status_text import saved_in_words
 from scrapy_replica.components.others import ALL
+from scrapy_replica.components.spider import read_seeds
 from scrapy_replica.crawldb.contract import State
+from scrapy_replica.words import cleaned
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from scrapy.settings import Settings
 
@@ -62,6 +66,8 @@ class CrawlCommand(Command):
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         shared = settings.get("REPLICA_CRAWLDB")
         is_resumed = bool(opts.job) and not shared and is_begun(opts.job)
+        if is_resumed:
+            check_seeds(opts.job, read_seeds(opts.seeds))
         run = Run(opts, settings)
         novelties = ("novel", "near-duplicate", "exact-duplicate", "unknown", "relevant")
         counts = {n.replace("-", "_") + "_pages": run.stats.get(f"replica/page/{n}", 0) for n in novelties}
@@ -88,6 +94,22 @@ class CrawlCommand(Command):
         elif opts.job:
             say(f"ledger: {database_path(opts.job)} (scrapy replica explain URL --job {opts.job})")
         return run.exit_code
+
+
+def check_seeds(job: str, seeds: Sequence[str]) -> None:
+    """Refuse to go on with the crawl of *job* from *seeds* of another site, as when somebody names a wrong job.
+
+    :raises ValueError: no seed is on a site that the crawl began with.
+    """
+    with reading(job) as reader:
+        known = sorted(reader.seed_hosts())
+    wanted = sorted({host_of(url) for url in seeds})
+    if known and not {site_of(host) for host in known} & {site_of(host) for host in wanted}:
+        began, others = (cleaned(", ".join(hosts[:SHOWN])) for hosts in (known, wanted))
+        raise ValueError(
+            f"--job {job}: that crawl began on {began}, and {others} is another site: give another --job, or let it in "
+            f"with scrapy replica steer add {job} {cleaned(seeds[0])}"
+        )
 
 
 def is_over(run: Run, job: str) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -28,6 +31,7 @@ if sys.platform != "win32":
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from scrapy.settings import Settings
     from scrapy.statscollectors import StatsCollector
@@ -146,11 +150,14 @@ class Run:
         self.meter = PageMeter(self.crawler, opts.max_pages or 0)
         self._border = border_of(Config.from_settings(settings), opts.seeds)
         self.crawler.signals.connect(self._opened, signals.spider_opened)
+        _in_one_line()
+        undo = _fresh(settings.get("JOBDIR"))
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
         process.start()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             if isinstance(error, ValueError):
+                undo()
                 raise ValueError(str(error).replace("another JOBDIR", "another --job")) from error
             raise error
         stats: StatsCollector | None = self.crawler.stats
@@ -191,6 +198,40 @@ class Run:
             **rate,
             **counted,
         }
+
+
+def _fresh(job: str | None) -> Callable[[], None]:
+    """Return what takes a job away that a crawl made and could not begin; one that was there before stays."""
+    folder = Path(job or "")
+    if job is None or is_begun(job):
+        return lambda: None
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+
+    def undo() -> None:
+        for path in folder.glob("replica.*"):
+            path.unlink()
+        for path in made:
+            with suppress(OSError):  # something else is in it
+                path.rmdir()
+
+    return undo
+
+
+def _in_one_line() -> None:
+    """Let what cannot be downloaded be told in one line, without the trace of the calls that tried."""
+    for name in ("scrapy.core.scraper", "scrapy.downloadermiddlewares.robotstxt"):
+        logging.getLogger(name).addFilter(_without_trace)
+    logging.getLogger("scrapy.downloadermiddlewares.retry").addFilter(lambda record: record.levelno < logging.ERROR)
+
+
+def _without_trace(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    if isinstance(error, OSError) or type(error).__module__.startswith(("scrapy.exceptions", "twisted.")):
+        if record.name.endswith("robotstxt"):
+            return False  # that the page cannot be had either is told next
+        record.msg, record.args = f"{record.getMessage()}: {cleaned(str(error), 300)}", ()
+        record.exc_info = None
+    return True
 
 
 def border_of(config: Config, seeds: str) -> str | None:

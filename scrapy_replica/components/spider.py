@@ -31,6 +31,9 @@ IGNORED = frozenset(IGNORED_EXTENSIONS)
 SCHEMES = ("http://", "https://", "file://")
 """Beginnings of URLs that a crawl may begin with."""
 
+_HOST = re.compile(r"(?:[\w-]+\.)+(?!txt|csv|gz|list|json)[A-Za-z][\w-]+(?::\d+)?(?:/\S*)?")
+"""What a person writes who means a URL and leaves its scheme out."""
+
 
 class TopicSpider(Spider):
     """Crawls from *seeds* and yields an item for each page.
@@ -131,6 +134,9 @@ def read_seeds(seeds: str) -> list[str]:
             text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
         except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
             why = unreadable(error)
+            if _HOST.fullmatch(words[0]) and isinstance(error, FileNotFoundError):
+                slash = "" if "/" in words[0] else "/"
+                raise ConfigError(f"seeds: {words[0]} is no URL; did you mean https://{words[0]}{slash}?") from None
             raise ConfigError(f"seeds: {path} is neither a URL nor a readable file of URLs ({why})") from None
         words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
         file = f" in {path}"

@@ -314,3 +314,42 @@ class TestExtras:
         assert found.stderr.count("\n") == 1
         assert f"needs {module}" in found.stderr
         assert "pip install 'scrapy-replica[lab]'" in found.stderr
+
+
+DEAD = "http://127.0.0.1:1/"
+
+
+class TestWhatCannotBegin:
+    @pytest.mark.parametrize("given", ["example.org", "www.example.org:8080/docs"])
+    def test_a_url_without_its_scheme_is_suggested(self, given, tmp_path, capsys):
+        slash = "" if "/" in given else "/"
+        code, _, err = replica_here(capsys, "crawl", given, "--job", tmp_path / "job")
+        assert (code, err) == (
+            2,
+            f"scrapy replica crawl: seeds: {given} is no URL; did you mean https://{given}{slash}?\n",
+        )
+
+    @pytest.mark.parametrize("wrong", [["--strategy", "worst"], ["--topic", "nowhere"], ["--until", "3"]])
+    def test_a_refused_crawl_leaves_no_folder(self, wrong, tmp_path):
+        done = replica("crawl", DEAD, "--job", "jobs/a", *wrong, cwd=tmp_path)
+        assert done.returncode == 2
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_refused_crawl_leaves_a_folder_that_was_there(self, tmp_path):
+        (tmp_path / "job").mkdir()
+        (tmp_path / "job" / "notes.txt").write_text("mine")
+        assert replica("crawl", DEAD, "--job", "job", "--strategy", "worst", cwd=tmp_path).returncode == 2
+        assert [path.name for path in (tmp_path / "job").iterdir()] == ["notes.txt"]
+
+    def test_a_dead_seed_is_one_line_and_its_job_goes_on_with_no_other_site(self, tmp_path):
+        once = ("-s", "RETRY_ENABLED=False", *HASTE)
+        dead = replica("crawl", DEAD, "--job", "job", *once, cwd=tmp_path)
+        assert dead.returncode == 1
+        assert [line for line in dead.stderr.splitlines() if "refused" in line] == [
+            line for line in dead.stderr.splitlines() if f"Error downloading <GET {DEAD}>: " in line
+        ]
+        assert "Traceback" not in dead.stderr
+        other = replica("crawl", "http://127.0.0.2:1/", "--job", "job", *once, cwd=tmp_path)
+        assert (other.returncode, other.stderr.count("\n")) == (2, 1)
+        assert "that crawl began on 127.0.0.1:1, and 127.0.0.2:1 is another site" in other.stderr
+        assert "everything in scope was fetched" in replica("crawl", DEAD, "--job", "job", *once, cwd=tmp_path).stderr
