@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, get_type_hints
 
 from scrapy_replica.decision import Mode
-from scrapy_replica.records import Noise, Reach, TermWeight
+from scrapy_replica.records import Noise, Reach
 
 PREFIX = "REPLICA_"
 
@@ -20,7 +20,7 @@ INTERNAL = frozenset(
 """Settings that the add-on and the commands hand to components; not for users."""
 
 
-ENUMS = (Mode, Noise, Reach, TermWeight)
+ENUMS = (Mode, Noise, Reach)
 """Settings that take one of a few words."""
 
 
@@ -43,8 +43,11 @@ class Settings(Protocol):
     def __iter__(self) -> Any: ...
 
 
-def _setting(default: Any, doc: str, *, low: float | None = None, high: float | None = None) -> Any:
-    return field(default=default, metadata={"doc": doc, "low": low, "high": high})
+def _setting(
+    default: Any, doc: str, *, low: float | None = None, high: float | None = None, internal: bool = False
+) -> Any:
+    """Declare a setting; one that is *internal* is for tests and the laboratory: nobody could choose it well."""
+    return field(default=default, metadata={"doc": doc, "low": low, "high": high, "internal": internal})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,25 +106,9 @@ class Config:
         "Which link comes next: the name of a strategy, ``module:Class`` of one of your own, or ``auto``: "
         "``link-aware`` with a topic, ``breadth-first`` without.",
     )
-    hmm_alpha: float = _setting(
-        0.5,
-        "Weight, 0 to 1, of the estimated distance in the scores of the ``hmm`` strategies; relevance has the rest.",
-        low=0,
-        high=1,
+    warmup_pages: int = _setting(
+        60, "Pages fetched breadth-first before the strategy's scores count.", low=0, internal=True
     )
-    hmm_distance: int = _setting(
-        6,
-        "Links from a relevant page that count as far, 1 to 20: pages lie 0 to that many links away, or more. A job "
-        "keeps what it began with.",
-        low=1,
-        high=20,
-    )
-    hmm_terms: TermWeight = _setting(
-        TermWeight.TFIDF,
-        "What the 40 terms of a page weigh where its distance is told from its text: ``tf``, their counts, or "
-        "``tf-idf``. A job keeps what it began with.",
-    )
-    warmup_pages: int = _setting(60, "Pages fetched breadth-first before the strategy's scores count.", low=0)
     language: str = _setting("en", "Two-letter language of pages that do not declare one.")
     noise: Noise = _setting(
         Noise.LEARNED,
@@ -141,19 +128,14 @@ class Config:
     aliases: Path | None = _setting(
         None, "File of ``mirror canonical`` host names, one pair a line (Nutch host-urlnormalizer lines, too)."
     )
-    hosts: bool = _setting(True, "Detect mirrored hosts while the crawl runs.")
-    model: Path | None = _setting(
+    mirrors: bool = _setting(True, "Detect mirrored hosts while the crawl runs.")
+    judge: Path | None = _setting(
         None,
         "File of a judge of hosts that ``scrapy replica mine`` wrote: the crawl begins with what it learnt "
         "(:doc:`mining`), not with the shipped one.",
     )
     max_fpr: float = _setting(
-        0.001, "Wanted share of pairs of different sites that are taken for replicas.", low=0, high=0.5
-    )
-    rewrite: bool = _setting(
-        True,
-        "Fetch from the kept host what a blocked copy was to be asked for, where the alignment of the two tells the "
-        "URL. With ``False`` it is dropped where that URL is known, and waits behind everything else where it is not.",
+        0.001, "Wanted share of pairs of different sites that are taken for replicas.", low=0, high=0.5, internal=True
     )
     probes: int = _setting(
         12, "Most pages to ask of one host only to tell whether it is a copy of another; 0 asks for none.", low=0
@@ -193,13 +175,15 @@ class Config:
         low=0,
         high=1,
     )
-    host_budget: int = _setting(0, "Most novel pages to fetch of one host; 0 sets no limit.", low=0)
     path_budget: int = _setting(0, "Most novel pages to fetch below one path prefix; 0 sets no limit.", low=0)
+    traps: bool = _setting(
+        True, "Let directories wait that bring nothing new, and end calendars, facets and other endless shapes."
+    )
     trap_credit: int = _setting(
         20,
-        "Fetches that a path prefix may spend before it must bring novel pages; each novel page earns four more. "
-        "0 switches the guard against traps off.",
-        low=0,
+        "Fetches that a path prefix may spend before it must bring novel pages; each novel page earns four more.",
+        low=1,
+        internal=True,
     )
     private_addresses: bool = _setting(
         True,
@@ -212,7 +196,7 @@ class Config:
         "Folder to which everything that is fetched is written as WARC files, credentials left out: :doc:`keep`. It "
         "needs the extra ``warc``.",
     )
-    warc_size: int = _setting(1_000_000_000, "Bytes after which the next WARC file begins.", low=1)
+    warc_size: int = _setting(1_000_000_000, "Bytes after which the next WARC file begins.", low=1, internal=True)
     seed: int = _setting(
         0,
         "Seed of everything random, at most 32 bits. With 0 each job draws its samples in its own way, so that no site "
@@ -246,6 +230,8 @@ class Config:
         """Yield (setting, type, default, meaning) of each setting, for the reference page."""
         hints = get_type_hints(cls)
         for f in fields(cls):
+            if f.metadata["internal"]:
+                continue
             kind = hints[f.name]
             default = f.default.value if isinstance(f.default, Enum) else f.default
             yield PREFIX + f.name.upper(), _type_name(kind), repr(default), f.metadata["doc"]

@@ -40,7 +40,6 @@ class Reason(str, Enum):
     OTHER_NAME = "other-name"
     EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
     NEAR_DUPLICATE_LINKS = "near-duplicate-links"
-    HOST_BUDGET = "host-budget"
     PATH_BUDGET = "path-budget"
     TRAP_BUDGET = "trap-budget"
     HOST_PAGES = "host-pages"
@@ -66,7 +65,7 @@ TESTED = frozenset(
 SAVING = TESTED | {Reason.MANUAL_ALIAS, Reason.MANUAL_BLOCK}
 """Reasons by which fetches are saved; the others leave out what a person did not want."""
 
-BUDGETS = frozenset({Reason.HOST_BUDGET, Reason.PATH_BUDGET, Reason.TRAP_BUDGET, Reason.HOST_PAGES})
+BUDGETS = frozenset({Reason.PATH_BUDGET, Reason.TRAP_BUDGET, Reason.HOST_PAGES})
 """Reasons that bound how many pages are fetched."""
 
 

@@ -151,15 +151,6 @@ class Page:
     """Its text was read; else it is known by its bytes alone."""
 
 
-class TermWeight(str, Enum):
-    """What a term of a page weighs where its layer is told."""
-
-    TF = "tf"
-    """Its count."""
-    TFIDF = "tf-idf"
-    """Its share of the page times the logarithm of how rare it is."""
-
-
 class Reach(str, Enum):
     """How far from its seeds a crawl may go."""
 

@@ -219,7 +219,6 @@ REASONS = {
     Reason.OTHER_NAME: "a page says this URL is its own",
     Reason.EXACT_DUPLICATE_LINKS: "link of a repeated page",
     Reason.NEAR_DUPLICATE_LINKS: "link of a nearly repeated page",
-    Reason.HOST_BUDGET: "limit of pages of its host",
     Reason.PATH_BUDGET: "limit of pages below its path",
     Reason.TRAP_BUDGET: "leads to nothing new",
     Reason.HOST_PAGES: "enough pages of its host",
@@ -312,9 +311,8 @@ def because(reason: Reason, evidence: Mapping[str, Any]) -> str:
     if reason is Reason.TRAP_BUDGET and told.get("kind") in TRAPS:
         below = f" (below {told['prefix']})" if told.get("prefix") else ""
         return TRAPS[str(told["kind"])] + below
-    if reason in {Reason.HOST_BUDGET, Reason.PATH_BUDGET} and "prefix" in told:
-        setting = "REPLICA_HOST_BUDGET" if reason is Reason.HOST_BUDGET else "REPLICA_PATH_BUDGET"
-        return f"as many new pages as {setting} allows were fetched of {told['prefix']}"
+    if reason is Reason.PATH_BUDGET and "prefix" in told:
+        return f"as many new pages as REPLICA_PATH_BUDGET allows were fetched of {told['prefix']}"
     if reason is Reason.HOST_PAGES and "host" in told:
         return f"as many pages as REPLICA_HOST_PAGES allows were fetched of {told['host']}"
     if reason is Reason.OUT_OF_SCOPE and told.get("why") in OUTSIDE:

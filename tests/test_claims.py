@@ -179,7 +179,7 @@ class TestEnds:
 
     def test_no_sample_refutes_a_limit_of_the_user(self, db):
         """In observe mode what is beyond a limit is fetched, and is new; the limit holds when the mode is another."""
-        crawl, limit = crawl_on(db), Claim(Kind.BUDGET, "a.example", "host-budget")
+        crawl, limit = crawl_on(db), Claim(Kind.BUDGET, "a.example", "path-budget")
         crawl.claims.refute([limit])
         assert not crawl.policy._standings.is_refuted(limit)
         assert not crawl.restorer.has_work

@@ -72,7 +72,7 @@ class TestDuplicates:
             "http://b.example/y/x/own": page(seed="own"),
         }
         ledger = tmp_path / "ledger.jsonl"
-        result = await of_mode(mode, pages, REPLICA_LEDGER=str(ledger), REPLICA_HOSTS=False)
+        result = await of_mode(mode, pages, REPLICA_LEDGER=str(ledger), REPLICA_MIRRORS=False)
         assert set(pages) - set(result.urls) == ({"http://b.example/y/x/behind"} if action == "drop" else set())
         lines = {line["url"]: line for line in map(json.loads, ledger.read_text().splitlines())}
         assert lines["http://b.example/y/x/behind"]["action"] == action
@@ -109,7 +109,7 @@ class TestDuplicates:
             "http://b.example/y/x/one": page(["/y/x/behind"], seed="same"),
             other: page(seed="only here"),
         }
-        result = await of_mode("drop", pages, REPLICA_HOSTS=False)
+        result = await of_mode("drop", pages, REPLICA_MIRRORS=False)
         asked = [url for url in result.urls if "behind" in url]
         assert asked == [f"{TOP}x/behind", other]
         assert decisions(result)[f"exact-duplicate-links/{'demote' if is_gone_first else 'drop'}"] == 1
@@ -126,7 +126,7 @@ class TestDuplicates:
             other: page(seed="not the same"),
             f"{TOP}other": page([other], seed="found again"),
         }
-        result = await of_mode("drop", pages, REPLICA_HOSTS=False)
+        result = await of_mode("drop", pages, REPLICA_MIRRORS=False)
         assert set(result.urls) == set(pages)
         assert decisions(result) == {"exact-duplicate-links/drop": 1}
         assert result.states[other] == ["done"]
@@ -219,16 +219,13 @@ class TestTraps:
         assert len(result.urls) >= 80
         assert {key.rpartition("/")[2] for key in decisions(result)} == {"fetch"}
 
-    async def test_host_and_path_budget(self):
+    async def test_path_budget(self):
         pages = {TOP: page([f"/{d}/{n}" for n in range(10) for d in "xy"] + ["http://b.example/"], seed="top")}
         pages |= {f"{TOP}{d}/{n}": page(seed=(d, n)) for n in range(10) for d in "xy"}
         pages["http://b.example/"] = page(seed="b")
         result = await of_mode("demote", pages, REPLICA_PATH_BUDGET=3)
         assert len(result.urls) == 1 + 3 + 3 + 1
         assert decisions(result) == {"path-budget/drop": 14}
-        result = await of_mode("demote", pages, REPLICA_HOST_BUDGET=5)
-        assert len(result.urls) == 5 + 1
-        assert decisions(result) == {"host-budget/drop": 16}
 
 
 @pytest.mark.asyncio
@@ -297,7 +294,7 @@ class TestExploration:
             for k in range(10)
         },
     }
-    SETTINGS: ClassVar = {"REPLICA_HOSTS": False, "REPLICA_TRAP_CREDIT": 0}
+    SETTINGS: ClassVar = {"REPLICA_MIRRORS": False, "REPLICA_TRAPS": False}
 
     async def test_a_sample_is_fetched_and_measured(self):
         result = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=1, **self.SETTINGS)

@@ -72,7 +72,7 @@ def settings(strategy, topic, **more):
         "REPLICA_STRATEGY": strategy,
         "REPLICA_TOPIC": str(topic),
         "REPLICA_WARMUP_PAGES": 10,
-        "REPLICA_TRAP_CREDIT": 0,
+        "REPLICA_TRAPS": False,
         "REPLICA_PROBES": 0,
         "CONCURRENT_REQUESTS": 1,
         "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 0,

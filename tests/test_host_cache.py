@@ -73,7 +73,7 @@ class TestForgetful:
 
         def settings(name):
             (tmp_path / name).mkdir()
-            return ALONE | {"REPLICA_HOSTS": False, "JOBDIR": str(tmp_path / name)}
+            return ALONE | {"REPLICA_MIRRORS": False, "JOBDIR": str(tmp_path / name)}
 
         hosts = "\n".join(f"http://{name}.example/" for name in "ab")
         whole = await crawl(TopicSpider, web, settings("whole"), seeds=hosts)
@@ -129,7 +129,7 @@ class TestBudgets:
             url = f"http://a.example/{path}"
             assert live.bars(url, "a.example") == again.bars(url, "a.example")
 
-    @pytest.mark.parametrize("config", [Config(), Config(host_budget=9, path_budget=5), Config(trap_credit=0)])
+    @pytest.mark.parametrize("config", [Config(), Config(path_budget=5), Config(traps=False)])
     def test_a_guard_that_holds_one_host_bars_what_one_that_holds_all_does(self, monkeypatch, config):
         db, chance = SqliteCrawlDB(None), random.Random(1)
         wide = TrapGuard(config, db.pages)
@@ -151,7 +151,7 @@ class TestBudgets:
                     asked = f"http://{other}/{path}"
                     assert narrow.bars(asked, other) == wide.bars(asked, other)
                     barred += wide.bars(asked, other) is not None
-        assert barred or not config.trap_credit
+        assert barred or not config.traps
 
 
 class TestTakenBack:
@@ -159,7 +159,7 @@ class TestTakenBack:
 
     def test_every_room_forgets(self):
         db = SqliteCrawlDB(None)
-        config = Config(host_budget=1)
+        config = Config(path_budget=1)
         duplicates = Duplicates(db.pages, config)
         replicas = Replicas(config, db, float, duplicates.index)
         rooms = (
@@ -171,9 +171,9 @@ class TestTakenBack:
         )
         counted = rooms[0]
         db.commit()
-        assert counted.bars("http://a.example/x", "a.example") is None
-        counted.count("http://a.example/", "a.example", None, is_novel=True)
-        assert counted.bars("http://a.example/x", "a.example") is not None
+        assert counted.bars("http://a.example/d/x", "a.example") is None
+        counted.count("http://a.example/d/", "a.example", None, is_novel=True)
+        assert counted.bars("http://a.example/d/x", "a.example") is not None
         for room in rooms:
             room.forget("a.example")
-        assert counted.bars("http://a.example/x", "a.example") is None
+        assert counted.bars("http://a.example/d/x", "a.example") is None

@@ -22,7 +22,6 @@ from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
 from scrapy_replica.focus import model_file
 from scrapy_replica.focus.model_file import Learnt, dump, load
 from scrapy_replica.focus.state import MOST, pack, unpack
-from scrapy_replica.lab.strategies import place_of
 
 PAGES = 70
 STRATEGIES = ("best-first", "best-first-anchors", "hmm-static", "hmm-dynamic", "hmm-second-order", "link-aware")
@@ -63,7 +62,7 @@ def settings(strategy, topic, **more):
         **REPLICA,
         "REPLICA_STRATEGY": strategy,
         "REPLICA_WARMUP_PAGES": 10,
-        "REPLICA_TRAP_CREDIT": 0,
+        "REPLICA_TRAPS": False,
         "REPLICA_PROBES": 0,
         "CONCURRENT_REQUESTS": 1,
         **topic,
@@ -273,11 +272,6 @@ class TestModel:
         file = tmp_path / "model.npz"
         execute_replica("export", job, "model", "--out", file)
         for more, says in (
-            ({"REPLICA_HMM_DISTANCE": 4}, "its layers were learnt with REPLICA_HMM_DISTANCE = 6"),
-            (
-                {"REPLICA_HMM_TERMS": "tf"},
-                "its layers were learnt with REPLICA_HMM_TERMS = tf-idf",
-            ),
             ({"REPLICA_TOPIC": str(topic)}, r"REPLICA_TOPIC and REPLICA_TOPIC_MODEL \(--model\) are both set"),
             (
                 {"REPLICA_BACKGROUND": str(topic)},
@@ -314,33 +308,3 @@ class TestModel:
         assert execute_replica("export", tmp_path / "job", "model", "--out", tmp_path / "x.npz") == 2
         assert "that crawl has learnt nothing, for it had no topic" in capsys.readouterr().err
         assert not (tmp_path / "x.npz").exists()
-
-
-@pytest.mark.asyncio
-class TestSettings:
-    @pytest.mark.parametrize(
-        ("setting", "value", "says"),
-        [
-            ("REPLICA_HMM_ALPHA", "1.5", "REPLICA_HMM_ALPHA is 1.5: it must be at most 1"),
-            ("REPLICA_HMM_DISTANCE", "0", "REPLICA_HMM_DISTANCE is 0: it must be at least 1"),
-            ("REPLICA_HMM_DISTANCE", "far", "REPLICA_HMM_DISTANCE is 'far': it takes a whole number"),
-            ("REPLICA_HMM_TERMS", "idf", "REPLICA_HMM_TERMS is 'idf': it takes one of tf, tf-idf"),
-        ],
-    )
-    async def test_wrong_ones_are_refused(self, setting, value, says, topic):
-        with pytest.raises(ConfigError, match=says):
-            await crawl(TopicSpider, web(), settings("hmm-dynamic", topic, **{setting: value}), seeds=B)
-
-    @pytest.mark.parametrize("strategy", ["hmm-static", place_of("hmm-liu"), "hmm-second-order", "link-aware"])
-    async def test_reach_the_strategy(self, strategy, topic, tmp_path):
-        chosen = {"REPLICA_HMM_DISTANCE": 3, "REPLICA_HMM_TERMS": "tf", "REPLICA_HMM_ALPHA": 1}
-        kept = settings(strategy, topic, JOBDIR=str(tmp_path), CLOSESPIDER_PAGECOUNT=30, **chosen)
-        result = await crawl(TopicSpider, web(), kept, seeds="http://a.example/")
-        with reading(str(tmp_path)) as db:
-            now = made_again(db)
-            assert now.distance(result.urls[0]).far == 3
-            waiting = next(url for url, states in reversed(result.states.items()) if states == ["waiting"])
-            if strategy != "link-aware":
-                assert {part.name: part.weight for part in now.account(waiting, 0.0, 0.0).parts}["nearness"] == 1
-        with pytest.raises(ConfigError, match="REPLICA_HMM_DISTANCE: the crawl began with 3; give that, or another"):
-            await crawl(TopicSpider, web(), {**kept, "REPLICA_HMM_DISTANCE": 4}, seeds="http://a.example/")

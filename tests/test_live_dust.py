@@ -21,7 +21,7 @@ from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 
 TOP = "http://a.example/"
-ALONE = {**REPLICA, "CONCURRENT_REQUESTS": 1, "REPLICA_EXPLORE": 0.0, "REPLICA_TRAP_CREDIT": 0}
+ALONE = {**REPLICA, "CONCURRENT_REQUESTS": 1, "REPLICA_EXPLORE": 0.0, "REPLICA_TRAPS": False}
 N = 120
 """Articles of the sites below."""
 

@@ -99,7 +99,7 @@ class TestCopies:
         assert fetched[-1] == 40
         assert fetched[-2] <= 12
 
-    async def test_waiting_urls_are_asked_of_the_kept_host(self, tmp_path):
+    async def test_waiting_urls_are_asked_of_the_kept_host(self):
         extra = [f"/extra-{number}.html" for number in range(8)]
         kept, copied = site("https://a.example", "w"), site("http://b.example/m", "w", extra=extra)
         hidden = {url: page for url, page in site("https://a.example", "w", extra=extra[:5]).items() if "extra" in url}
@@ -110,13 +110,6 @@ class TestCopies:
         only_there = {f"http://b.example/m{path}" for path in extra[5:]}
         assert {url for url in result.urls if "extra" in url and "b.example" in url} == only_there
         assert result.stats["replica/decision/replica-host/rewrite"] >= 28
-
-        settings = no_probes | {"REPLICA_REWRITE": False, "JOBDIR": str(tmp_path)}
-        result = await crawl_sites(kept, copied, served={**kept, **copied, **hidden}, settings=settings)
-        # Nothing leads to them on the kept host, so nothing stands for them.
-        assert {url for url in copied if "extra" in url} <= set(result.urls)
-        assert result.stats["replica/decision/replica-host/drop"] >= 28
-        assert job_states(tmp_path)["http://b.example/m/chapter-39.html"] == ["dropped"]
 
     async def test_observe_mode_changes_nothing(self, tmp_path):
         sites = site("http://a.example", "w"), site("http://b.example", "w")
@@ -282,9 +275,7 @@ class TestTurning:
             asked.append(request.url)
             return (copied if len(asked) <= 12 else own).get(request.url, (404, {}, ""))
 
-        result = await crawl_sites(
-            kept, copied, served=served, settings=ONE | {"REPLICA_EXPLORE": 0.2, "REPLICA_REWRITE": False}
-        )
+        result = await crawl_sites(kept, copied, served=served, settings=ONE | {"REPLICA_EXPLORE": 0.2})
         assert blocked(result) == 1
         assert result.stats["replica/host/withdrawn"] == 1
         assert set(copied) <= set(result.urls)
@@ -315,7 +306,7 @@ class TestTurning:
         store = SqliteCrawlDB(None)
         payloads = RequestPayloads(is_stored=False, url_of=store.urls.url_of, counts=Counter())
         crawl = Crawl(
-            Config(explore=0, rewrite=False, verdict_days=30),
+            Config(explore=0, verdict_days=30),
             store,
             key=hash,
             now=lambda: now[0],

@@ -318,7 +318,7 @@ def settings(topic, job, **more):
         "REPLICA_TOPIC": str(topic),
         "REPLICA_WARMUP_PAGES": 10,
         "REPLICA_PROBES": 0,
-        "REPLICA_TRAP_CREDIT": 0,
+        "REPLICA_TRAPS": False,
         "REPLICA_SEED": 1,
         "CONCURRENT_REQUESTS": 1,
         "JOBDIR": str(job),

@@ -339,10 +339,10 @@ class TestASecondCrawl:
         [
             ("REPLICA_RULES", None, "REPLICA_RULES: cannot read"),
             ("REPLICA_RULES", "[", "REPLICA_RULES: .*: not JSON"),
-            ("REPLICA_MODEL", None, "REPLICA_MODEL: cannot read"),
-            ("REPLICA_MODEL", "[]", "REPLICA_MODEL: .*: it is no judge"),
-            ("REPLICA_MODEL", '{"format": 1}', "REPLICA_MODEL: .*: a judge model of format 1"),
-            ("REPLICA_MODEL", "\x00", "REPLICA_MODEL: .*: it is no judge"),
+            ("REPLICA_JUDGE", None, "REPLICA_JUDGE: cannot read"),
+            ("REPLICA_JUDGE", "[]", "REPLICA_JUDGE: .*: it is no judge"),
+            ("REPLICA_JUDGE", '{"format": 1}', "REPLICA_JUDGE: .*: a judge model of format 1"),
+            ("REPLICA_JUDGE", "\x00", "REPLICA_JUDGE: .*: it is no judge"),
         ],
     )
     async def test_a_wrong_file_stops_the_crawl_at_its_start(self, tmp_path, setting, text, told):
@@ -359,7 +359,7 @@ class TestASecondCrawl:
         monkeypatch.setattr(
             ReplicaExtension, "serve_frontier", lambda self: begun.append(self.crawl.replicas._detector.judge.threshold)
         )
-        await run({}, {"REPLICA_MODEL": str(tmp_path / "judge.json")})
+        await run({}, {"REPLICA_JUDGE": str(tmp_path / "judge.json")})
         assert begun == [0.7125]
 
 

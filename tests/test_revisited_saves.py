@@ -95,7 +95,7 @@ class TestRules:
         return served
 
     async def visit(self, job, web, **more):
-        more = settings(job, REPLICA_TRAP_CREDIT=0, CONCURRENT_REQUESTS=1, **more)
+        more = settings(job, REPLICA_TRAPS=False, CONCURRENT_REQUESTS=1, **more)
         return await crawl(TopicSpider, web, more, seeds="http://a.example/")
 
     async def test_one_that_is_right_holds_though_all_pages_change(self, tmp_path, web):

@@ -269,16 +269,16 @@ class TestPages:
             return (404, HTML, "") if is_gone else pages.get(path, (404, HTML, ""))
 
         is_later = False
-        result = await first(tmp_path, web, REPLICA_MODE="drop", REPLICA_HOSTS=False)
+        result = await first(tmp_path, web, REPLICA_MODE="drop", REPLICA_MIRRORS=False)
         assert result.states["http://b.example/list/1"] == ["dropped"]
         is_later = True
-        result = await again(tmp_path, web, REPLICA_MODE="drop", REPLICA_HOSTS=False)
+        result = await again(tmp_path, web, REPLICA_MODE="drop", REPLICA_MIRRORS=False)
         assert "http://b.example/list/1" in [item["url"] for item in result.items]
 
     async def test_budgets_of_new_pages_bar_no_page_that_is_known(self, tmp_path):
         web = Site(n=9)
-        await first(tmp_path, web, REPLICA_HOST_BUDGET=4)
-        result = await again(tmp_path, web, REPLICA_HOST_BUDGET=4)
+        await first(tmp_path, web, REPLICA_PATH_BUDGET=4)
+        result = await again(tmp_path, web, REPLICA_PATH_BUDGET=4)
         assert counts(result)["not_modified"] == counts(result)["due"] >= 4
 
 

@@ -25,7 +25,7 @@ from scrapy_replica.records import Verdict
 
 N = 400
 SITE = "http://a.example/"
-SETTINGS = {**REPLICA, "REPLICA_MODE": "observe", "REPLICA_STRATEGY": "breadth-first", "REPLICA_TRAP_CREDIT": 0}
+SETTINGS = {**REPLICA, "REPLICA_MODE": "observe", "REPLICA_STRATEGY": "breadth-first", "REPLICA_TRAPS": False}
 
 
 def url_of(number):

@@ -126,7 +126,7 @@ class TestDraws:
     def test_none_without_exploring_nor_of_what_a_person_ordered(self, db):
         assert drawn(make(db, explore=0), range(1, 50)) == []
         assert drawn(make(db), range(1, 50), reason=Reason.MANUAL_BLOCK) == []
-        assert drawn(make(db), range(1, 50), reason=Reason.HOST_BUDGET) == []
+        assert drawn(make(db), range(1, 50), reason=Reason.PATH_BUDGET) == []
 
     def test_all_where_the_user_wants_all(self, db):
         assert drawn(make(db, explore=1), range(1, 50), Outcome.SAME) == list(range(1, 50))

@@ -61,7 +61,7 @@ class MineCommand(Command):
             from scrapy_replica.commands import mined  # noqa: PLC0415 - an extra
             from scrapy_replica.mining import inputs, run  # noqa: PLC0415
         openers = inputs.Openers(reading, partial(ArchivedPages, settings.copy()))
-        judge = judge_at(config.model)
+        judge = judge_at(config.judge)
         sources = inputs.sources_of(opts.inputs)
         with run.going_on(out):
             found = run.mine(sources, out, opts.engine, openers, judge, config.max_fpr)

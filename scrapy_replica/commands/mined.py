@@ -27,7 +27,7 @@ FILES = {
     "groups.csv": "the hosts of each site",
     "aliases.txt": "other names of hosts, for REPLICA_ALIASES",
     "rules.json": "URLs that are one page, for REPLICA_RULES and rules import",
-    "judge.json": "the judge, for REPLICA_MODEL",
+    "judge.json": "the judge, for REPLICA_JUDGE",
     "clusters.parquet": "URLs whose texts are one",
     "mine.json": "the figures",
 }

@@ -110,7 +110,7 @@ def observing_crawl(config: Config) -> Crawl:
         Config(
             mode=Mode.OBSERVE,
             strategy="breadth-first",
-            hosts=False,
+            mirrors=False,
             dust=False,
             near_distance=config.near_distance,
             min_words=config.min_words,

@@ -24,9 +24,6 @@ VALUES = (
     "near_distance",
     "min_words",
     "strategy",
-    "hmm_alpha",
-    "hmm_distance",
-    "hmm_terms",
     "warmup_pages",
 )
 FILES = ("topic", "background", "topic_model")

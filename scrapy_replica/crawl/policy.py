@@ -154,24 +154,20 @@ class Policy:
         unshared = Claim(Kind.UNSHARED, host, verdict.keeper)
         if self._replicas.has_own_pages(host) or self._standings.is_refuted(unshared):
             return FETCH
-        if not self._config.rewrite:
-            return self._replica(verdict, wanted=Action.DEMOTE)
         decision = self._replica(verdict)
         claims = (*decision.claims, unshared)
         decision = replace(decision, claims=claims, representative=target, n_agreed=verdict.n_aligned)
         return self._rewritten(decision, target)
 
     def _rewritten(self, decision: Decision, url: str | None) -> Decision:
-        if not self._config.rewrite or url is None or self._config.mode is Mode.OBSERVE:
+        if url is None or self._config.mode is Mode.OBSERVE:
             return decision
         action = Action.REWRITE if decision.action is Action.DROP else decision.action
         return replace(decision, action=action, url=url)
 
-    def _replica(
-        self, verdict: Verdict, reason: Reason = Reason.REPLICA_HOST, wanted: Action = Action.DROP
-    ) -> Decision:
+    def _replica(self, verdict: Verdict, reason: Reason = Reason.REPLICA_HOST) -> Decision:
         evidence = {"keeper": verdict.keeper, "score": round(verdict.score, 4)}
-        decision = self._resolve(wanted, reason, verdict.claim, evidence, is_certain=True)
+        decision = self._resolve(Action.DROP, reason, verdict.claim, evidence, is_certain=True)
         return replace(decision, probability=verdict.score)
 
     def _fetched_on_copy(self, url: str, host: str, callback: str) -> Decision | None:

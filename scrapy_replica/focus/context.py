@@ -15,7 +15,6 @@ from scrapy_replica.focus.layers import TOP_TERMS, TopTerms
 from scrapy_replica.focus.model_file import OtherModelError
 from scrapy_replica.focus.strategy import Distance
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
-from scrapy_replica.records import TermWeight
 
 IS_RELEVANT = 0.5
 """Relevance above which a page is a root of the context graph."""
@@ -222,11 +221,9 @@ class ContextGraph:
     def begin_with(self, learnt: Mapping[str, Any]) -> None:
         """Take what :meth:`learnt` returned. Raises ``ValueError`` where it was learnt with other settings."""
         if learnt["is_tfidf"] != self.model.is_tfidf:
-            weight = TermWeight.TFIDF if learnt["is_tfidf"] else TermWeight.TF
-            raise OtherModelError(f"its layers were learnt with REPLICA_HMM_TERMS = {weight.value}: set that")
-        if len(learnt["model"]["intercepts"]) != self.max_distance:
-            far = len(learnt["model"]["intercepts"])
-            raise OtherModelError(f"its layers were learnt with REPLICA_HMM_DISTANCE = {far}: set that")
+            raise OtherModelError("its layers were learnt with other weights of terms")
+        if (far := len(learnt["model"]["intercepts"])) != self.max_distance:
+            raise OtherModelError(f"its layers count {far} distances, not {self.max_distance}")
         if learnt["hmm"]["transitions"].ndim == self.hmm.transitions.ndim:
             self.hmm.begin_with(learnt["hmm"])
         self.terms.restore(learnt["terms"])

@@ -167,17 +167,17 @@ class Judge:
 def judge_at(path: Path | None) -> Judge:
     """Return the judge that a file holds, as mining writes it; the shipped one without a file.
 
-    :raises ValueError: it cannot be read, or is of another version: one line for whoever set ``REPLICA_MODEL``.
+    :raises ValueError: it cannot be read, or is of another version: one line for whoever set ``REPLICA_JUDGE``.
     """
     if path is None:
         return Judge.load()
     try:
         return Judge.load(path)
     except OSError as error:
-        raise ValueError(f"REPLICA_MODEL: cannot read {path}: {error.strerror}") from None
+        raise ValueError(f"REPLICA_JUDGE: cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         told = str(error) if "train it again" in str(error) else "it is no judge that scrapy replica mine wrote"
-        raise ValueError(f"REPLICA_MODEL: {path}: {told}") from None
+        raise ValueError(f"REPLICA_JUDGE: {path}: {told}") from None
 
 
 def likeness_of(pair: Comparison) -> float:

@@ -46,13 +46,12 @@ class NoveltyBudgets:
     """Counts fetched and novel pages per path prefix of one host and tells which prefixes have spent what they earned.
 
     A prefix starts with *credit* fetches; each novel page earns it :data:`EARNINGS` more. A calendar or a sort order
-    brings nothing new, so its prefix runs dry, while a busy directory earns as it goes. *host_budget* and
-    *path_budget* are the user's own limits of novel pages, *host_pages* that of all pages (0: none).
+    brings nothing new, so its prefix runs dry, while a busy directory earns as it goes. *path_budget* is the user's own
+    limit of novel pages below a prefix, *host_pages* that of all pages (0: none).
     """
 
-    def __init__(self, credit: int, host_budget: int = 0, path_budget: int = 0, host_pages: int = 0) -> None:
+    def __init__(self, credit: int, path_budget: int = 0, host_pages: int = 0) -> None:
         self._credit = credit
-        self._host_budget = host_budget
         self._path_budget = path_budget
         self._host_pages = host_pages
         self._pages = 0
@@ -81,8 +80,11 @@ class NoveltyBudgets:
         self._novel = {key: self._novel[key] for key in kept if key in self._novel}
 
     def _worth(self, key: str) -> tuple[bool, float]:
-        limit = self._path_budget if "/" in key or "?" in key else self._host_budget
-        return bool(limit) and self._novel.get(key, 0) >= limit, self._fetched[key]
+        return self._is_full_below(key), self._fetched[key]
+
+    def _is_full_below(self, key: str) -> bool:
+        is_path = "/" in key or "?" in key
+        return is_path and 0 < self._path_budget <= self._novel.get(key, 0)
 
     def __len__(self) -> int:
         return len(self._fetched)
@@ -94,9 +96,8 @@ class NoveltyBudgets:
         if self._credit:
             earned = (EARNINGS * self._novel.get(key, 0) - fetched for key, fetched in self._fetched.items())
             slack = self._credit + min(earned, default=0)
-        limits = [limit for limit in (self._host_budget, self._path_budget) if limit]
-        if limits:
-            slack = min(slack, min(limits) - max(self._novel.values(), default=0))
+        if self._path_budget:
+            slack = min(slack, self._path_budget - max(self._novel.values(), default=0))
         if self._host_pages:
             slack = min(slack, self._host_pages - self._pages)
         return max(0, slack)
@@ -108,12 +109,9 @@ class NoveltyBudgets:
 
     def spent(self, url: str) -> tuple[Reason, str] | None:
         """Return why no more should be fetched where *url* lies and the prefix that is spent; ``None`` if it may be."""
-        keys = path_prefixes(url)
-        for place, key in enumerate(keys):
-            novel = self._novel.get(key, 0)
-            limit = self._path_budget if place else self._host_budget
-            if limit and novel >= limit:
-                return (Reason.PATH_BUDGET if place else Reason.HOST_BUDGET), key
-            if self._credit and self._fetched.get(key, 0) >= self._credit + EARNINGS * novel:
+        for key in path_prefixes(url):
+            if self._is_full_below(key):
+                return Reason.PATH_BUDGET, key
+            if self._credit and self._fetched.get(key, 0) >= self._credit + EARNINGS * self._novel.get(key, 0):
                 return Reason.TRAP_BUDGET, key
         return None

@@ -285,7 +285,7 @@ class TestCommand:
         assert command(capsys, table, "--out", table) == (
             2,
             "",
-            f"scrapy replica lab: --out: {table} is a file: name a folder\n",
+            f"scrapy replica lab dust: --out: {table} is a file: name a folder\n",
         )
 
     def test_text_has_kinds_hosts_and_readable_rules(self, table, capsys):

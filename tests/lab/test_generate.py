@@ -355,7 +355,7 @@ class TestBadInput:
     )
     def test_wrong_options_are_told_in_one_line(self, arguments, told, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        ran = command("generate", *arguments)
+        ran = command("lab", "generate", *arguments)
         assert ran.returncode == 2
         assert told in ran.stderr
         assert ran.stderr.count("\n") == 1

@@ -126,5 +126,5 @@ class TestWithoutScikitLearn:
     def test_names_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for module in ("sklearn", "sklearn.svm", "scipy", "scipy.sparse"):
             monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(ImportError, match=r"needs scikit-learn: pip install 'scrapy-replica\[eval\]'"):
+        with pytest.raises(ImportError, match=r"needs scikit-learn: pip install 'scrapy-replica\[lab\]'"):
             SVMC().fit([{"puck": 1}], Background.from_documents([{"tax": 1}, {"vote": 1}]))

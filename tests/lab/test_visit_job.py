@@ -105,7 +105,7 @@ class TestCheckpoint:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from scrapy_replica.evaluation import visit_job, visits
+from scrapy_replica.lab.visits import visit_job, visits
 from scrapy_replica.lab.visits.visit import Visit
 
 visit_job.TOLD_PAGES = 20

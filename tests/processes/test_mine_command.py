@@ -134,7 +134,7 @@ class TestRefusals:
             ([cdx, "--out", tmp_path / "full"], "full is not empty: name a new folder with --out"),
             ([cdx, "--out", tmp_path / "o", "--engine", "spork"], "there is no engine 'spork'"),
             ([cdx, "--out", cdx], "a.cdx"),
-            ([cdx, "--out", tmp_path / "p", "-s", "REPLICA_MODEL=nowhere"], "REPLICA_MODEL: cannot read nowhere"),
+            ([cdx, "--out", tmp_path / "p", "-s", "REPLICA_JUDGE=nowhere"], "REPLICA_JUDGE: cannot read nowhere"),
         ):
             code, out, err = replica(capsys, "mine", *arguments)
             assert (code, out, err.count("\n")) == (2, "", 1), arguments

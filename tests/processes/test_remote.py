@@ -525,7 +525,7 @@ def links_of(html):
 class TestTopic:
     """Two processes learn one topic: what the one that leads learns, the other one takes over."""
 
-    TOPIC = Config(explore=0.0, hosts=False, dust=False, topic=Path("any"), warmup_pages=8, strategy="link-aware")
+    TOPIC = Config(explore=0.0, mirrors=False, dust=False, topic=Path("any"), warmup_pages=8, strategy="link-aware")
 
     @pytest.fixture
     def web(self):

@@ -330,7 +330,7 @@ class Crawled:
 async def crawl(server: Server, settings: dict[str, Any], crawled: Crawled | None = None) -> Crawled:
     """Crawl what *server* serves; *crawled* is what came of earlier runs of the same job."""
     crawled = crawled or Crawled()
-    quiet = {"LOG_LEVEL": "CRITICAL", "CONCURRENT_ITEMS": 4, "REPLICA_TRAP_CREDIT": 0}
+    quiet = {"LOG_LEVEL": "CRITICAL", "CONCURRENT_ITEMS": 4, "REPLICA_TRAPS": False}
     quiet = {name: value for name, value in quiet.items() if "ADDONS" in settings or "REPLICA" not in name}
     crawler = make_crawler(SmallSpider, {**web_settings(server, []), **quiet, **settings})
 

@@ -24,7 +24,7 @@ from scrapy_replica.urls.rule import Rule as DustRule
 from scrapy_replica.urls.rule import Step
 
 TOP = "http://a.example/"
-SETTINGS = {**REPLICA, "CONCURRENT_REQUESTS": 4, "REPLICA_TRAP_CREDIT": 0}
+SETTINGS = {**REPLICA, "CONCURRENT_REQUESTS": 4, "REPLICA_TRAPS": False}
 JSON = {"Content-Type": "application/json"}
 ROBOTS = {"Content-Type": "text/plain"}
 

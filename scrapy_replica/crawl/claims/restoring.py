@@ -20,7 +20,7 @@ _REASONS = {
     Kind.NAME: Reason.OTHER_NAME,
     Kind.LINKS: Reason.EXACT_DUPLICATE_LINKS,
     Kind.TRAP: Reason.TRAP_BUDGET,
-    Kind.BUDGET: Reason.HOST_BUDGET,
+    Kind.BUDGET: Reason.PATH_BUDGET,
     Kind.FULL: Reason.HOST_PAGES,
     Kind.SCOPE: Reason.OUT_OF_SCOPE,
     Kind.EXCLUDED: Reason.EXCLUDED,

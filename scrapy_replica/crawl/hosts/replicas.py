@@ -90,7 +90,7 @@ class Replicas:
 
     def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], index: NearDuplicates) -> None:
         self._config, self._db, self._now = config, db, now
-        judge = judge_at(config.model)
+        judge = judge_at(config.judge)
         self._detector = Detector(
             judge, StoredEvidence(db, index), max_probes_of_host=config.probes, need_items=self._need_items
         )
@@ -260,7 +260,7 @@ class Replicas:
 
     def known(self, url: str, host: str, callback: str | None) -> None:
         """Take note of a URL that was found for the first time, and which *callback* is to get its page."""
-        if self._config.hosts:
+        if self._config.mirrors:
             if callback is not None and callback not in self._callbacks.get(host, NO_CALLBACKS):
                 self._callbacks[host] = self._callbacks.get(host, NO_CALLBACKS) | {callback}
             evidence = self._detector.candidates.evidence.peek(host)
@@ -273,19 +273,19 @@ class Replicas:
 
     def linked(self, host: str, source: str) -> None:
         """Take note of a link to *host* from the host *source*."""
-        if self._config.hosts and self._db.is_leader:
+        if self._config.mirrors and self._db.is_leader:
             self._detector.linked(host, source)
 
     def missing(self, url: str) -> None:
         """Take note that there is no page at *url*."""
-        if self._config.hosts and self._db.is_leader:
+        if self._config.mirrors and self._db.is_leader:
             self._detector.missing(host_of(url), path_of(url))
-        elif self._config.hosts:
+        elif self._config.mirrors:
             self._detector.candidates.add_missing(host_of(url), path_of(url))
 
     def observe(self, page: Page, url_id: int) -> tuple[Findings, list[ProbeUrl]]:
         """Take note of a page that was just fetched; return what :meth:`add_page` does."""
-        if not self._config.hosts:
+        if not self._config.mirrors:
             return Findings(), []
         mark, neighbours = mark_of(page), Neighbours.of(page)
         # Before the detector is told: it reads from there.

@@ -47,7 +47,6 @@ class Guide:
         self.relevance = Relevance(db)
         self._model = self._begun_with(db)
         self._recipe = Recipe.of(config, self.order)
-        self._recipe.check(Recipe.kept(db))
         if self._model is not None and db.meta(MODEL) is None:
             self._recipe.try_out(self.relevance.of_terms, self._model)
         self._strategy = self._new_strategy()

@@ -17,10 +17,9 @@ from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.model_file import OtherModelError, load
 from scrapy_replica.focus.relevance import Relevance
-from scrapy_replica.focus.strategies.hmm import HmmOptions
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.terms import terms as count_terms
-from scrapy_replica.records import Link, Page, TermWeight
+from scrapy_replica.records import Link, Page
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.visits import VisitTable
@@ -47,34 +46,22 @@ class Recipe(NamedTuple):
     name: str
     seed: int
     language: str
-    hmm: HmmOptions
 
     @classmethod
     def of(cls, config: Config, name: str) -> Recipe:
         """Return the recipe of the strategy of that *name*."""
-        is_tfidf = config.hmm_terms is TermWeight.TFIDF
-        return cls(name, config.seed, config.language, HmmOptions(config.hmm_alpha, config.hmm_distance, is_tfidf))
+        return cls(name, config.seed, config.language)
 
     @classmethod
     def kept(cls, db: Kept) -> Recipe | None:
         """Return the recipe that *db* keeps."""
         if (found := db.meta(RECIPE)) is None:
             return None
-        name, seed, language, hmm = json.loads(found)
-        return cls(name, seed, language, HmmOptions(*hmm))
+        return cls(*json.loads(found))
 
     def dump(self) -> bytes:
         """Return what :meth:`kept` reads."""
         return json.dumps(self).encode()
-
-    def check(self, before: Recipe | None) -> None:
-        """Raise ``ConfigError`` where the states of a job that began with *before* would not fit."""
-        if before is None or before.name != self.name:
-            return
-        if before.hmm.max_distance != self.hmm.max_distance:
-            raise _begun("DISTANCE", before.hmm.max_distance)
-        if before.hmm.is_tfidf != self.hmm.is_tfidf:
-            raise _begun("TERMS", (TermWeight.TFIDF if before.hmm.is_tfidf else TermWeight.TF).value)
 
     def make(self, relevance: OfTerms, model: bytes | None) -> tuple[Strategy, LinkWords]:
         """Return a fresh strategy, begun with the file of a *model*, and what it reads links with.
@@ -83,7 +70,7 @@ class Recipe(NamedTuple):
         """
         words = LinkWords(relevance, partial(count_terms, language=self.language))
         try:
-            strategy = strategies.make(self.name, self.seed, words, self.hmm)
+            strategy = strategies.make(self.name, self.seed, words)
         except ValueError as error:
             raise ConfigError(str(error)) from None
         if model is not None:
@@ -110,10 +97,6 @@ class Recipe(NamedTuple):
                     raise ValueError("scores that are no numbers")
         except Exception:  # noqa: BLE001 - the same
             raise ConfigError("REPLICA_TOPIC_MODEL (--model): it is damaged") from None
-
-
-def _begun(setting: str, value: object) -> ConfigError:
-    return ConfigError(f"REPLICA_HMM_{setting}: the crawl began with {value}; give that, or another JOBDIR")
 
 
 def show(strategy: Strategy, visit: Visit, last: Page | None) -> tuple[Page | None, list[float]]:

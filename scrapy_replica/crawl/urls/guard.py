@@ -96,9 +96,9 @@ class TrapGuard:
 
     def _read(self, host: str) -> _HostGuard:
         config = self._config
-        credit = config.trap_credit
+        credit = config.trap_credit if config.traps else 0
         found = _HostGuard(
-            NoveltyBudgets(credit, config.host_budget, config.path_budget, config.host_pages),
+            NoveltyBudgets(credit, config.path_budget, config.host_pages),
             Traps(max(1, credit // 2)) if credit else None,
             Mazes(max(1, 3 * credit // 2)),
         )

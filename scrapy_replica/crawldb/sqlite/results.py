@@ -19,7 +19,7 @@ from scrapy_replica.decision import SAVING, Reason
 URGENT = "9e999"
 """Infinity, as SQLite reads it."""
 
-BUDGETS = ", ".join(f"'{reason.value}'" for reason in (Reason.TRAP_BUDGET, Reason.HOST_BUDGET, Reason.PATH_BUDGET))
+BUDGETS = ", ".join(f"'{reason.value}'" for reason in (Reason.TRAP_BUDGET, Reason.PATH_BUDGET))
 
 SAVERS = ", ".join(f"'{reason.value}'" for reason in SAVING)
 
