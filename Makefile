@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PAGES ?= 1000
+ORDERS ?= 1
 WARC ?=
 TOPIC ?=
 ONLY ?=
@@ -18,6 +19,7 @@ LATER := tests/benchmarks tests/lab tests/processes $(WEBS)
 
 help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
+	@echo "make demo ORDERS=5    begin in five orders of the seeds: means, least and most"
 	@echo "make demo WARC=FILE   rehearse on FILE; TOPIC=FOLDER gives examples of the topic, PAGES=N ends it"
 	@echo "make trust            crawl webs that somebody made to mislead, with the add-on and without; ONLY=... names some"
 	@echo "make shapes           crawl ordinary sites whose pages look alike, and count the items lost; ONLY=... names some"
@@ -51,7 +53,7 @@ $(STAMPS)/test: $(STAMPS)/venv setup.cfg
 	touch $@ $(STAMPS)/demo
 
 demo: $(STAMPS)/demo
-	$(BIN)/python examples/demo.py --pages $(PAGES) $(if $(WARC),--warc '$(WARC)') $(if $(TOPIC),--topic '$(TOPIC)')
+	$(BIN)/python examples/demo.py --pages $(PAGES) --orders $(ORDERS) $(if $(WARC),--warc '$(WARC)') $(if $(TOPIC),--topic '$(TOPIC)')
 
 trust: $(STAMPS)/test
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m hostile $(ONLY)

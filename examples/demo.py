@@ -26,18 +26,20 @@ from scrapy_replica.decision import Action, Reason
 from scrapy_replica.words import ACTIONS, REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pydoc_web import Truth
 
 FOLDER = Path("demo")
 JOB = FOLDER / "job"
 LEDGER = FOLDER / "decisions.jsonl"
-DRAWS = 5
-"""Orders of the seeds: which of them comes first decides what a short crawl finds."""
 SHARES = (10, 25, 50, 100)
 """Percent of the fetches after which pages are counted."""
 DIFFERENT, ON_TOPIC = "different pages", "pages on networking"
+PLAIN, WITH_ADDON = "plain Scrapy", "with the add-on"
+MARKS, COLOURS = (".", "#"), ("#888888", "#1f5fbf")
+COLUMNS, ROWS = 72, 14
+"""Of the picture in the terminal."""
 Figures = dict[str, int]
 SCRAPY = (sys.executable, "-m", "scrapy")
 FIRST_RECORDS = 2000
@@ -48,6 +50,7 @@ MANY_SEEDS = 100
 def main() -> int:
     parser = argparse.ArgumentParser(description="crawl with the add-on and without, and compare")
     parser.add_argument("--pages", type=int, default=1000, help="pages of each crawl")
+    parser.add_argument("--orders", type=int, default=1, help="orders of the seeds, each crawled twice (1)")
     parser.add_argument("--warc", help="a WARC file to rehearse on instead of the demo's web")
     parser.add_argument("--topic", help="examples of the topic for --warc; see REPLICA_TOPIC")
     options = parser.parse_args()
@@ -56,37 +59,92 @@ def main() -> int:
     LEDGER.unlink(missing_ok=True)
     if options.warc:
         return rehearse(options.warc, options.topic, options.pages)
-    return crawl(options.pages)
+    return crawl(options.pages, options.orders)
 
 
 # The demo's web
 
 
-def crawl(pages: int) -> int:
-    """Crawl the demo's web from its seeds in several orders, each twice, and compare; return the exit code."""
+def crawl(pages: int, orders: int) -> int:
+    """Crawl the demo's web from its seeds in so many orders, each twice, and compare; return the exit code."""
     begun = time.monotonic()
     say("making the web: pydoc's pages of this Python installation ...")
-    plain: list[Figures] = []
-    with_addon: list[Figures] = []
+    plain: list[list[Truth]] = []
+    with_addon: list[list[Truth]] = []
     with PydocWeb(cache=FOLDER / "cache") as web:
         web.write_topic(FOLDER / "topic")
         say(f"{sum(map(len, web.pages.values()))} texts on {len(web.hosts)} hosts, served at {web.proxy_url}")
-        for draw in range(DRAWS):
-            seeds = random.Random(draw).sample(web.seeds, len(web.seeds))
+        for order in range(orders):
+            seeds = random.Random(order).sample(web.seeds, len(web.seeds))
             (FOLDER / "seeds.txt").write_text("\n".join(seeds) + "\n", encoding="utf-8")
             for name, found in (("plain Scrapy", plain), ("Scrapy with the add-on", with_addon)):
-                say(f"seeds in order {draw + 1} of {DRAWS}: {name}, {pages} pages ...")
+                which = f"seeds in order {order + 1} of {orders}: " if orders > 1 else ""
+                say(f"{which}{name}, {pages} pages ...")
                 found.append(crawled(web, pages, is_plain=found is plain))
-    print(sentence(plain, with_addon))
-    rows = [(name, *(told([one[name] for one in each]) for each in (plain, with_addon))) for name in plain[0]]
-    print_table((f"mean (least to most) of {DRAWS} orders of the seeds", "plain Scrapy", "with the add-on"), rows)
+    columns = [[summary(truths, pages) for truths in each] for each in (plain, with_addon)]
+    print(sentence(*columns))
+    curves = {name: found_by(each[0]) for name, each in ((PLAIN, plain), (WITH_ADDON, with_addon))}
+    print(f"\n{ON_TOPIC.capitalize()} found, by pages fetched\n\n{picture(curves)}")
+    (FOLDER / "found.svg").write_text(as_svg(curves), encoding="utf-8")
+    print(f"The same as a file: {FOLDER / 'found.svg'}")
+    rows = [(name, *(told([one[name] for one in each]) for each in columns)) for name in columns[0][0]]
+    orders_told = f"mean (least to most) of {orders} orders" if orders > 1 else ""
+    print_table((orders_told, PLAIN, WITH_ADDON), rows)
     print_decisions(json.loads((FOLDER / "figures.json").read_text(encoding="utf-8")))
     print_ledger()
     print(f"\nThe whole demo took {time.monotonic() - begun:.0f} s.")
     return 0
 
 
-def crawled(web: PydocWeb, pages: int, *, is_plain: bool) -> Figures:
+def found_by(truths: Sequence[Truth]) -> list[int]:
+    """Return how many different pages of the topic were found after each fetch."""
+    found: set[str] = set()
+    counts = []
+    for truth in truths:
+        if truth.is_networking and truth.page is not None:
+            found.add(truth.page)
+        counts.append(len(found))
+    return counts
+
+
+def picture(curves: Mapping[str, Sequence[int]]) -> str:
+    """Return the curves of what was found as lines of 80 columns."""
+    longest, most = max(map(len, curves.values())), max(max(curve, default=0) for curve in curves.values())
+    cells = [[" "] * COLUMNS for _ in range(ROWS + 1)]
+    for mark, curve in zip(MARKS, curves.values(), strict=True):
+        for column in range(COLUMNS):
+            at = round((column + 1) * longest / COLUMNS) - 1
+            if 0 <= at < len(curve):
+                cells[ROWS - round(ROWS * curve[at] / max(1, most))][column] = mark
+    labels = {0: most, ROWS // 2: round(most / 2), ROWS: 0}
+    lines = [f"{labels.get(row, ''):>5} |{''.join(line).rstrip()}" for row, line in enumerate(cells)]
+    lines += [f"{'':6}+{'-' * COLUMNS}", f"{'':7}0{longest:>{COLUMNS - 1},}"]
+    return "\n".join([*lines, f"{'':7}" + ", ".join(f"{m} {name}" for m, name in zip(MARKS, curves, strict=True))])
+
+
+def as_svg(curves: Mapping[str, Sequence[int]]) -> str:
+    """Return the same as a picture."""
+    longest, most = max(map(len, curves.values())), max(max(curve, default=0) for curve in curves.values())
+    lines = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 380" font-family="sans-serif" font-size="13">',
+        '<rect width="640" height="380" fill="white"/>',
+        f'<text x="60" y="24">{ON_TOPIC} found, by pages fetched</text>',
+        '<path d="M60 340V40M60 340H620" stroke="black" fill="none"/>',
+        f'<text x="54" y="345" text-anchor="end">0</text><text x="54" y="46" text-anchor="end">{most}</text>',
+        f'<text x="620" y="360" text-anchor="end">{longest}</text>',
+    ]
+    for number, (colour, (name, curve)) in enumerate(zip(COLOURS, curves.items(), strict=True)):
+        points = " ".join(
+            f"{60 + 560 * at / longest:.1f},{340 - 300 * count / max(1, most):.1f}" for at, count in enumerate(curve, 1)
+        )
+        lines += [
+            f'<polyline points="60,340 {points}" fill="none" stroke="{colour}" stroke-width="2"/>',
+            f'<text x="{70 + 180 * number}" y="360" fill="{colour}">{name}</text>',
+        ]
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def crawled(web: PydocWeb, pages: int, *, is_plain: bool) -> list[Truth]:
     """Crawl *web* once and return what its pages really are."""
     output = FOLDER / ("plain.jsonl" if is_plain else "pages.jsonl")
     shutil.rmtree(JOB, ignore_errors=True)
@@ -96,7 +154,7 @@ def crawled(web: PydocWeb, pages: int, *, is_plain: bool) -> Figures:
     told = run(plain_command(pages, output) if is_plain else addon_command(pages, output), environment)
     if not is_plain:
         (FOLDER / "figures.json").write_text(json.dumps(json.loads(told)["figures"]), encoding="utf-8")
-    return summary([web.truth(url) for url in urls_of(output)[:pages]], pages)
+    return [web.truth(url) for url in urls_of(output)[:pages]]
 
 
 def plain_command(pages: int, output: Path) -> list[str]:
@@ -136,6 +194,8 @@ def summary(truths: Sequence[Truth], pages: int) -> Figures:
 
 
 def told(values: Sequence[int]) -> str:
+    if len(values) == 1:
+        return f"{values[0]:,}"
     return f"{statistics.mean(values):.0f} ({min(values)} to {max(values)})"
 
 
@@ -168,7 +228,7 @@ def rehearse(warc: str, topic: str | None, pages: int) -> int:
         columns.append(json.loads(run([*SCRAPY, *command, "--json", "-L", "ERROR"], dict(os.environ)))["figures"])
     names = ("pages", "novel", "near_duplicates", "exact_duplicates", "cpu_ms_per_page", "wall_s", "max_rss_mb")
     rows = [(name, *(column[name] for column in columns)) for name in names]
-    print_table(("", "plain Scrapy", "with the add-on"), rows)
+    print_table(("", PLAIN, WITH_ADDON), rows)
     print_decisions(columns[1])
     print_ledger()
     return 0
