@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from pydoc_web import PydocWeb
 
 from scrapy_replica.decision import Action, Reason
-from scrapy_replica.words import ACTIONS, REASONS
+from scrapy_replica.words.phrases import ACTIONS, REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ from scrapy_replica import TopicSpider
 from scrapy_replica.commands.job import reading
 from scrapy_replica.coverage import Coverage
 from scrapy_replica.numeric import hits_left
-from scrapy_replica.words import coverage
+from scrapy_replica.words.phrases import coverage
 
 HOST = "site.example"
 N, COPIES = 60, 5

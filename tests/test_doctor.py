@@ -12,7 +12,7 @@ from scrapy.settings import Settings
 from scrapy_replica.commands import checks
 from scrapy_replica.commands.checks import BROKEN, LOOK, OK, of_job, of_settings
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.words import width_of
+from scrapy_replica.words.text import width_of
 
 ADDON = {"ADDONS": {"scrapy_replica.Addon": 500}}
 POLITE = {"ROBOTSTXT_OBEY": True, "DOWNLOAD_DELAY": 1, "JOBDIR": "job", "USER_AGENT": "me (+http://a.example/)"}

@@ -22,7 +22,8 @@ from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.sites.aliases import Aliases
-from scrapy_replica.words import time_of, width_of
+from scrapy_replica.words.terminal import time_of
+from scrapy_replica.words.text import width_of
 
 JUDGED = Verdict("www.a.example", "a.example", "", "", 0.912, 9, {"sm10": 0.93, "alpha_pu": 0.97})
 MOVED = Verdict("b.example", "a.example", "mirror", "docs", 0.87, 12, {"teq": 1.0})

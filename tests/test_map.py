@@ -10,7 +10,7 @@ from scrapy.cmdline import execute
 from scrapy_replica import commands
 from scrapy_replica.commands.command import GROUPS
 from scrapy_replica.commands.parser import CommandGroup, parser_of
-from scrapy_replica.words import width_of
+from scrapy_replica.words.text import width_of
 
 COMMANDS = {command.name: command for command in commands.load_commands()}
 PARTS = {

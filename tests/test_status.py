@@ -26,7 +26,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Verdict
-from scrapy_replica.words import lasting
+from scrapy_replica.words.terminal import lasting
 
 VERDICT = Verdict("b.example", "a.example", "", "", 0.9, 9)
 NOW = 1_700_010_000.0

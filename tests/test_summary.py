@@ -11,7 +11,7 @@ from web import REPLICA, crawl
 from scrapy_replica import TopicSpider
 from scrapy_replica.coverage import Summary
 from scrapy_replica.decision import Mode
-from scrapy_replica.words import summary
+from scrapy_replica.words.phrases import summary
 
 HOST = "site.example"
 N = 60

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_replica import words
 from scrapy_replica.claim import Claim, Restoration, Why
 from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Verdict
+from scrapy_replica.words import phrases, terminal
+from scrapy_replica.words import text as crawled
 
 MIRROR = Claim.read("mirror b.example of a.example")
 WRONG = {"pairs": 7, "wrong": 1, "for example": ["x is not y"]}
@@ -33,55 +34,55 @@ WRONG = {"pairs": 7, "wrong": 1, "for example": ["x is not y"]}
     ],
 )
 def test_crawled_text_is_one_plain_line(crawled, shown):
-    assert words.cleaned(crawled) == shown
+    assert crawled.cleaned(crawled) == shown
 
 
 @given(st.text(st.characters(codec=None, categories=None)), st.integers(5, 60))
 def test_whatever_was_crawled_fits_and_prints(crawled, width):
-    shown = words.shortened(crawled, width)
-    assert words.width_of(shown) <= width
+    shown = crawled.shortened(crawled, width)
+    assert crawled.width_of(shown) <= width
     assert "\n" not in shown
     assert all(c.isprintable() or c in "\u200c\u200d" for c in shown)
     shown.encode("utf-8")
 
 
 def test_a_url_keeps_both_ends():
-    shown = words.shortened("http://a.example/" + "x/" * 200 + "last.html", 40)
+    shown = crawled.shortened("http://a.example/" + "x/" * 200 + "last.html", 40)
     assert shown.startswith("http://a.example/x")
     assert shown.endswith("x/last.html")
     assert len(shown) == 40
 
 
 def test_counts_and_scores():
-    assert words.counted(1, "link") == "1 link"
-    assert words.counted(0, "link") == "0 links"
-    assert words.counted(1_200, "copy", "copies") == "1,200 copies"
-    assert words.score(0.80541) == "0.81"
-    assert [words.percent(value) for value in (0.0, 0.004, 0.123, 1.0)] == ["0 %", "0.4 %", "12 %", "100 %"]
+    assert terminal.counted(1, "link") == "1 link"
+    assert terminal.counted(0, "link") == "0 links"
+    assert terminal.counted(1_200, "copy", "copies") == "1,200 copies"
+    assert terminal.score(0.80541) == "0.81"
+    assert [terminal.percent(value) for value in (0.0, 0.004, 0.123, 1.0)] == ["0 %", "0.4 %", "12 %", "100 %"]
 
 
 @given(st.lists(st.text("ab é漢", min_size=1, max_size=30)), st.integers(0, 6), st.integers(20, 80))
 def test_lines_fit_and_lose_nothing(parts, indent, width):
     text = " ".join(parts)
-    lines = words.wrapped(text, indent, indent + 2, width).split("\n")
+    lines = terminal.wrapped(text, indent, indent + 2, width).split("\n")
     assert " ".join(lines).split() == text.split()
     for line in lines:
-        assert words.width_of(line) <= width or len(line.split()) == 1
+        assert crawled.width_of(line) <= width or len(line.split()) == 1
 
 
 def test_a_long_url_stays_whole():
     url = "http://a.example/" + "x" * 100
-    assert words.wrapped(f"it stands for {url} now", 2).split("\n") == ["  it stands for", "  " + url, "  now"]
+    assert terminal.wrapped(f"it stands for {url} now", 2).split("\n") == ["  it stands for", "  " + url, "  now"]
 
 
 def test_a_table_fits_whatever_is_in_it():
     rows = [("漢" * 50, 1_234, 0.51234, "http://a.example/" + "y" * 90), ("b\x1b[2J", 5, 1.0, "")]
-    lines = words.table(["host", "pages", "score", "url"], rows).splitlines()
-    assert max(map(words.width_of, lines)) <= 80
+    lines = terminal.table(["host", "pages", "score", "url"], rows).splitlines()
+    assert max(map(crawled.width_of, lines)) <= 80
     assert lines[0].split() == ["host", "pages", "score", "url"]
     assert lines[2].split() == ["b", "5", "1.00"]
     assert "1,234   0.51  http://a.ex" in lines[1]
-    assert words.table(["host"], []) == "host\n"
+    assert terminal.table(["host"], []) == "host\n"
 
 
 VERDICT = Verdict(
@@ -96,15 +97,15 @@ VERDICT = Verdict(
 
 
 def test_a_verdict_tells_its_witnesses():
-    assert words.evidence_of(VERDICT) == [
+    assert phrases.evidence_of(VERDICT) == [
         "pages in equal places that agree: 16 of 17",
         "with equal titles: 13 of 15",
         "in one language: 17 of 17",
         "text in common on the median page: 100 %",
         "known paths that both have: 88 %",
     ]
-    assert words.place_of(VERDICT) == f"{VERDICT.copy}/ is {VERDICT.keeper}/docs/"
-    assert words.evidence_of(Verdict("a.example", "b.example", "", "", 1.0, 0)) == []
+    assert phrases.place_of(VERDICT) == f"{VERDICT.copy}/ is {VERDICT.keeper}/docs/"
+    assert phrases.evidence_of(Verdict("a.example", "b.example", "", "", 1.0, 0)) == []
 
 
 @pytest.mark.parametrize(
@@ -146,17 +147,17 @@ def test_a_verdict_tells_its_witnesses():
     ],
 )
 def test_decisions_are_sentences(reason, evidence, told):
-    assert words.decided(Action.DROP, Action.DROP, reason, evidence) == told
+    assert phrases.decided(Action.DROP, Action.DROP, reason, evidence) == told
 
 
 def test_decisions_tell_the_mode_the_sample_and_what_comes_back():
     evidence = {"keeper": "a.example", "score": 0.9}
     made = Action.DEMOTE, Action.DROP, Reason.REPLICA_HOST, evidence
-    assert words.decided(*made).startswith("waits behind the others, for it is a guess (in drop mode: not fetched): ")
-    sample = words.decided(Action.FETCH, *made[1:], is_sampled=True, outcome="other")
+    assert phrases.decided(*made).startswith("waits behind the others, for it is a guess (in drop mode: not fetched): ")
+    sample = phrases.decided(Action.FETCH, *made[1:], is_sampled=True, outcome="other")
     assert sample.startswith("fetched as a sample")
     assert sample.endswith("; wrongly so: it is a page of its own")
-    observed = words.decided(Action.FETCH, *made[1:])
+    observed = phrases.decided(Action.FETCH, *made[1:])
     assert observed.startswith("fetched, since nothing is saved in observe mode (otherwise: not fetched): its host")
     for told, words_ in [
         (Restoration(Why.GONE, "http://b.example/"), "http://b.example/, which stood for it, brought no page"),
@@ -168,7 +169,7 @@ def test_decisions_tell_the_mode_the_sample_and_what_comes_back():
         (Restoration(Why.REPEATS, "http://b.example/"), "repeats http://b.example/"),
         (Restoration(Why.ORPHANED), "a process that is gone"),
     ]:
-        back = words.decided(Action.FETCH, Action.FETCH, Reason.REPLICA_HOST, told.evidence())
+        back = phrases.decided(Action.FETCH, Action.FETCH, Reason.REPLICA_HOST, told.evidence())
         assert back.startswith("comes back: ")
         assert words_ in back
 
@@ -185,14 +186,14 @@ def test_decisions_tell_the_mode_the_sample_and_what_comes_back():
     st.none() | st.sampled_from([outcome.value for outcome in Outcome]),
 )
 def test_hostile_evidence_breaks_no_line(action, wanted, reason, evidence, outcome):
-    told = words.decided(action, wanted, reason, evidence, outcome=outcome)
+    told = phrases.decided(action, wanted, reason, evidence, outcome=outcome)
     assert told.isprintable() or "\u200c" in told or "\u200d" in told
 
 
 def test_every_reason_action_and_outcome_has_words():
-    assert words.REASONS.keys() == set(Reason)
-    assert words.ACTIONS.keys() == set(Action)
-    assert words.OUTCOMES.keys() == set(Outcome)
+    assert phrases.REASONS.keys() == set(Reason)
+    assert phrases.ACTIONS.keys() == set(Action)
+    assert phrases.OUTCOMES.keys() == set(Outcome)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_every_reason_action_and_outcome_has_words():
     ],
 )
 def test_claims(name, told):
-    assert words.claim(Claim.read(name)) == told
+    assert phrases.claim(Claim.read(name)) == told
     assert str(Claim.read(name)) == name
 
 
@@ -241,14 +242,14 @@ def test_claims(name, told):
     ],
 )
 def test_rules(host, context, steps, told):
-    assert words.rule({"host": host, "context": context, "transformation": steps}) == told
+    assert phrases.rule({"host": host, "context": context, "transformation": steps}) == told
 
 
 def test_why_a_file_cannot_be_read(tmp_path):
     def why(read, *errors):
         with pytest.raises(errors) as raised:
             read()
-        return words.unreadable(raised.value)
+        return crawled.unreadable(raised.value)
 
     assert why((tmp_path / "no").read_bytes, OSError) == "No such file or directory"
     assert why(b"a\xff".decode, UnicodeDecodeError) == "it is no UTF-8 (byte 1)"
@@ -261,7 +262,7 @@ def test_why_a_file_cannot_be_read(tmp_path):
     [((0.5, 0.87), ["0.50", "0.87"]), ((0.868, 0.871), ["0.868", "0.871"]), ((0.5, 0.5), ["0.50", "0.50"])],
 )
 def test_scores_that_differ_are_told_apart(values, told):
-    assert words.scores(*values) == told
+    assert terminal.scores(*values) == told
 
 
 @pytest.mark.parametrize(
@@ -269,4 +270,4 @@ def test_scores_that_differ_are_told_apart(values, told):
     [("one two", "one two"), ("one two three four", "one two …"), ("\u6f22" * 99, "\u6f22" * 10 + " …"), ("", "")],
 )
 def test_an_excerpt_ends_with_a_word(text, told):
-    assert words.excerpt(text, 12) == told
+    assert crawled.excerpt(text, 12) == told

@@ -121,7 +121,7 @@ class ReplicaCommand(ScrapyCommand):
             self._refuse(opts, one_line(error))
 
     def _refuse(self, opts: argparse.Namespace, why: str) -> None:
-        from scrapy_replica.words import cleaned  # noqa: PLC0415 - not for Scrapy's own commands
+        from scrapy_replica.words.text import cleaned  # noqa: PLC0415 - not for Scrapy's own commands
 
         names = [command.name for name in ("run", "chosen") if (command := getattr(opts, name, None))]
         sys.stderr.write(f"{' '.join(['scrapy replica', *names])}: {cleaned(why, 2_000)}\n")
@@ -144,7 +144,7 @@ def command_named(name: str) -> Command:
 def map_of_commands() -> str:
     """Return what each command is for, in groups."""
     from scrapy_replica.commands.command import GROUPS  # noqa: PLC0415
-    from scrapy_replica.words import wrapped  # noqa: PLC0415
+    from scrapy_replica.words.terminal import wrapped  # noqa: PLC0415
 
     commands = list(load_commands())
     width = 4 + max(len(command.name) for command in commands)

@@ -21,7 +21,7 @@ from scrapy_replica.components.topic import read_examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.focus.background import Background
-from scrapy_replica.words import counted
+from scrapy_replica.words.terminal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from scrapy_replica.commands.status_text import saved_in_words
 from scrapy_replica.components.others import ALL
 from scrapy_replica.components.spider import read_seeds
 from scrapy_replica.crawldb.contract import State
-from scrapy_replica.words import cleaned
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     import argparse

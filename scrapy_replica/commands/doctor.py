@@ -13,7 +13,8 @@ from scrapy_replica.commands.checks import BROKEN, LOOK, OK, of_installation, of
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import JOB, folder_of, is_begun
 from scrapy_replica.commands.salvage import salvage
-from scrapy_replica.words import cleaned, wrapped
+from scrapy_replica.words.terminal import wrapped
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     import argparse

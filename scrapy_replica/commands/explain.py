@@ -24,7 +24,8 @@ from scrapy_replica.crawl.scope import kept_scope
 from scrapy_replica.crawldb.contract import URGENT, State
 from scrapy_replica.focus.asking import shares
 from scrapy_replica.urls.scope import Outside
-from scrapy_replica.words import cleaned, decided, evidence_of, place_of, rule, shortened
+from scrapy_replica.words.phrases import decided, evidence_of, place_of, rule
+from scrapy_replica.words.text import cleaned, shortened
 
 if TYPE_CHECKING:
     import argparse

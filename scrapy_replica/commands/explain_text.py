@@ -9,7 +9,9 @@ from scrapy_replica.commands.forms_of_site import form_lines
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
-from scrapy_replica.words import ACTIONS, OUTSIDE, REASONS, STANDINGS, claim, cleaned, counted, score, time_of, wrapped
+from scrapy_replica.words.phrases import ACTIONS, OUTSIDE, REASONS, STANDINGS, claim
+from scrapy_replica.words.terminal import counted, score, time_of, wrapped
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

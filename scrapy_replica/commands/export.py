@@ -16,7 +16,7 @@ from scrapy_replica.commands.job import add_job_argument, name_of, reading
 from scrapy_replica.commands.model import write_model
 from scrapy_replica.commands.write import replacing
 from scrapy_replica.crawldb.tables import DecisionRow, HostRow, LinkRow, RelevanceRow
-from scrapy_replica.words import counted
+from scrapy_replica.words.terminal import counted
 
 if TYPE_CHECKING:
     import argparse

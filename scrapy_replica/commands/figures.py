@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scrapy_replica.decision import Action, Reason
-from scrapy_replica.words import ACTIONS, REASONS, width_of
+from scrapy_replica.words.phrases import ACTIONS, REASONS
+from scrapy_replica.words.text import width_of
 
 NAMES = {
     "novel": "new",

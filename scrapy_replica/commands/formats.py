@@ -8,7 +8,7 @@ import json
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import needing
-from scrapy_replica.words import cleaned
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

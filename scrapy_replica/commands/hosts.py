@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import add_job_argument, reading
 from scrapy_replica.commands.pairs import show_pairs
-from scrapy_replica.words import COLUMNS, counted, evidence_of, place_of, score, shortened, wrapped
+from scrapy_replica.words.phrases import evidence_of, place_of
+from scrapy_replica.words.terminal import COLUMNS, counted, score, wrapped
+from scrapy_replica.words.text import shortened
 
 if TYPE_CHECKING:
     import argparse

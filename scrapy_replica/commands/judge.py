@@ -15,7 +15,8 @@ from scrapy_replica.commands.job import add_job_argument, is_running, ordering, 
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.crawl.links.questions import asked_about, check_page, check_topic
 from scrapy_replica.crawldb.orders import MARK
-from scrapy_replica.words import counted, score, shortened, wrapped
+from scrapy_replica.words.terminal import counted, score, wrapped
+from scrapy_replica.words.text import shortened
 
 if TYPE_CHECKING:
     import argparse

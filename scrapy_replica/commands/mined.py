@@ -11,7 +11,7 @@ from scrapy_replica.commands.formats import write_csv
 from scrapy_replica.commands.write import replacing, write
 from scrapy_replica.mining.rows import TableWriter, read
 from scrapy_replica.mining.schema import CLUSTERS
-from scrapy_replica.words import DOUBTS, evidence_of
+from scrapy_replica.words.phrases import DOUBTS, evidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from scrapy_replica.commands.write import write
 from scrapy_replica.crawl.links.recipe import made_again
 from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.focus.model_file import Learnt, dump
-from scrapy_replica.words import wrapped
+from scrapy_replica.words.terminal import wrapped
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader

@@ -11,7 +11,8 @@ from typing import Any
 from scrapy_replica.address import without_port
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.crawldb.orders import Order
-from scrapy_replica.words import cleaned, wrapped
+from scrapy_replica.words.terminal import wrapped
+from scrapy_replica.words.text import cleaned
 
 ANSWERED_SECONDS = 2.0
 """A running crawl has answered by then; it looks for orders between two pages."""

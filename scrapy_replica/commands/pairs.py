@@ -10,7 +10,9 @@ from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import command_line
 from scrapy_replica.commands.job import name_of, reading
 from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
-from scrapy_replica.words import DOUBTS, cleaned, evidence_of, scores, site_names, wrapped
+from scrapy_replica.words.phrases import DOUBTS, evidence_of, site_names
+from scrapy_replica.words.terminal import scores, wrapped
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     from scrapy_replica.records import UncertainPair

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from scrapy_replica.commands.command import Command
-from scrapy_replica.words import wrapped
+from scrapy_replica.words.terminal import wrapped
 
 if TYPE_CHECKING:
     from scrapy.settings import Settings

@@ -24,7 +24,7 @@ from scrapy_replica.components.spider import TopicSpider, read_seeds
 from scrapy_replica.config import Config
 from scrapy_replica.records import Reach
 from scrapy_replica.urls.scope import Scope
-from scrapy_replica.words import cleaned
+from scrapy_replica.words.text import cleaned
 
 if sys.platform != "win32":
     import resource

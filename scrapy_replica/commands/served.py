@@ -13,7 +13,8 @@ from scrapy_replica.commands.job import has_begun, is_running, name_of, reading,
 from scrapy_replica.control import view
 from scrapy_replica.crawl.links.questions import asked_about
 from scrapy_replica.crawldb.contract import StoreError
-from scrapy_replica.words import cleaned, score
+from scrapy_replica.words.terminal import score
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

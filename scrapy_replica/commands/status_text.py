@@ -12,22 +12,9 @@ from scrapy_replica.commands.acts import said
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.scope import Outside
-from scrapy_replica.words import (
-    COLUMNS,
-    REASONS,
-    STANDINGS,
-    cleaned,
-    counted,
-    coverage,
-    lasting,
-    percent,
-    rule,
-    score,
-    shortened,
-    table,
-    width_of,
-    wrapped,
-)
+from scrapy_replica.words.phrases import REASONS, STANDINGS, coverage, rule
+from scrapy_replica.words.terminal import COLUMNS, counted, lasting, percent, score, table, wrapped
+from scrapy_replica.words.text import cleaned, shortened, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

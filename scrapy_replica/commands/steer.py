@@ -14,7 +14,8 @@ from scrapy_replica.commands.parser import CommandGroup
 from scrapy_replica.components.spider import read_seeds
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.urls.scope import Pattern
-from scrapy_replica.words import cleaned, counted
+from scrapy_replica.words.terminal import counted
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     import argparse

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scrapy_replica.words import unreadable
+from scrapy_replica.words.text import unreadable
 
 UNREADABLE = (OSError, EOFError, zlib.error, UnicodeDecodeError)
 """What :func:`text_in` raises."""

@@ -16,7 +16,6 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
-from scrapy_replica import words
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.dupefilter import has_own_filter
@@ -38,6 +37,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.words import phrases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -318,7 +318,7 @@ class ReplicaExtension:
         summary = self.crawl.summary()
         assert self._crawler.stats is not None
         self._crawler.stats.set_value("replica/saved", summary.saved)
-        logger.info("scrapy-replica: %s", words.summary(summary))
+        logger.info("scrapy-replica: %s", phrases.summary(summary))
 
     def stop(self, error: StoreError) -> None:
         """Close the crawl, because its database or what it brings cannot be written any more.
@@ -408,7 +408,7 @@ class ReplicaExtension:
     def _end_if_enough(self) -> None:
         """Close the crawl when it has found what ``REPLICA_STOP_AT`` asks for; what waits stays in the job."""
         if self._closing is None and self.crawl.checks.has_enough:
-            told = words.coverage(self.crawl.checks.coverage, has_topic=self.config.topic is not None)
+            told = phrases.coverage(self.crawl.checks.coverage, has_topic=self.config.topic is not None)
             logger.info("%s; the crawl ends (REPLICA_STOP_AT)", told)
             self._end_crawl("enough")
 

@@ -14,7 +14,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_replica.decision import SAVING
-from scrapy_replica.words import counted, percent
+from scrapy_replica.words.terminal import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from scrapy_replica.components.extension import ReplicaExtension, page_of
 from scrapy_replica.components.items import PageItem
 from scrapy_replica.components.sitemaps import Sitemaps
 from scrapy_replica.config import ConfigError
-from scrapy_replica.words import unreadable
+from scrapy_replica.words.text import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence

@@ -15,20 +15,9 @@ from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import PAUSE, RESUME
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
-from scrapy_replica.words import (
-    DOUBTS,
-    cleaned,
-    counted,
-    evidence_of,
-    excerpt,
-    lasting,
-    percent,
-    place_of,
-    rule,
-    score,
-    scores,
-    site_names,
-)
+from scrapy_replica.words.phrases import DOUBTS, evidence_of, place_of, rule, site_names
+from scrapy_replica.words.terminal import counted, lasting, percent, score, scores
+from scrapy_replica.words.text import cleaned, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

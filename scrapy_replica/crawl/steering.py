@@ -15,7 +15,8 @@ from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Leeway, NewUrl, State
 from scrapy_replica.crawldb.orders import EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.decision import FETCH
-from scrapy_replica.words import cleaned, counted
+from scrapy_replica.words.terminal import counted
+from scrapy_replica.words.text import cleaned
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from w3lib.encoding import html_to_unicode
 
-from scrapy_replica.words import unreadable
+from scrapy_replica.words.text import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from scrapy_replica import words
 from scrapy_replica.address import redacted
 from scrapy_replica.report import charts
 from scrapy_replica.report.charts import Chart
 from scrapy_replica.report.figures import Figures, Group
 from scrapy_replica.report.telling import amount, day, duration
+from scrapy_replica.words import phrases
+from scrapy_replica.words.terminal import counted, percent, score
+from scrapy_replica.words.terminal import share as of_all
+from scrapy_replica.words.text import cleaned
 
 BARS = 15
 """Hosts that have a bar."""
@@ -81,8 +84,11 @@ def _saved(figures: Figures) -> list[Chart]:
     for because in figures.reasons:
         if (rate := because.tested.rate) is not None:
             share, low, high = rate
-            name, n = words.REASONS[because.reason], words.share(because.tested.false_drops, because.tested.samples)
-            told = f"{name}: {n} tested were wrong, {words.percent(low)} to {words.percent(high)} of all"
+            name, n = (
+                phrases.REASONS[because.reason],
+                of_all(because.tested.false_drops, because.tested.samples),
+            )
+            told = f"{name}: {n} tested were wrong, {percent(low)} to {percent(high)} of all"
             rows.append({"reason": name, "share": share, "low": low, "high": high, "told": told})
     return [charts.false_drops(rows, "Share of what was wrongly left out, by reason, with intervals.")] * bool(rows)
 
@@ -99,11 +105,11 @@ def _groups(figures: Figures) -> list[Chart]:
 
 def _draw(group: Group, nodes: list[dict[str, object]], edges: list[dict[str, object]]) -> None:
     rows = {group.keeper: len(nodes)}
-    kept = f"{shown(group.keeper)} is kept: {words.counted(group.pages, 'page')} fetched"
+    kept = f"{shown(group.keeper)} is kept: {counted(group.pages, 'page')} fetched"
     nodes.append(_node(len(nodes), 0, group.keeper, group.pages, "kept", kept))
     for view, depth, _ in group.copies:
         verdict, level = view.verdict, min(depth, DEEPEST)
-        told = f"{shown(verdict.copy)} is a copy of {shown(verdict.keeper)}: {words.counted(view.saved, 'URL')} saved"
+        told = f"{shown(verdict.copy)} is a copy of {shown(verdict.keeper)}: {counted(view.saved, 'URL')} saved"
         row = rows[verdict.copy] = len(nodes)
         edges.append({"row": row, "keeper": rows[verdict.keeper], "from": level - 1, "to": level, "saved": view.saved})
         nodes.append(_node(row, level, verdict.copy, view.pages, "copy", told))
@@ -121,7 +127,7 @@ def _frontier(figures: Figures) -> list[Chart]:
     rows = []
     for place, (first, behind) in enumerate(zip(scores.first, scores.demoted, strict=True)):
         low, high = scores.low + place * width, scores.low + (place + 1) * width
-        told = f"{low:.2f} to {high:.2f}: {words.counted(first, 'URL')} in their turn, {behind:,} behind the others"
+        told = f"{low:.2f} to {high:.2f}: {counted(first, 'URL')} in their turn, {behind:,} behind the others"
         rows.append({"low": low, "high": high, "first": first, "behind": behind, "told": told})
     return [charts.scores(rows, "Histogram of the scores of the URLs that wait.")]
 
@@ -161,7 +167,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Figures], list[Chart]]], ...] = (
 
 def shown(text: str) -> str:
     """Return a crawled text or URL as it is shown: without secrets, without what steers the reader, not too long."""
-    return words.cleaned(redacted(text), 200)
+    return cleaned(redacted(text), 200)
 
 
 def breakable(text: str) -> Markup:
@@ -183,18 +189,18 @@ TEMPLATES.filters |= {
     "breakable": breakable,
     "day": day,
     "duration": duration,
-    "percent": words.percent,
-    "score": words.score,
+    "percent": percent,
+    "score": score,
     "shown": shown,
 }
 TEMPLATES.globals |= {
-    "REASONS": words.REASONS,
-    "STANDINGS": words.STANDINGS,
-    "TRAPS": words.TRAPS,
-    "counted": words.counted,
-    "evidence_of": words.evidence_of,
-    "place_of": words.place_of,
-    "rule": words.rule,
+    "REASONS": phrases.REASONS,
+    "STANDINGS": phrases.STANDINGS,
+    "TRAPS": phrases.TRAPS,
+    "counted": counted,
+    "evidence_of": phrases.evidence_of,
+    "place_of": phrases.place_of,
+    "rule": phrases.rule,
     "ROWS": ROWS,
     "BARS": BARS,
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from scrapy_replica.address import host_of, without_port
-from scrapy_replica.words import unreadable
+from scrapy_replica.words.text import unreadable
 
 
 class Aliases:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.rule import WILDCARD, Rule, Step
-from scrapy_replica.words import cleaned, unreadable
+from scrapy_replica.words.text import cleaned, unreadable
 
 IMPORTED = "duplicate-url-discarder"
 GIVEN = "given"

@@ -11,13 +11,13 @@ from itertools import chain, repeat
 
 import mmh3
 
-from scrapy_replica import words
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.test import ClaimTest, stratum_of
 from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
 from scrapy_replica.numeric import weighted_share
+from scrapy_replica.words import phrases, terminal
 
 logger = logging.getLogger(__name__)
 
@@ -237,7 +237,7 @@ class Samples:
                 refuted.append(sample.claim)
                 other, same = test.outcomes[Outcome.OTHER], test.outcomes[Outcome.SAME]
                 told = "Not any more: %s (%s of it turned out to be pages of their own, %d did not)"
-                logger.info(told, words.claim(sample.claim), words.counted(other, "sample"), same)
+                logger.info(told, phrases.claim(sample.claim), terminal.counted(other, "sample"), same)
             if sample.reason is not None:
                 estimate = self._estimates[sample.reason]
                 if before is not None:

@@ -24,7 +24,8 @@ from scrapy_replica.sites.evidence import PageMark, mark_of, path_of
 from scrapy_replica.sites.judge import judge_at
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, moved
-from scrapy_replica.words import evidence_of, score
+from scrapy_replica.words.phrases import evidence_of
+from scrapy_replica.words.terminal import score
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from scrapy_replica.records import Page, PagePair, UncertainPair, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import path_of
-from scrapy_replica.words import excerpt
+from scrapy_replica.words.text import excerpt
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable

@@ -9,7 +9,7 @@ from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.focus.asking import uncertainty
 from scrapy_replica.records import Page
-from scrapy_replica.words import excerpt
+from scrapy_replica.words.text import excerpt
 
 MOST, MOST_OF_HOST = 1_000, 100
 """Texts kept, some 1.5 kB each, and of one host."""

@@ -10,7 +10,7 @@ from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.focus.asking import Candidate, most_telling
 from scrapy_replica.focus.links import finite
-from scrapy_replica.words import cleaned, excerpt
+from scrapy_replica.words.text import cleaned, excerpt
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader

@@ -34,8 +34,8 @@ from scrapy_replica.records import Page
 from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
-from scrapy_replica.words import STANDINGS
-from scrapy_replica.words import rule as in_words
+from scrapy_replica.words.phrases import STANDINGS
+from scrapy_replica.words.phrases import rule as in_words
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.address import Address
-from scrapy_replica.words import cleaned
+from scrapy_replica.words.text import cleaned
 
 ADVICE = (
     ("gone ", "heard no sign of life of this process", "others go on with what it did; start it again"),

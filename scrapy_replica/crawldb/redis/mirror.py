@@ -12,7 +12,7 @@ from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.words import counted
+from scrapy_replica.words.terminal import counted
 
 logger = logging.getLogger(__name__)
 

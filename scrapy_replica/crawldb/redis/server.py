@@ -25,7 +25,7 @@ from scrapy_replica.crawldb.redis.libraries import (
     UnixDomainSocketConnection,
     exceptions,
 )
-from scrapy_replica.words import cleaned
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.redis.address import Address

@@ -15,7 +15,7 @@ from scrapy_replica.lab.calibration.pairs import Pairs
 from scrapy_replica.lab.calibration.prints import Prints
 from scrapy_replica.numeric import IntArray
 from scrapy_replica.pages.near_duplicates import MAX_DISTANCE
-from scrapy_replica.words import cleaned, shortened
+from scrapy_replica.words.text import cleaned, shortened
 
 SHOWN = 20
 """Pairs of each kind."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from scrapy_replica.commands.truth import UNREADABLE, text_in
 from scrapy_replica.numeric import IntArray
-from scrapy_replica.words import unreadable
+from scrapy_replica.words.text import unreadable
 
 COLUMNS = ("cluster", "label")
 """Names of the column beside ``url``, the first that is there."""

@@ -14,7 +14,7 @@ from scrapy_replica.commands.truth import UNREADABLE, text_in
 from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.lab.commands.archive_text import counts, show_archive, show_gaps, show_sizes
 from scrapy_replica.pages.terms import terms as count_terms
-from scrapy_replica.words import unreadable
+from scrapy_replica.words.text import unreadable
 
 if TYPE_CHECKING:
     import argparse

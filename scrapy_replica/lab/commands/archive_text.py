@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import as_object, print_measures
-from scrapy_replica.words import cleaned, shortened, table
+from scrapy_replica.words.terminal import table
+from scrapy_replica.words.text import cleaned, shortened
 
 if TYPE_CHECKING:
     import argparse

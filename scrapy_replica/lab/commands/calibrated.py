@@ -13,7 +13,7 @@ from scrapy_replica.commands.formats import write_csv
 from scrapy_replica.commands.write import replacing, write
 from scrapy_replica.lab.calibration import disagreements as told_apart
 from scrapy_replica.lab.calibration import figures as measured
-from scrapy_replica.words import table, wrapped
+from scrapy_replica.words.terminal import table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.lab.commands.sizing import LINKS_IN_PAGE, Need, needs
-from scrapy_replica.words import table, wrapped
+from scrapy_replica.words.terminal import table, wrapped
 
 if TYPE_CHECKING:
     import argparse

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from scrapy_replica.commands.command import Command, as_object, needing, print_measures
 from scrapy_replica.lab.generation import measured
 from scrapy_replica.lab.generation.control import TELLS, WANTED, make_control, write_control
-from scrapy_replica.words import table, wrapped
+from scrapy_replica.words.terminal import table, wrapped
 
 if TYPE_CHECKING:
     import argparse

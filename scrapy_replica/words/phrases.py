@@ -1,203 +1,22 @@
-"""What the add-on knows, in plain words for a terminal or a page: decisions, verdicts and rules with their evidence.
+"""What the add-on knows, in sentences: decisions, verdicts, coverage and rules with their evidence.
 
 Everything is text without markup: a page that shows it escapes it. What comes from crawled pages is cleaned here.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
 from scrapy_replica.claim import Claim, Kind, Standing, Why
 from scrapy_replica.coverage import Coverage, Summary
 from scrapy_replica.decision import Action, Mode, Outcome, Reason
 from scrapy_replica.records import Doubt, Verdict
-
-COLUMNS = 80
-"""Columns of a terminal."""
-
-MAX_TEXT = 200
-"""Characters of a crawled text that are shown."""
+from scrapy_replica.words.terminal import counted, percent, score, share
+from scrapy_replica.words.text import cleaned, shortened
 
 MAX_PREFIX = 60
 """Columns of a path, or of a site with its path, that are shown."""
-
-_ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*|\x1b.?")
-_NOT_PLAIN = re.compile(r"[^ -~]+")
-"""What has to be looked at letter by letter: a plain letter before it carries no mark of its own."""
-_JOINERS = "\u200c\u200d"  # they take no column, and Persian and Hindi are misspelt without them
-_MAX_MARKS = 3
-
-
-# Text of other people
-
-
-def cleaned(text: str, most: int = MAX_TEXT) -> str:
-    """Return crawled *text* in one line, without anything that steers a terminal or turns the reading direction.
-
-    White space is folded, marks piled on one letter are thinned, and what goes beyond *most* characters is cut.
-    """
-    shown = _NOT_PLAIN.sub(_shown, _ESCAPES.sub(" ", text[: 10 * most]))
-    folded = " ".join(shown.split())
-    return folded if len(folded) <= most else folded[: most - 1] + "…"
-
-
-def _shown(run: re.Match[str]) -> str:
-    kept: list[str] = []
-    marks = 0
-    for character in run.group():
-        marks = marks + 1 if unicodedata.combining(character) else 0
-        if marks <= _MAX_MARKS:
-            kept.append(character if character.isprintable() or character in _JOINERS else " ")
-    return "".join(kept)
-
-
-def excerpt(text: str, most: int) -> str:
-    """Return the beginning of a crawled *text*, cleaned; what is cut ends with a whole word and ``…``.
-
-    :param most: characters of it.
-    """
-    told = cleaned(text[: 3 * most], 2 * most)  # all of a page would take 1 ms
-    if len(told) <= most:
-        return told
-    whole = told[: most - 1].rpartition(" ")[0]
-    return f"{whole if len(whole) > most // 2 else told[: most - 2]} …"  # not all languages part words
-
-
-def shortened(text: str, width: int) -> str:
-    """Return crawled *text* cleaned and, where it takes more than *width* columns, with ``…`` in its middle.
-
-    The ends of URLs differ more than their middles.
-    """
-    text = cleaned(text, max(MAX_TEXT, 2_000))
-    if width_of(text) <= width:
-        return text
-    head, tail = text[:width], text[-width:]
-    while width_of(head) > (width - 1) // 2:
-        head = head[:-1]
-    while width_of(tail) > width - 1 - width_of(head):
-        tail = tail[1:]
-    return f"{head}…{tail}"
-
-
-def width_of(text: str) -> int:
-    """Return the columns that *text* takes in a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(c) or c in _JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
-
-
-# Numbers
-
-
-def score(value: float) -> str:
-    """Return a score, probability or share, 0 to 1, with two digits: ``0.81``."""
-    return f"{value:.2f}"
-
-
-def scores(*values: float) -> list[str]:
-    """Return scores with two digits, or as many more, up to six, as tell different ones apart: ``0.868``, ``0.871``."""
-    for digits in range(2, 7):
-        told = [f"{value:.{digits}f}" for value in values]
-        if len(set(told)) == len(set(values)):
-            break
-    return told
-
-
-def percent(value: float) -> str:
-    """Return a share, 0 to 1, in percent: ``12 %``, ``0.3 %``."""
-    return f"{100 * value:.1f} %" if 0 < value < 0.1 else f"{100 * value:.0f} %"
-
-
-def counted(number: int, thing: str, things: str | None = None) -> str:
-    """Return *number* with its noun: ``1 link``, ``2 links``, ``1,200 copies`` (*things*: its plural, if irregular)."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
-def share(part: int, whole: int) -> str:
-    """Return ``17 of 18``."""
-    return f"{part:,} of {whole:,}"
-
-
-def time_of(at: float) -> str:
-    """Return a moment, in seconds since the epoch, as the clock here showed it: ``2026-01-31 09:05:12``."""
-    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def unreadable(error: Exception) -> str:
-    """Return why a file cannot be read, without the name of the file."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    if isinstance(error, UnicodeDecodeError):
-        return f"it is no UTF-8 (byte {error.start})"
-    return "it is cut off" if isinstance(error, EOFError) else cleaned(str(error))
-
-
-_UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))
-"""Seconds of a unit of time and its name."""
-
-
-def lasting(seconds: float) -> str:
-    """Return a time in its two largest units: ``3 h 12 min``."""
-    left = round(seconds)
-    told: list[str] = []
-    for size, unit in _UNITS:
-        count, left = divmod(left, size)
-        if count or told or size == 1:
-            told.append(counted(count, unit) if unit == "day" else f"{count} {unit}")
-    return " ".join(one for one in told[:2] if one[:2] != "0 ") or "0 s"
-
-
-# Lines
-
-
-def wrapped(text: str, indent: int = 0, hanging: int | None = None, width: int = COLUMNS) -> str:
-    """Return *text* as lines of *width* columns, the first indented by *indent*, the others by *hanging*.
-
-    A URL that is longer stays whole on a line of its own, so that it can be copied.
-    """
-    rest = indent if hanging is None else hanging
-    lines, line = [], " " * indent
-    for word in text.split():
-        candidate = line + word if not line.strip() else f"{line} {word}"
-        if width_of(candidate) > width and line.strip():
-            lines.append(line)
-            candidate = " " * rest + word
-        line = candidate
-    return "\n".join([*lines, line.rstrip()])
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[object]], width: int = COLUMNS) -> str:
-    """Return a table of *width* columns at most, numbers to the right; the widest texts are shortened to fit.
-
-    Cells are text or numbers; numbers are written with thousands separated, shares (floats) with two digits.
-    """
-    cells = [[_cell(cell) for cell in row] for row in rows]
-    is_number = [all(isinstance(row[i], (int, float)) for row in rows) for i in range(len(header))] if rows else []
-    widths = [max(width_of(cell) for cell in column) for column in zip(header, *cells, strict=True)]
-    while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > 8:
-        widths[widths.index(max(widths))] -= 1
-    lines = []
-    for row in [header, *cells]:
-        shown = [shortened(cell, most) for cell, most in zip(row, widths, strict=True)]
-        padded = [
-            " " * (most - width_of(cell)) + cell if right else cell + " " * (most - width_of(cell))
-            for cell, most, right in zip(shown, widths, is_number or [False] * len(header), strict=True)
-        ]
-        lines.append("  ".join(padded).rstrip())
-    return "\n".join(lines) + "\n"
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return score(value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 # Decisions
@@ -209,6 +28,7 @@ ACTIONS = {
     Action.REWRITE: "another URL is fetched in its place",
 }
 """What is done with a URL."""
+
 
 REASONS = {
     Reason.MANUAL_ALIAS: "alias from a file",
@@ -227,6 +47,7 @@ REASONS = {
 }
 """Why, in a few words, as the heading of a table."""
 
+
 OUTCOMES = {
     Outcome.SAME: "rightly so: it is the page that stands in its place, or brings nothing new",
     Outcome.OTHER: "wrongly so: it is a page of its own",
@@ -234,6 +55,7 @@ OUTCOMES = {
     Outcome.FAILED: "it brought no page",
 }
 """What fetching a sample showed."""
+
 
 TRAPS = {
     "calendar": "it is another date of a calendar, and the last dates brought nothing new",
@@ -245,6 +67,7 @@ TRAPS = {
     "no-news": "few pages where it lies brought anything new",
 }
 """Kinds of traps."""
+
 
 TRAP_NAMES = {
     "calendar": "calendar",
@@ -496,6 +319,7 @@ STANDINGS = {
 }
 """How a claim stands."""
 
+
 _STEPS = {
     "drop": "without the argument {key}",
     "set": "with the argument {key}={value}",
@@ -507,7 +331,9 @@ _STEPS = {
     "lower": "with the path in small letters",
 }
 
+
 _CLASSES = {"digits": "a number", "hex": "a hexadecimal number", "word": "letters only", "mixed": "letters and digits"}
+
 
 _KEYS = {"depth": "the depth of the path", "ext": "the extension", "args": "the names of the arguments"}
 

@@ -1,0 +1,1 @@
+"""How the add-on speaks: text that was crawled, numbers and tables, sentences."""
