@@ -10,7 +10,7 @@ from scrapy_replica.claim import Claim, Restoration, Why
 from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.words import phrases, terminal
-from scrapy_replica.words import text as crawled
+from scrapy_replica.words import text as of_others
 
 MIRROR = Claim.read("mirror b.example of a.example")
 WRONG = {"pairs": 7, "wrong": 1, "for example": ["x is not y"]}
@@ -34,20 +34,20 @@ WRONG = {"pairs": 7, "wrong": 1, "for example": ["x is not y"]}
     ],
 )
 def test_crawled_text_is_one_plain_line(crawled, shown):
-    assert crawled.cleaned(crawled) == shown
+    assert of_others.cleaned(crawled) == shown
 
 
 @given(st.text(st.characters(codec=None, categories=None)), st.integers(5, 60))
 def test_whatever_was_crawled_fits_and_prints(crawled, width):
-    shown = crawled.shortened(crawled, width)
-    assert crawled.width_of(shown) <= width
+    shown = of_others.shortened(crawled, width)
+    assert of_others.width_of(shown) <= width
     assert "\n" not in shown
     assert all(c.isprintable() or c in "\u200c\u200d" for c in shown)
     shown.encode("utf-8")
 
 
 def test_a_url_keeps_both_ends():
-    shown = crawled.shortened("http://a.example/" + "x/" * 200 + "last.html", 40)
+    shown = of_others.shortened("http://a.example/" + "x/" * 200 + "last.html", 40)
     assert shown.startswith("http://a.example/x")
     assert shown.endswith("x/last.html")
     assert len(shown) == 40
@@ -67,7 +67,7 @@ def test_lines_fit_and_lose_nothing(parts, indent, width):
     lines = terminal.wrapped(text, indent, indent + 2, width).split("\n")
     assert " ".join(lines).split() == text.split()
     for line in lines:
-        assert crawled.width_of(line) <= width or len(line.split()) == 1
+        assert of_others.width_of(line) <= width or len(line.split()) == 1
 
 
 def test_a_long_url_stays_whole():
@@ -78,7 +78,7 @@ def test_a_long_url_stays_whole():
 def test_a_table_fits_whatever_is_in_it():
     rows = [("漢" * 50, 1_234, 0.51234, "http://a.example/" + "y" * 90), ("b\x1b[2J", 5, 1.0, "")]
     lines = terminal.table(["host", "pages", "score", "url"], rows).splitlines()
-    assert max(map(crawled.width_of, lines)) <= 80
+    assert max(map(of_others.width_of, lines)) <= 80
     assert lines[0].split() == ["host", "pages", "score", "url"]
     assert lines[2].split() == ["b", "5", "1.00"]
     assert "1,234   0.51  http://a.ex" in lines[1]
@@ -249,7 +249,7 @@ def test_why_a_file_cannot_be_read(tmp_path):
     def why(read, *errors):
         with pytest.raises(errors) as raised:
             read()
-        return crawled.unreadable(raised.value)
+        return of_others.unreadable(raised.value)
 
     assert why((tmp_path / "no").read_bytes, OSError) == "No such file or directory"
     assert why(b"a\xff".decode, UnicodeDecodeError) == "it is no UTF-8 (byte 1)"
@@ -270,4 +270,4 @@ def test_scores_that_differ_are_told_apart(values, told):
     [("one two", "one two"), ("one two three four", "one two …"), ("\u6f22" * 99, "\u6f22" * 10 + " …"), ("", "")],
 )
 def test_an_excerpt_ends_with_a_word(text, told):
-    assert crawled.excerpt(text, 12) == told
+    assert of_others.excerpt(text, 12) == told
