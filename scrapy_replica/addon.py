@@ -54,7 +54,7 @@ ANSWER_ORDER = 890
 CONDITION_ORDER = 960
 """Nearer to the downloader than Scrapy's cache (900)."""
 
-KEEPER_ORDER = 1000
+CANONICAL_ORDER = 1000
 """Nearest to the downloader: it sees what was sent and what came, before it is decompressed."""
 
 OBSERVER_ORDER = 10
@@ -124,7 +124,7 @@ class Addon:
             if not config.private_addresses:
                 settings.setdefault_in_component_priority_dict(middlewares, BorderMiddleware, BORDER_ORDER)
             if config.warc is not None:
-                settings.setdefault_in_component_priority_dict(middlewares, WarcMiddleware, KEEPER_ORDER)
+                settings.setdefault_in_component_priority_dict(middlewares, WarcMiddleware, CANONICAL_ORDER)
 
 
 def is_crawl(crawler: Crawler) -> bool:

@@ -44,13 +44,13 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Two hosts serve one site: *copy* is not fetched any more, *keeper* is."""
+    """Two hosts serve one site: *copy* is not fetched any more, *canonical* is."""
 
     copy: str
-    keeper: str
+    canonical: str
     copy_prefix: str
     """Path below which the site lies on the copy, without outer slashes; what follows is equal on both."""
-    keeper_prefix: str
+    canonical_prefix: str
     score: float
     """How sure the evidence is, 0..1."""
     n_aligned: int
@@ -61,7 +61,7 @@ class Verdict:
     @property
     def claim(self) -> Claim:
         """The claim that acts while the verdict holds."""
-        return Claim(Kind.MIRROR, self.copy, self.keeper)
+        return Claim(Kind.MIRROR, self.copy, self.canonical)
 
 
 class Doubt(str, Enum):

@@ -188,7 +188,7 @@ class CrawlDBContract:
             url_id, "a:81", "mine", "http://a:81/x", -5, 0.25, -3, False, 7, 12, b"payload", Leeway.STAY
         )  # fmt: skip
         assert type(row.is_demoted) is bool
-        assert type(row.leeway) is Leeway
+        assert type(row.permission) is Leeway
         assert (db.urls.url_of(url_id), db.urls.key_of(url_id)) == ("http://a:81/x", -5)
 
     def test_a_better_place_raises_what_waits(self, db):
@@ -208,10 +208,10 @@ class CrawlDBContract:
         assert (row.is_demoted, row.priority, row.score) == (False, 0, 0.5)
 
     def test_raising_keeps_what_the_request_is(self, db):
-        db.urls.discover([url("a/1", payload=b"first", leeway=Leeway.STAY, depth=1)])
-        db.urls.discover([url("a/1", 1.0, payload=b"second", leeway=Leeway.MOVE, depth=5)])
+        db.urls.discover([url("a/1", payload=b"first", permission=Leeway.STAY, depth=1)])
+        db.urls.discover([url("a/1", 1.0, payload=b"second", permission=Leeway.MOVE, depth=5)])
         row = db.urls.take()
-        assert (row.payload, row.leeway, row.depth) == (b"first", Leeway.STAY, 1)
+        assert (row.payload, row.permission, row.depth) == (b"first", Leeway.STAY, 1)
 
     @pytest.mark.parametrize("end", ["leased", "done"])
     def test_what_was_taken_is_known(self, db, end):
@@ -227,12 +227,12 @@ class CrawlDBContract:
         url_id = enter(db, "a/1", score=0.9, payload=b"old", is_dropped=True)[0]
         db.suppressed.enter([Suppressed(url_id, Claim.read("rule 1"), 5)])
         assert db.urls.waiting == 0
-        again = url("a/1", 0.3, priority=2, payload=b"new", leeway=Leeway.AS_ASKED)
+        again = url("a/1", 0.3, priority=2, payload=b"new", permission=Leeway.AS_ASKED)
         assert db.urls.discover([again]) == [(url_id, Found.RESTORED)]
         assert db.urls.waiting == 1
         assert db.suppressed.claims_for(5) == []
         row = db.urls.take()
-        assert (row.score, row.priority, row.payload, row.leeway) == (0.3, 2, b"new", Leeway.AS_ASKED)
+        assert (row.score, row.priority, row.payload, row.permission) == (0.3, 2, b"new", Leeway.AS_ASKED)
 
     def test_dropping_leaves_what_is_known_alone(self, db):
         url_id = enter(db, "a/1")[0]
@@ -241,9 +241,9 @@ class CrawlDBContract:
 
     def test_what_waits_and_is_asked_for_exempt_is_exempt(self, db):
         enter(db, "a/1", score=0.9, payload=b"first")
-        db.urls.discover([url("a/1", 0.3, leeway=Leeway.EXEMPT)])
+        db.urls.discover([url("a/1", 0.3, permission=Leeway.EXEMPT)])
         row = db.urls.take()
-        assert (row.score, row.payload, row.leeway) == (0.9, b"first", Leeway.EXEMPT)
+        assert (row.score, row.payload, row.permission) == (0.9, b"first", Leeway.EXEMPT)
 
     def test_the_last_id(self, db):
         assert db.urls.last_id == 0
@@ -456,7 +456,7 @@ class CrawlDBContract:
         assert db.suppressed.restore(Work(None, 77), 2) == []
         assert db.suppressed.claims_for(77) == []
         assert db.urls.waiting == 4
-        rows = {row.id: row.leeway for row in iter(db.urls.take, None)}
+        rows = {row.id: row.permission for row in iter(db.urls.take, None)}
         assert rows == {**dict.fromkeys(ids[:3], Leeway.EXEMPT), ids[3]: Leeway.MOVE}
 
     def test_what_a_claim_saved_comes_back_as_before(self, db):
@@ -474,7 +474,7 @@ class CrawlDBContract:
         assert db.suppressed.restore(Work(Claim.read("rule 1")), 9) == [(ids[0], "http://a/1")]
         assert db.suppressed.restore(Work(Claim.read("rule 1")), 9) == []
         row = db.urls.take()
-        assert (row.id, row.score, row.payload, row.leeway) == (ids[0], 0.5, b"x", Leeway.MOVE)
+        assert (row.id, row.score, row.payload, row.permission) == (ids[0], 0.5, b"x", Leeway.MOVE)
         assert db.suppressed.restore(Work(Claim.read("rule 2")), 9) == [(ids[1], "http://a/2")]
 
     def test_what_is_saved_again_meanwhile_stays_so(self, db):
@@ -680,7 +680,7 @@ class Row:
     score: float
     priority: int
     is_demoted: bool
-    leeway: Leeway
+    permission: Leeway
 
     @property
     def slot(self):
@@ -722,8 +722,8 @@ class Reference:
         if new.is_dropped or row.state in {State.LEASED, State.DONE}:
             return Found.KNOWN
         score = URGENT if row.is_urgent else new.score
-        if row.state is State.WAITING and new.leeway is Leeway.EXEMPT:
-            row.leeway = Leeway.EXEMPT
+        if row.state is State.WAITING and new.permission is Leeway.EXEMPT:
+            row.permission = Leeway.EXEMPT
         if row.state is State.WAITING and (not new.is_demoted, new.priority, score) <= (
             not row.is_demoted, row.priority, row.score
         ):  # fmt: skip
@@ -731,7 +731,7 @@ class Reference:
         was, row.state = row.state, State.WAITING
         row.is_demoted, row.priority, row.score = new.is_demoted, new.priority, score
         if was is State.DROPPED:
-            row.leeway = new.leeway
+            row.permission = new.permission
             self.suppressed = {
                 (one, claim): target for (one, claim), target in self.suppressed.items() if one != url_id
             }
@@ -740,10 +740,10 @@ class Reference:
     def enter(self, url_id, new):
         assert url_id not in self.rows
         state = State.DROPPED if new.is_dropped else State.WAITING
-        self.rows[url_id] = Row(new, state, new.score, new.priority, new.is_demoted, new.leeway)
+        self.rows[url_id] = Row(new, state, new.score, new.priority, new.is_demoted, new.permission)
         self.ids[new.key] = url_id
 
-    def restore(self, url_ids, leeway=None):
+    def restore(self, url_ids, permission=None):
         restored = []
         for url_id in url_ids:
             self.suppressed = {
@@ -752,7 +752,7 @@ class Reference:
             row = self.rows[url_id]
             if row.state is State.DROPPED or (row.state is State.WAITING and row.is_demoted):
                 row.state, row.is_demoted = State.WAITING, False
-                row.leeway = row.leeway if leeway is None else leeway
+                row.permission = row.permission if permission is None else permission
                 restored.append((url_id, row.new.url))
         return restored
 
@@ -766,7 +766,7 @@ NEW = st.builds(
     priority=st.sampled_from([-1, 0, 0, 0, 1]),
     is_demoted=st.booleans(),
     is_dropped=st.sampled_from([False, False, True]),
-    leeway=st.sampled_from([Leeway.MOVE, Leeway.STAY, Leeway.EXEMPT]),
+    permission=st.sampled_from([Leeway.MOVE, Leeway.STAY, Leeway.EXEMPT]),
     slot=st.sampled_from([None, None, "a", "mine"]),
 )
 SLOTS = ["a", "b", "c", "mine"]
@@ -817,8 +817,8 @@ class CrawlDBMachine(RuleBasedStateMachine):
         if row is not None:
             known = self.reference.rows[row.id]
             known.state = State.LEASED
-            assert (row.score, row.priority, row.is_demoted, row.leeway, row.slot) == (
-                known.score, known.priority, known.is_demoted, known.leeway, name_of(known.slot)
+            assert (row.score, row.priority, row.is_demoted, row.permission, row.slot) == (
+                known.score, known.priority, known.is_demoted, known.permission, name_of(known.slot)
             )  # fmt: skip
 
         if not self.takes_in_pages:
@@ -879,7 +879,7 @@ class CrawlDBMachine(RuleBasedStateMachine):
     @rule(most=st.sampled_from([1, 9]))
     def restore_for(self, most):
         ids = sorted({one for (one, _), target in self.reference.suppressed.items() if target == TARGET})
-        wanted = self.reference.restore(ids, leeway=Leeway.EXEMPT)
+        wanted = self.reference.restore(ids, permission=Leeway.EXEMPT)
         assert self.all_restored(lambda: self.db.suppressed.restore(Work(None, TARGET), most)) == wanted
 
     def all_restored(self, restore):

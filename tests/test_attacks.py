@@ -204,7 +204,7 @@ class TestOrders:
             async def tell(self, response):
                 with open_orders(tmp_path / FILE_NAME) as orders:
                     orders.give(ALLOW, {"host": "b.example"})
-                    orders.give(BLOCK, {"host": "b.example", "keeper": "a.example"})
+                    orders.give(BLOCK, {"host": "b.example", "canonical": "a.example"})
                 await asyncio.sleep(1)
 
         settings = {**with_verdict(tmp_path, "told"), "CLOSESPIDER_TIMEOUT": 20}

@@ -122,7 +122,7 @@ class TestGuard:
             (DISABLE_RULE, {"id": 10**30}),
             (DISABLE_RULE, {"id": True}),
             (SEEDS, {"urls": ["http://a.example/", 7]}),
-            (BLOCK, {"host": "a.example", "keeper": "b.example", "copy_prefix": 7}),
+            (BLOCK, {"host": "a.example", "canonical": "b.example", "copy_prefix": 7}),
         ],
     )
     async def test_what_cannot_be_obeyed_is_refused(self, store, tmp_path, kind, what):
@@ -162,10 +162,10 @@ class TestOrders:
     @pytest.mark.parametrize(
         ("kind", "what", "written", "command"),
         [
-            (BLOCK, {"host": " B.example", "keeper": "a.example"}, {"host": "b.example", "keeper": "a.example"},
+            (BLOCK, {"host": " B.example", "canonical": "a.example"}, {"host": "b.example", "canonical": "a.example"},
              "steer block b.example --as a.example"),
-            (BLOCK, {"host": "b.example", "keeper": "a.example", "copy_prefix": "", "keeper_prefix": "x y"},
-             {"host": "b.example", "keeper": "a.example", "keeper_prefix": "x y"},
+            (BLOCK, {"host": "b.example", "canonical": "a.example", "copy_prefix": "", "canonical_prefix": "x y"},
+             {"host": "b.example", "canonical": "a.example", "canonical_prefix": "x y"},
              "steer block b.example --as 'a.example/x y'"),
             (ALLOW, {"host": "a.example", "more": 1}, {"host": "a.example"}, "steer allow a.example"),
             (DIFFERENT, {"host": "a.example", "other": "b.example"}, {"host": "a.example", "other": "b.example"},
@@ -190,8 +190,8 @@ class TestOrders:
             (ALLOW, {"host": ["a.example"]}, "the host is missing"),
             (ALLOW, {"host": "http://a.example/"}, "is no host name"),
             (ALLOW, {"host": "unknown.example"}, "knows no host unknown.example"),
-            (BLOCK, {"host": "a.example", "keeper": "A.example"}, "cannot be a copy of itself"),
-            (BLOCK, {"host": "a.example", "keeper": "c.example"}, "knows no host c.example; did you mean"),
+            (BLOCK, {"host": "a.example", "canonical": "A.example"}, "cannot be a copy of itself"),
+            (BLOCK, {"host": "a.example", "canonical": "c.example"}, "knows no host c.example; did you mean"),
             ("seeds", {"urls": []}, "name at least one URL"),
             ("seeds", {"urls": ["file:///etc/passwd"]}, "is no http or https URL"),
             ("disable-rule", {"id": "1"}, "named by its number"),
@@ -248,7 +248,7 @@ class TestShown:
         store.commit()
         async with page(tmp_path) as client:
             (shown,) = (await told(client, "pairs"))["pairs"]
-        assert (shown["copy"], shown["keeper"], shown["wanted"]) == ("b.example", "a.example", "0.60")
+        assert (shown["copy"], shown["canonical"], shown["wanted"]) == ("b.example", "a.example", "0.60")
         assert shown["scores"] == "0.40 for one site, 0.60 against it"
         ((mine, theirs),) = shown["pages"]
         assert mine["title"].startswith("<script>alert(1)</script> x")

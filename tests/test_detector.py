@@ -44,8 +44,8 @@ class TestVerdicts:
     def test_a_copy_under_a_prefix_is_found_early(self):
         detector, found, fetched = crawl(site("a.example", "w", 40), site("b.example", "w", 40, prefix="/mirror/of"))
         verdict = next(verdict for each in found for verdict in each.verdicts)
-        assert (verdict.copy, verdict.keeper) == ("b.example", "a.example")
-        assert (verdict.copy_prefix, verdict.keeper_prefix) == ("mirror/of", "")
+        assert (verdict.copy, verdict.canonical) == ("b.example", "a.example")
+        assert (verdict.copy_prefix, verdict.canonical_prefix) == ("mirror/of", "")
         assert fetched["b.example"] <= 10
         assert verdict.evidence["sm10"] > 0.8
         assert detector.canonical("b.example") == "a.example"
@@ -59,11 +59,11 @@ class TestVerdicts:
         assert sum(len(each.probes) for each in found) <= 12
         assert fetched["b.example"] < 60
 
-    def test_several_copies_come_to_one_keeper(self):
+    def test_several_copies_come_to_one_canonical(self):
         detector, _, _ = crawl(*(site(f"{name}.example", "w", 30) for name in "abcd"))
         assert {detector.canonical(f"{name}.example") for name in "abcd"} == {"a.example"}
 
-    def test_redirects_choose_the_keeper(self):
+    def test_redirects_choose_the_canonical(self):
         first = site("a.example", "w", 30)
         second = [
             dataclasses.replace(each, redirected_from=(each.url.replace("b.example", "a.example"),))
@@ -294,7 +294,7 @@ class TestByHandAndAfterRestart:
     def blocked(self):
         return crawl(site("a.example", "w", 20), site("b.example", "w", 20, prefix="/m"))[0]
 
-    def test_urls_of_a_copy_are_rewritten_where_the_keeper_has_them(self):
+    def test_urls_of_a_copy_are_rewritten_where_the_canonical_has_them(self):
         detector = self.blocked()
         assert detector.rewritten("b.example", "/m/chapter-3.html") == ("a.example", "/chapter-3.html")
         assert detector.rewritten("b.example", "/m/only-here.html") is None

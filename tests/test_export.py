@@ -45,7 +45,7 @@ def job(tmp_path):
         db.pages.enter(Fetched(url_id, 1_700_000_000.5, 200, title=title, words=9, relevance=0.75, twin=twin))
     far = enter(db, "http://b.example/?token=0123456789abcdef", url_id, depth=2, is_dropped=True)
     db.ledger.record(
-        far, Decision(Action.DROP, Action.DROP, Reason.REPLICA_HOST, evidence={"keeper": "é"}), 1_700_000_001
+        far, Decision(Action.DROP, Action.DROP, Reason.REPLICA_HOST, evidence={"canonical": "é"}), 1_700_000_001
     )
     db.samples.enter([Sample(far, Claim(Kind.MIRROR, "b.example", "a.example"), Reason.REPLICA_HOST, None, "", 1.0)])
     db.samples.settle(far, Outcome.SAME)
@@ -102,7 +102,7 @@ class TestTables:
     def test_decisions(self, job, capsys):
         (row,) = rows(capsys, job, "decisions")
         assert (row["action"], row["reason"], row["outcome"]) == ("drop", "replica-host", "same")
-        assert json.loads(row["evidence"]) == {"keeper": "é"}
+        assert json.loads(row["evidence"]) == {"canonical": "é"}
 
     def test_hosts(self, job, capsys):
         found = {row["host"]: row for row in rows(capsys, job, "hosts")}

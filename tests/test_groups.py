@@ -8,7 +8,7 @@ from replica_sites import page, site, text_of
 
 from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.features import Comparison
-from scrapy_replica.sites.groups import MIN_READERS, held_share, keeper
+from scrapy_replica.sites.groups import MIN_READERS, canonical, held_share
 
 
 def evidence(pages):
@@ -24,10 +24,10 @@ def pair(first, second, prefixes=("", "")):
 
 
 def kept(compared, **readers):
-    return keeper(compared, lambda host: readers.get(host.partition(".")[0], 0)).name
+    return canonical(compared, lambda host: readers.get(host.partition(".")[0], 0)).name
 
 
-class TestKeeper:
+class TestCanonical:
     def test_each_mark_beats_those_after_it(self):
         both = pair(site("bb.example", "w"), site("a.example", "w"))
         first, second = both.first, both.second

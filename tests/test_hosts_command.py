@@ -250,7 +250,7 @@ class TestOpenJob:
         assert replica(capsys, "steer", "block", "b.example:8080", "--as", "A.example", "--job", job)[0] == 0
         assert replica(capsys, "steer", "allow", "[::1]:8080", "--job", job)[0] == 0
         told = [(order.kind, order.what) for order in live.orders.open()]
-        blocked, allowed = {"host": "b.example:8080", "keeper": "a.example"}, {"host": "[::1]:8080"}
+        blocked, allowed = {"host": "b.example:8080", "canonical": "a.example"}, {"host": "[::1]:8080"}
         assert told == [(BLOCK, blocked), (ALLOW, allowed)]
 
     def test_an_order_waits_for_the_end_of_a_page(self, live, job):

@@ -79,5 +79,5 @@ async def test_the_site_is_not_blocked_and_nothing_is_lost(attack, tmp_path):
 async def test_an_old_mirror_of_a_part_is_the_copy(tmp_path):
     old = site(BAD, PATHS[:60])
     result = await crawl(TopicSpider, site(GOOD) | old, ALL | {"JOBDIR": str(tmp_path)}, seeds=f"{BAD}/\n{GOOD}/")
-    assert {verdict.keeper for verdict in held(tmp_path).values()} == {"good.example"}
+    assert {verdict.canonical for verdict in held(tmp_path).values()} == {"good.example"}
     assert set(PATHS) <= {url.removeprefix(GOOD).removeprefix(BAD) for url in result.urls}

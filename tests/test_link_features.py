@@ -42,7 +42,7 @@ def crawled(pages: int, seed: int) -> tuple[LinkAware, list[str]]:
         met += [link.url for link in links]
         strategy.scores(page, links)
         strategy.rescored()
-        strategy.wasted(f"http://b.example/gone/{int(draw.integers(60))}.html")
+        strategy.unproductive(f"http://b.example/gone/{int(draw.integers(60))}.html")
         url = met[int(draw.integers(len(met)))]
     return strategy, list(dict.fromkeys(met))
 
@@ -52,7 +52,7 @@ def mean_of(tree: DirectoryTree, prefixes: list[str], which: int) -> float:
     mean = (tree._total[which][0] + 0.05) / (tree._count[which][0] + 1.0)
     for prefix in prefixes:
         if slot := tree._names.slot(tree._names.find(prefix)):
-            outcomes = tree._count[which][slot] or (tree._wasted[slot] if which == CHANCE else 0.0)
+            outcomes = tree._count[which][slot] or (tree._unproductive[slot] if which == CHANCE else 0.0)
             mean = (tree._total[which][slot] + PRIOR_WEIGHT * mean) / (outcomes + PRIOR_WEIGHT)
     return mean
 

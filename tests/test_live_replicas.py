@@ -106,7 +106,7 @@ class TestCopies:
         no_probes = ALL | {"REPLICA_PROBES": 0}
         result = await crawl_sites(kept, copied, served={**kept, **copied, **hidden}, settings=no_probes)
         assert set(hidden) <= set(result.urls)
-        # What the kept host does not have comes back.
+        # What the canonical host does not have comes back.
         only_there = {f"http://b.example/m{path}" for path in extra[5:]}
         assert {url for url in result.urls if "extra" in url and "b.example" in url} == only_there
         assert result.stats["replica/decision/replica-host/rewrite"] >= 28
@@ -116,7 +116,7 @@ class TestCopies:
         settings = {"REPLICA_MODE": "observe", "JOBDIR": str(tmp_path), "REPLICA_PROBES": 0}
         result = await crawl_sites(*sites, settings=ONE | settings)
         assert Counter(result.urls) == Counter(url for pages in sites for url in pages)
-        assert held(tmp_path)["b.example"].keeper == "a.example"
+        assert held(tmp_path)["b.example"].canonical == "a.example"
         assert result.stats["replica/decision/replica-host/fetch"] >= 28
         assert result.stats["replica/sample/false_drop_rate"] == 0
 
@@ -200,7 +200,7 @@ class TestCopies:
         with open_orders(tmp_path / FILE_NAME) as orders:
             for host in ("a.example", "b.example"):
                 orders.give(ALLOW, {"host": host})
-            orders.give(BLOCK, {"host": "b.example", "keeper": "a.example"})
+            orders.give(BLOCK, {"host": "b.example", "canonical": "a.example"})
         for pagecount in (3, 0):
             result = await crawl_sites(
                 with_links, served=pages, settings=settings | {"CLOSESPIDER_PAGECOUNT": pagecount}
@@ -221,17 +221,17 @@ def verdicts_of_job(job):
         return verdicts_of(reader)
 
 
-def judged(job, copy, keeper):
-    """A job in which *copy* was found to be a copy of *keeper*."""
+def judged(job, copy, canonical):
+    """A job in which *copy* was found to be a copy of *canonical*."""
     db = SqliteCrawlDB(Path(job), "topic")
-    db.verdicts.enter(Verdict(copy, keeper, "", "", 0.9, 8), 0.0, 4e9)
+    db.verdicts.enter(Verdict(copy, canonical, "", "", 0.9, 8), 0.0, 4e9)
     db.close()
 
 
-def order(job, host, keeper):
+def order(job, host, canonical):
     SqliteCrawlDB(Path(job), "topic").close()
     with open_orders(Path(job) / FILE_NAME) as orders:
-        orders.give(BLOCK, {"host": host, "keeper": keeper})
+        orders.give(BLOCK, {"host": host, "canonical": canonical})
 
 
 class TestRestart:
@@ -340,7 +340,7 @@ class TestTurning:
         assert [v for v, _ in store.verdicts.holding()] == []
         run()
         again = crawl.replicas._detector.verdicts["b.example"]
-        assert again.keeper == verdict.keeper
+        assert again.canonical == verdict.canonical
         assert states()[State.WAITING] == 0
         store.close()
 

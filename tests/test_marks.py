@@ -19,10 +19,10 @@ from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.links import asking
 from scrapy_replica.crawl.links.asking import Asking
-from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.marks import LEARNT, Marks
 from scrapy_replica.crawl.links.questions import asked_about
 from scrapy_replica.crawl.links.recipe import relevance_model
+from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.orders import MARK, NOT_DONE
 from scrapy_replica.crawldb.sqlite import visits
@@ -88,45 +88,45 @@ class TestAsking:
         monkeypatch.setattr(asking, "MOST", 6)
         monkeypatch.setattr(asking, "MOST_OF_HOST", 3)
         db = SqliteCrawlDB(None)
-        topic = Guide(Config(), db).relevance
+        topic = StrategyRunner(Config(), db).relevance
         topic.learn(fit)
         return db, topic, Asking(db, topic)
 
-    def add(self, db, keeper, relevance, host="a.example"):
+    def add(self, db, canonical, relevance, host="a.example"):
         name = f"http://{host}/{relevance}"
         ((url_id, _),) = db.urls.discover([NewUrl(name, host, hash(name))])
-        keeper.add(Page(name, host, text="text " * 1000, terms={"markov": 1}), url_id, relevance)
+        canonical.add(Page(name, host, text="text " * 1000, terms={"markov": 1}), url_id, relevance)
 
     def test_the_most_uncertain_of_many_hosts(self, kept):
-        db, _, keeper = kept
+        db, _, canonical = kept
         for number in range(40):
-            self.add(db, keeper, number / 80, "ab"[number % 2] + ".example")
+            self.add(db, canonical, number / 80, "ab"[number % 2] + ".example")
         worths = sorted(row.worth for row in db.texts.kept())
         assert worths == pytest.approx([2 * number / 80 for number in range(34, 40)])
 
     def test_no_host_has_all(self, kept):
-        db, _, keeper = kept
+        db, _, canonical = kept
         for number in range(20):
-            self.add(db, keeper, 0.4 + number / 1000)
+            self.add(db, canonical, 0.4 + number / 1000)
         for number in range(3):
-            self.add(db, keeper, 0.1 + number / 1000, "b.example")
+            self.add(db, canonical, 0.1 + number / 1000, "b.example")
         assert sorted(row.host[0] for row in db.texts.kept()) == list("aaabbb")
         assert min(row.worth for row in db.texts.kept() if row.host == "a.example") == pytest.approx(2 * 0.417)
 
     def test_all_are_judged_anew_by_another_model(self, kept, monkeypatch):
         monkeypatch.setattr(asking, "REJUDGED", 2)
-        db, topic, keeper = kept
+        db, topic, canonical = kept
         for number in range(5):
-            self.add(db, keeper, number / 10, f"{number}.example")
+            self.add(db, canonical, number / 10, f"{number}.example")
         topic.relearn([])
         for _ in range(4):
-            keeper.work()
+            canonical.work()
         expected = uncertainty(topic.of_terms({"markov": 1}))
         assert [row.worth for row in db.texts.kept()] == pytest.approx([expected] * 5)
 
     def test_excerpts_are_short(self, kept):
-        db, _, keeper = kept
-        self.add(db, keeper, 0.5)
+        db, _, canonical = kept
+        self.add(db, canonical, 0.5)
         (one,) = db.texts.questions()
         assert asking.EXCERPT - 20 < len(one.excerpt) <= asking.EXCERPT
         assert one.excerpt.endswith(" …")  # after a whole word
@@ -142,15 +142,15 @@ def fit(unlabelled, yes, no):
     return model
 
 
-def show(guide, db, number, words, links=()):
+def show(runner, db, number, words, links=()):
     url = f"{TOP}{number}"
     db.urls.discover([NewUrl(url, "a.example", number)])
     shown = Page(url, "a.example", terms=dict.fromkeys(words.split(), 1))
-    return guide.scores(shown, guide.relevance.of(shown), [Link(link) for link in links])
+    return runner.scores(shown, runner.relevance.of(shown), [Link(link) for link in links])
 
 
-def mark(guide, number, *, is_relevant):
-    guide.relevance.marks.give(number, f"{TOP}{number}", is_relevant=is_relevant)
+def mark(runner, number, *, is_relevant):
+    runner.relevance.marks.give(number, f"{TOP}{number}", is_relevant=is_relevant)
 
 
 class TestGuide:
@@ -166,17 +166,17 @@ class TestGuide:
             return fit(unlabelled, yes, no)
 
         def begin():
-            guide = Guide(config, db)
-            guide.relevance.learn(fitted)
-            return guide
+            runner = StrategyRunner(config, db)
+            runner.relevance.learn(fitted)
+            return runner
 
-        guide = begin()
+        runner = begin()
 
-        def crawl_on(guide, pages, begun=1):
+        def crawl_on(runner, pages, begun=1):
             for number in range(begun, begun + pages):
-                guide.learn_anew(number)
+                runner.learn_anew(number)
                 show(
-                    guide,
+                    runner,
                     db,
                     number,
                     f"jazz swing word{number}" if number % 2 else f"markov word{number}",
@@ -184,50 +184,50 @@ class TestGuide:
                 )
                 db.commit()
 
-        yield db, guide, fits, begin, crawl_on
+        yield db, runner, fits, begin, crawl_on
         db.close()
 
     def test_a_mark_is_learnt_from_with_the_next_page_and_at_every_stage(self, crawled):
-        db, guide, fits, _, crawl_on = crawled  # noqa: RUF059
-        crawl_on(guide, 6)
-        before = guide.relevance.of_terms({"jazz": 1, "swing": 1})
-        mark(guide, 1, is_relevant=True)
-        mark(guide, 2, is_relevant=False)
-        guide.learn_anew(7)
+        db, runner, fits, _, crawl_on = crawled  # noqa: RUF059
+        crawl_on(runner, 6)
+        before = runner.relevance.of_terms({"jazz": 1, "swing": 1})
+        mark(runner, 1, is_relevant=True)
+        mark(runner, 2, is_relevant=False)
+        runner.learn_anew(7)
         assert fits[-1][1:] == (1, 1)
-        assert guide.relevance.of_terms({"jazz": 1, "swing": 1}) > before + 0.1
+        assert runner.relevance.of_terms({"jazz": 1, "swing": 1}) > before + 0.1
         stages = len(fits)
-        crawl_on(guide, 14, 7)
+        crawl_on(runner, 14, 7)
         assert len(fits) == stages + 1  # once at page 16, and never for the same marks
         assert fits[-1][1:] == (1, 1)
 
     def test_links_found_earlier_get_other_scores(self, crawled):
-        db, guide, _, _, crawl_on = crawled  # noqa: RUF059
-        crawl_on(guide, 8)
+        db, runner, _, _, crawl_on = crawled  # noqa: RUF059
+        crawl_on(runner, 8)
         for _ in range(3):
-            guide.learn_anew(8)
+            runner.learn_anew(8)
         for number in (1, 3, 5):
-            mark(guide, number, is_relevant=True)
+            mark(runner, number, is_relevant=True)
         scores = {}
         for _ in range(4):
-            scores |= guide.learn_anew(8)
+            scores |= runner.learn_anew(8)
         assert scores["/7x"] > scores["/8x"] / 2
         assert scores["/1x"] >= max(scores["/2x"], scores["/7x"])
 
     def test_the_last_word_counts(self, crawled):
-        db, guide, fits, _, crawl_on = crawled
-        crawl_on(guide, 6)
+        db, runner, fits, _, crawl_on = crawled
+        crawl_on(runner, 6)
         for said in (True, False, True, False):
-            mark(guide, 1, is_relevant=said)
-        guide.learn_anew(7)
+            mark(runner, 1, is_relevant=said)
+        runner.learn_anew(7)
         assert fits[-1][1:] == (0, 1)
-        assert guide.relevance.marks.relevance(f"{TOP}1") == 0.0
+        assert runner.relevance.marks.relevance(f"{TOP}1") == 0.0
         assert [said.is_relevant for said in db.texts.marks()] == [False]
 
     def test_marks_that_were_not_learnt_from_are_when_the_crawl_goes_on(self, crawled):
-        db, guide, fits, begin, crawl_on = crawled  # noqa: RUF059
-        crawl_on(guide, 6)
-        mark(guide, 1, is_relevant=True)
+        db, runner, fits, begin, crawl_on = crawled  # noqa: RUF059
+        crawl_on(runner, 6)
+        mark(runner, 1, is_relevant=True)
         again = begin()
         assert again.relevance.marks.are_new
         for _ in range(3):
@@ -237,50 +237,50 @@ class TestGuide:
         assert begin().relevance.of(Page(f"{TOP}1", "a.example", terms={"word1": 1})) == 1.0
 
     def test_a_mark_of_a_page_without_a_text_is_refused(self, crawled):
-        db, guide, fits, _, crawl_on = crawled  # noqa: RUF059
-        crawl_on(guide, 6)
+        db, runner, fits, _, crawl_on = crawled  # noqa: RUF059
+        crawl_on(runner, 6)
         with pytest.raises(ValueError, match="no text of that page"):
-            mark(guide, 99, is_relevant=True)
-        assert not guide.relevance.marks.are_new
+            mark(runner, 99, is_relevant=True)
+        assert not runner.relevance.marks.are_new
 
     def test_marks_beyond_their_number_are_refused(self, crawled, monkeypatch):
-        db, guide, _, _, crawl_on = crawled
+        db, runner, _, _, crawl_on = crawled
         monkeypatch.setattr("scrapy_replica.crawl.links.marks.MOST", 2)
-        crawl_on(guide, 6)
-        mark(guide, 1, is_relevant=True)
-        mark(guide, 2, is_relevant=True)
+        crawl_on(runner, 6)
+        mark(runner, 1, is_relevant=True)
+        mark(runner, 2, is_relevant=True)
         with pytest.raises(ValueError, match="2 pages are marked"):
-            mark(guide, 3, is_relevant=True)
-        mark(guide, 2, is_relevant=False)
+            mark(runner, 3, is_relevant=True)
+        mark(runner, 2, is_relevant=False)
         assert [len(terms) for terms in Marks(db).terms()] == [1, 1]
 
     def test_marks_that_leave_no_example_change_nothing(self, crawled, monkeypatch, caplog):
-        db, guide, fits, _, crawl_on = crawled  # noqa: RUF059
-        crawl_on(guide, 6)
-        before = guide.relevance.of_terms({"markov": 1})
+        db, runner, fits, _, crawl_on = crawled  # noqa: RUF059
+        crawl_on(runner, 6)
+        before = runner.relevance.of_terms({"markov": 1})
 
         def refused(*_):
             raise ValueError("no example is left")
 
-        guide.relevance.learn(refused)
-        mark(guide, 1, is_relevant=False)
-        crawl_on(guide, 4, 7)
-        assert guide.relevance.of_terms({"markov": 1}) == before
-        assert not guide.relevance.marks.are_new
+        runner.relevance.learn(refused)
+        mark(runner, 1, is_relevant=False)
+        crawl_on(runner, 4, 7)
+        assert runner.relevance.of_terms({"markov": 1}) == before
+        assert not runner.relevance.marks.are_new
         assert [record.levelname for record in caplog.records] == ["ERROR"]
 
     def test_after_a_checkpoint_the_state_is_that_of_a_crawl_that_was_stopped(self, crawled, monkeypatch):
-        db, guide, _, begin, crawl_on = crawled
+        db, runner, _, begin, crawl_on = crawled
         monkeypatch.setattr("scrapy_replica.focus.relearning.MOST_PAGES", 4)
-        crawl_on(guide, 90)
+        crawl_on(runner, 90)
         assert db.visits.saved_until > 0
-        mark(guide, 89, is_relevant=True)
-        crawl_on(guide, 6, 91)
+        mark(runner, 89, is_relevant=True)
+        crawl_on(runner, 6, 91)
         links = [Link("/x", "markov"), Link("/y", "jazz swing")]
         page = Page(f"{TOP}200", "a.example", terms={"jazz": 1})
         again = begin()
         assert not again.relevance.marks.are_new
-        expected = guide.scores(page, guide.relevance.of(page), links)[0]
+        expected = runner.scores(page, runner.relevance.of(page), links)[0]
         assert again.scores(page, again.relevance.of(page), links)[0] == pytest.approx(expected)
 
 

@@ -87,7 +87,7 @@ class TestJudgement:
                 site("other.example", "x", 30),
             ),
         )
-        assert [(v.copy, v.keeper, v.copy_prefix, v.keeper_prefix) for v in found.verdicts] == [
+        assert [(v.copy, v.canonical, v.copy_prefix, v.canonical_prefix) for v in found.verdicts] == [
             ("mirror.example", "a.example", "pub/w", "")
         ]
         assert found.groups == {"a.example": ["a.example", "mirror.example"]}
@@ -110,13 +110,13 @@ class TestJudgement:
         sites = [site("a.example", "w", 30), site("b.example", "w", 30), site("c.example", "w", 30, edit=0.02)]
         rows = rows_of(*sites, **dict.fromkeys([*TEXTS, "simhash"]))
         found = verdicts_of(tmp_path, [row for row in rows if row.fetched])
-        assert [(v.copy, v.keeper) for v in found.verdicts] == [("b.example", "a.example")]
+        assert [(v.copy, v.canonical) for v in found.verdicts] == [("b.example", "a.example")]
 
     def test_near_copies_are_found_by_simhashes(self, tmp_path):
         sites = [site("a.example", "w", 30), site("b.example", "w", 30), site("other.example", "x", 30)]
         rows = rows_of(*sites, **dict.fromkeys(TEXTS))
         found = verdicts_of(tmp_path, [row for row in rows if row.fetched])
-        assert [(v.copy, v.keeper) for v in found.verdicts] == [("b.example", "a.example")]
+        assert [(v.copy, v.canonical) for v in found.verdicts] == [("b.example", "a.example")]
 
     def test_the_judge_learns_the_collection(self, tmp_path):
         found = verdicts_of(tmp_path, rows_of(*(site(f"{n}.example", "w", 20) for n in range(6))))

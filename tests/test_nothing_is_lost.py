@@ -35,11 +35,11 @@ TOP = "http://a.example/"
 FIVE = {TOP: page([f"/{n}" for n in range(5)]), **{f"{TOP}{n}": page(seed=n) for n in range(5)}}
 
 
-def ordered(job, host, keeper, spider):
+def ordered(job, host, canonical, spider):
     """A job in which a person blocked *host*."""
     SqliteCrawlDB(job, spider).close()
     with open_orders(job / FILE_NAME) as orders:
-        orders.give(BLOCK, {"host": host, "keeper": keeper})
+        orders.give(BLOCK, {"host": host, "canonical": canonical})
     return {**REPLICA, "JOBDIR": str(job)}
 
 
@@ -139,7 +139,7 @@ class TestSecrets:
         ],
     )
     async def test_only_a_plain_get_is_moved_to_another_host(self, asked, tmp_path):
-        """A person's block drops what may not be moved; nothing of it reaches the kept host."""
+        """A person's block drops what may not be moved; nothing of it reaches the canonical host."""
 
         class Asks(Spider):
             name = "asks"
@@ -162,7 +162,7 @@ class TestSecrets:
         job.mkdir()
         settings = ordered(job, "b.example", "a.example", "topic")
         result = await crawl(TopicSpider, pages, {**settings, "REPLICA_LEDGER": str(ledger)}, seeds=TOP)
-        # A token is not sent to the kept host either.
+        # A token is not sent to the canonical host either.
         assert result.stats["replica/decision/manual-block/drop"] == 2
         assert result.urls == [TOP]
         assert "secret" not in ledger.read_text()
@@ -259,7 +259,7 @@ class TestPayloads:
         assert result.unfinished == {}
 
     async def test_a_callback_survives_being_saved_and_coming_back(self, tmp_path):
-        """The kept host does not have the page: it comes back with the callback that it was asked for with."""
+        """The canonical host does not have the page: it comes back with the callback that it was asked for with."""
 
         class Asks(Spider):
             name = "asks"
@@ -407,7 +407,7 @@ class TestOrders:
 
         def write_order(job):
             with open_orders(job / FILE_NAME) as orders:
-                orders.give(BLOCK, {"host": "b.example", "keeper": "a.example"})
+                orders.give(BLOCK, {"host": "b.example", "canonical": "a.example"})
 
         with caplog.at_level(logging.CRITICAL):
             result = await crawl(Told, slow, settings, seeds=TOP)

@@ -39,7 +39,7 @@ ONCE = {
         "SELECT name, SUM(visits - 1), SUM(changes), SUM(checked_at - first_at)"
         " FROM revisits JOIN hosts ON hosts.id = revisits.host WHERE visits > 1 GROUP BY name"
     ),
-    "SELECT copy, keeper FROM verdicts WHERE standing = 'refuted'",
+    "SELECT copy, canonical FROM verdicts WHERE standing = 'refuted'",
     "SELECT work FROM work ORDER BY id",
     (
         "SELECT DISTINCT representative FROM suppressed WHERE representative IS NOT NULL AND NOT EXISTS ( SELECT 1 FROM"
@@ -58,8 +58,8 @@ ONCE = {
         " WHERE state = 'refuted' ORDER BY id"
     ),
     (
-        "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL FROM verdicts"
-        " WHERE standing = 'in force' ORDER BY id"
+        "SELECT copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, expires_at IS NULL"
+        " FROM verdicts WHERE standing = 'in force' ORDER BY id"
     ),
 }
 """What is run when a job is opened, or by a command, or a few times in all."""
@@ -81,7 +81,7 @@ SORTED = {
         " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?1) AND hosts.name <> ?1 LIMIT ?2"
     ),
     (
-        "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, wanted, doubt, pages"
+        "SELECT copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, wanted, doubt, pages"
         " FROM uncertain_pairs ORDER BY ABS(wanted - score), pair"
     ),
     (

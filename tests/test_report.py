@@ -93,7 +93,7 @@ class TestPage:
         url = f"http://{name}/{hostile}'\"&amp;\u202e\u2028" + "z" * 10_000
         url_id = enter(store, url.replace("\ud800", ""), name.replace("\ud800", ""), is_dropped=True)
         store.pages.enter(Fetched(url_id, NOW, 200, title=hostile, novelty="novel", size=10))
-        verdict = Verdict(name.replace("\ud800", ""), f"keeper{hostile}", hostile, "", 0.9, 9, {"sm10": 0.9})
+        verdict = Verdict(name.replace("\ud800", ""), f"canonical{hostile}", hostile, "", 0.9, 9, {"sm10": 0.9})
         store.verdicts.enter(verdict, NOW, NOW * 2)
         store.suppressed.enter([Suppressed(url_id, verdict.claim, None)])
         store.rules.enter({**RULE, "host": hostile, "examples": [[url.replace("\ud800", ""), hostile]]}, NOW)
@@ -146,12 +146,12 @@ class TestFigures:
         assert few[-1].traffic == traffic
 
     def test_a_copy_of_a_copy_stands_below_it(self, store):
-        for copy, keeper in (("b", "a"), ("c", "b"), ("d", "a")):
-            store.verdicts.enter(Verdict(f"{copy}.example", f"{keeper}.example", "", "", 0.9, 9), NOW, None)
+        for copy, canonical in (("b", "a"), ("c", "b"), ("d", "a")):
+            store.verdicts.enter(Verdict(f"{copy}.example", f"{canonical}.example", "", "", 0.9, 9), NOW, None)
         _, charts = shown(store, "groups")
         nodes = [(node["name"], node["level"]) for node in charts["groups"].data["nodes"]]
         assert nodes == [("a.example", 0), ("b.example", 1), ("c.example", 2), ("d.example", 1)]
-        edges = [(edge["keeper"], edge["row"]) for edge in charts["groups"].data["edges"]]
+        edges = [(edge["canonical"], edge["row"]) for edge in charts["groups"].data["edges"]]
         assert edges == [(0, 1), (1, 2), (0, 3)]
 
     def test_evidence_examples_and_what_was_taken_back(self, store):

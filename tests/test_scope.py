@@ -280,7 +280,7 @@ def copies(n=12):
 
 @pytest.mark.asyncio
 class TestWhatIsSaved:
-    """A kept host that is out of scope stands for nothing, unless it was fetched."""
+    """A canonical host that is out of scope stands for nothing, unless it was fetched."""
 
     SEEDS = f"{TOP}5 http://b.example/"
 
@@ -295,7 +295,7 @@ class TestWhatIsSaved:
         settings = {"REPLICA_EXCLUDE": "*/a.example/*", "REPLICA_MODE": mode, "REPLICA_EXPLORE": 0}
         result = await self.blocked(tmp_path, self.SEEDS, **settings)
         paths = {url.partition(".example")[2] for url in copies()}
-        # A seed of the kept host was fetched; what lies behind it is not known, so that the copy is fetched whole.
+        # A seed of the canonical host was fetched; what lies behind it is not known, so that the copy is fetched whole.
         assert sorted(result.urls) == [f"{TOP}5", *sorted(f"http://b.example{path}" for path in paths)]
 
     async def test_without_borders_it_is_saved(self, tmp_path):

@@ -1,4 +1,4 @@
-"""A kept host of which a part is out of scope stands for no copy that has that part inside."""
+"""A canonical host of which a part is out of scope stands for no copy that has that part inside."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TestPartOutside:
         first = await run(spider, **kept, CLOSESPIDER_PAGECOUNT=36)
         with reading(str(tmp_path)) as job:
             (verdict,) = job.verdicts()
-        pattern = f"http://{verdict.verdict.keeper}/*"
+        pattern = f"http://{verdict.verdict.canonical}/*"
         if is_order:
             with ordering(str(tmp_path)) as job:
                 job.give("exclude", {"pattern": pattern})
@@ -97,7 +97,7 @@ class TestLeftOutInAnEarlierRun:
         assert paths(first.urls + second.urls) == paths(WEB)
 
     async def test_of_the_copy(self, tmp_path):
-        """What was fetched on it stands for pages of the kept host no more, which lead further."""
+        """What was fetched on it stands for pages of the canonical host no more, which lead further."""
         kept = {"JOBDIR": str(tmp_path), "REPLICA_EXPLORE": 0}
         inside = ["http://a.example/*", *(f"http://b.example/p{page}" for page in range(30))]
         first = await run(TopicSpider, SEEDS[1:], **kept, REPLICA_INCLUDE=inside)

@@ -29,8 +29,8 @@ def give(job, kind, what):
         orders.give(kind, what)
 
 
-def pair(copy, keeper="a.example", score=0.4):
-    return UncertainPair(Verdict(copy, keeper, "", "", score, 5, {"sm10": 0.5}), 0.6, Doubt.SCORE)
+def pair(copy, canonical="a.example", score=0.4):
+    return UncertainPair(Verdict(copy, canonical, "", "", score, 5, {"sm10": 0.5}), 0.6, Doubt.SCORE)
 
 
 @pytest.fixture
@@ -47,14 +47,14 @@ class TestCrawl:
         await crawl_sites(kept, other, settings=ALL | {"JOBDIR": tmp_path})
         assert held(tmp_path) == {}
         (found,) = uncertain(tmp_path)
-        assert {found.verdict.copy, found.verdict.keeper} == {"a.example", "b.example"}
+        assert {found.verdict.copy, found.verdict.canonical} == {"a.example", "b.example"}
         assert found.doubt is Doubt.SCORE
         assert 0 < found.verdict.score < found.wanted
         assert found.verdict.evidence["teq"] > 0.9
         pages = kept | other
         assert len(found.pages) == 3
         for urls, titles, texts in found.pages:
-            assert [url.split("/")[2] for url in urls] == [found.verdict.copy, found.verdict.keeper]
+            assert [url.split("/")[2] for url in urls] == [found.verdict.copy, found.verdict.canonical]
             assert len({url.split("/")[3] for url in urls}) == 1
             for url, title, text in zip(urls, titles, texts, strict=True):
                 assert title in pages[url]
@@ -89,7 +89,7 @@ class TestDecidedByHand:
         kept = site("http://a.example/docs", "w", n=30)
         copy = site("http://b.example", "w", n=30, edit=0.25)
         await crawl_sites(kept, copy, settings=settings)
-        what = {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
+        what = {"host": "b.example", "canonical": "a.example", "canonical_prefix": "docs"}
         give(tmp_path, BLOCK, what)
         result = await crawl_sites(kept, copy, settings=settings | {"CLOSESPIDER_PAGECOUNT": 0})
         assert set(per_host(result)) == {"a.example"}
@@ -126,7 +126,7 @@ class TestDecidedByHand:
         with reading(tmp_path) as reader:
             block, different = reader.acts(5)
         assert (different.kind, different.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
-        assert block.what == {"host": "b.example", "keeper": "a.example", "keeper_prefix": "docs"}
+        assert block.what == {"host": "b.example", "canonical": "a.example", "canonical_prefix": "docs"}
         code, _, err = replica(capsys, "steer", "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
         assert (code, err.count("\n")) == (2, 1)
 
@@ -157,8 +157,8 @@ class TestTable:
         assert uncertain(tmp_path) == [changed]
 
     def test_what_was_decided_goes(self, store, tmp_path):
-        for copy, keeper in (("b.example", "a.example"), ("c.example", "a.example"), ("d.example", "b.example")):
-            store.uncertain_pairs.enter(pair(copy, keeper))
+        for copy, canonical in (("b.example", "a.example"), ("c.example", "a.example"), ("d.example", "b.example")):
+            store.uncertain_pairs.enter(pair(copy, canonical))
         store.uncertain_pairs.decided("a.example", "c.example")
         store.commit()
         assert [found.verdict.copy for found in uncertain(tmp_path)] == ["b.example", "d.example"]

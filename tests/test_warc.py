@@ -25,7 +25,7 @@ from scrapy_replica import TopicSpider
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.refused import RefusedError
-from scrapy_replica.components.warc import Keeper, exchange_of
+from scrapy_replica.components.warc import Recorder, exchange_of
 from scrapy_replica.warc import records
 from scrapy_replica.warc.archive import Archive
 from scrapy_replica.warc.folder import OPEN, WarcFolder
@@ -348,13 +348,13 @@ class TestFullDisk:
     async def test_a_disk_that_is_slower_than_the_web(self, tmp_path, monkeypatch):
         """What waits to be written is bounded: nothing more is fetched meanwhile."""
         monkeypatch.setattr("scrapy_replica.components.warc.MOST_BYTES", 2000)
-        most, add = [], Keeper._add
+        most, add = [], Recorder._add
 
         def noted(self, flight, *made):
             add(self, flight, *made)
             most.append(self._waiting_bytes)
 
-        monkeypatch.setattr(Keeper, "_add", noted)
+        monkeypatch.setattr(Recorder, "_add", noted)
         result = await crawl(TopicSpider, TREE, Settings(tmp_path, ROBOTSTXT_OBEY=False), seeds=f"{SITE}/0")
         assert captured(tmp_path) == {*TREE}
         assert max(most) < 2000 + 17 * 3000

@@ -104,7 +104,7 @@ def test_a_verdict_tells_its_witnesses():
         "text in common on the median page: 100 %",
         "known paths that both have: 88 %",
     ]
-    assert phrases.place_of(VERDICT) == f"{VERDICT.copy}/ is {VERDICT.keeper}/docs/"
+    assert phrases.place_of(VERDICT) == f"{VERDICT.copy}/ is {VERDICT.canonical}/docs/"
     assert phrases.evidence_of(Verdict("a.example", "b.example", "", "", 1.0, 0)) == []
 
 
@@ -113,12 +113,12 @@ def test_a_verdict_tells_its_witnesses():
     [
         (
             Reason.REPLICA_HOST,
-            {"keeper": "a.example", "score": 0.80541},
+            {"canonical": "a.example", "score": 0.80541},
             "not fetched: its host is a copy of a.example (score 0.81)",
         ),
         (
             Reason.MANUAL_BLOCK,
-            {"keeper": "a.example", "score": 1.0},
+            {"canonical": "a.example", "score": 1.0},
             "not fetched: its host is a copy of a.example, as a person said",
         ),
         (
@@ -151,7 +151,7 @@ def test_decisions_are_sentences(reason, evidence, told):
 
 
 def test_decisions_tell_the_mode_the_sample_and_what_comes_back():
-    evidence = {"keeper": "a.example", "score": 0.9}
+    evidence = {"canonical": "a.example", "score": 0.9}
     made = Action.DEMOTE, Action.DROP, Reason.REPLICA_HOST, evidence
     assert phrases.decided(*made).startswith("waits behind the others, for it is a guess (in drop mode: not fetched): ")
     sample = phrases.decided(Action.FETCH, *made[1:], is_sampled=True, outcome="other")
@@ -179,7 +179,7 @@ def test_decisions_tell_the_mode_the_sample_and_what_comes_back():
     st.sampled_from(Action),
     st.sampled_from(Reason),
     st.dictionaries(
-        st.sampled_from(["keeper", "score", "rules", "page", "repeats", "kind", "prefix", "gone", "ended", "host"]),
+        st.sampled_from(["canonical", "score", "rules", "page", "repeats", "kind", "prefix", "gone", "ended", "host"]),
         st.text(),
         max_size=3,
     ).filter(lambda told: not {"score", "rules"} & told.keys()),

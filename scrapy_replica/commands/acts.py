@@ -38,7 +38,7 @@ def act(job: str, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
     if kind not in CHECKS:
         raise ValueError(f"there is no order {kind!r}")
     checked = CHECKS[kind](what)
-    for host in (checked.get(name) for name in ("host", "keeper", "other")):
+    for host in (checked.get(name) for name in ("host", "canonical", "other")):
         if host is not None:
             known_host(job, host)
     if kind == MARK:
@@ -83,8 +83,8 @@ def _host(what: Mapping[str, Any]) -> What:
 
 
 def _block(what: Mapping[str, Any]) -> What:
-    prefixes = (_text(what, name) if what.get(name) else "" for name in ("copy_prefix", "keeper_prefix"))
-    return dict(checked_block(_text(what, "host"), _text(what, "keeper"), *prefixes))
+    prefixes = (_text(what, name) if what.get(name) else "" for name in ("copy_prefix", "canonical_prefix"))
+    return dict(checked_block(_text(what, "host"), _text(what, "canonical"), *prefixes))
 
 
 def _different(what: Mapping[str, Any]) -> What:
@@ -141,8 +141,11 @@ def _place(host: str, prefix: str | None) -> str:
 
 
 def _block_command(what: Mapping[str, Any], job: str) -> list[str]:
-    copy, keeper = _place(what["host"], what.get("copy_prefix")), _place(what["keeper"], what.get("keeper_prefix"))
-    return ["steer", "block", copy, "--as", keeper, "--job", job]
+    copy, canonical = (
+        _place(what["host"], what.get("copy_prefix")),
+        _place(what["canonical"], what.get("canonical_prefix")),
+    )
+    return ["steer", "block", copy, "--as", canonical, "--job", job]
 
 
 def _exclude_command(what: Mapping[str, Any], job: str) -> list[str]:

@@ -191,7 +191,7 @@ def _representatives(found: UrlView) -> Sequence[str]:
     if found.representatives or found.state is not State.DROPPED or not found.decisions:
         return found.representatives
     told = found.decisions[-1].evidence
-    return [url for what in ("url", "canonical") if isinstance(url := told.get(what), str)][:1]
+    return [url for what in ("url", "representative") if isinstance(url := told.get(what), str)][:1]
 
 
 def explain_scope(job: SqliteReader, what: str) -> dict[str, Any] | None:
@@ -305,7 +305,7 @@ def _verdict(view: VerdictView) -> dict[str, Any]:
     verdict = view.verdict
     return {
         "verdict": "replica" if view.is_in_force else f"replica, {view.standing.value} since",
-        "keeper": verdict.keeper,
+        "canonical": verdict.canonical,
         "score": round(verdict.score, 4),
         "since": view.at,
         "by": "hand" if view.is_manual else "judge",

@@ -210,7 +210,7 @@ def _verdict_lines(known: Mapping[str, Any]) -> Iterator[str]:
     how = "by hand" if by_hand else f"by the judge, score {score(known['score'])}"
     yield _line(
         "a copy of" if is_in_force else "was taken for a copy of",
-        f"{known['keeper']}, since {time_of(known['since'])} {how}",
+        f"{known['canonical']}, since {time_of(known['since'])} {how}",
     )
     if not is_in_force:
         yield _line("but", STANDINGS[Standing(known["standing"])])

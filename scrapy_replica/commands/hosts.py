@@ -70,9 +70,9 @@ def verdicts_of(job: SqliteReader) -> list[dict[str, Any]]:
     return [
         {
             "copy": verdict.copy,
-            "keeper": verdict.keeper,
+            "canonical": verdict.canonical,
             "copy_prefix": verdict.copy_prefix,
-            "keeper_prefix": verdict.keeper_prefix,
+            "canonical_prefix": verdict.canonical_prefix,
             "score": round(verdict.score, 4),
             "by": "hand" if is_manual else "judge",
             "aligned_pages": verdict.n_aligned,
@@ -87,21 +87,21 @@ def verdicts_of(job: SqliteReader) -> list[dict[str, Any]]:
 
 
 def as_text(verdicts: list[dict[str, Any]]) -> str:
-    """Return the groups, a block for each kept host."""
+    """Return the groups, a block for each canonical host."""
     if not verdicts:
         return "no host is known to be a copy of another\n"
     lines = []
-    keeper_of = {verdict["copy"]: verdict["keeper"] for verdict in verdicts}
+    canonical_of = {verdict["copy"]: verdict["canonical"] for verdict in verdicts}
     groups: dict[str, list[dict[str, Any]]] = {}
     for verdict in verdicts:
-        kept = verdict["keeper"]
-        while kept in keeper_of:
-            kept = keeper_of[kept]
+        kept = verdict["canonical"]
+        while kept in canonical_of:
+            kept = canonical_of[kept]
         groups.setdefault(kept, []).append(verdict)
     for kept, copies in groups.items():
         lines.append(f"{shortened(kept, COLUMNS - 8)} is kept")
         for verdict in copies:
-            of_whom = f", a copy of {verdict['keeper']}" if verdict["keeper"] != kept else ""
+            of_whom = f", a copy of {verdict['canonical']}" if verdict["canonical"] != kept else ""
             lines.append("  " + shortened(verdict["copy"] + of_whom, COLUMNS - 2))
             lines.append(wrapped("; ".join(_told(verdict)), 4))
             if witnesses := "; ".join(verdict["evidence in words"]):
@@ -117,18 +117,18 @@ def _told(verdict: dict[str, Any]) -> Iterator[str]:
 
 
 def aliases(verdicts: list[dict[str, Any]]) -> dict[str, str]:
-    """Return copy -> kept host. An alias keeps the path, so copies whose site lies elsewhere are left out."""
-    return {v["copy"]: v["keeper"] for v in verdicts if v["copy_prefix"] == v["keeper_prefix"]}
+    """Return copy -> canonical host. An alias keeps the path, so copies whose site lies elsewhere are left out."""
+    return {v["copy"]: v["canonical"] for v in verdicts if v["copy_prefix"] == v["canonical_prefix"]}
 
 
 def nutch(verdicts: list[dict[str, Any]]) -> str:
     """Return lines of Nutch's ``host-urlnormalizer.txt``, which ``REPLICA_ALIASES`` reads, too."""
-    return "".join(f"{copy} {keeper}\n" for copy, keeper in aliases(verdicts).items())
+    return "".join(f"{copy} {canonical}\n" for copy, canonical in aliases(verdicts).items())
 
 
 def httrack(verdicts: list[dict[str, Any]]) -> str:
     """Return HTTrack's ``--host-alias`` options."""
-    return "".join(f"--host-alias {copy}={keeper}\n" for copy, keeper in aliases(verdicts).items())
+    return "".join(f"--host-alias {copy}={canonical}\n" for copy, canonical in aliases(verdicts).items())
 
 
 def algolia(verdicts: list[dict[str, Any]]) -> str:

@@ -35,9 +35,9 @@ FILES = {
 
 VERDICT: dict[str, type] = {
     "copy": str,
-    "keeper": str,
+    "canonical": str,
     "copy_prefix": str,
-    "keeper_prefix": str,
+    "canonical_prefix": str,
     "score": float,
     "aligned_pages": int,
 }
@@ -79,7 +79,7 @@ def _without_secrets(rule: Rule) -> Rule:
 
 
 def _cells(verdict: Verdict) -> list[Any]:
-    names = verdict.copy, verdict.keeper, verdict.copy_prefix, verdict.keeper_prefix
+    names = verdict.copy, verdict.canonical, verdict.copy_prefix, verdict.canonical_prefix
     return [*names, round(verdict.score, 4), verdict.n_aligned]
 
 

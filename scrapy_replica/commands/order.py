@@ -95,13 +95,13 @@ def host_name(text: str) -> str:
     return host
 
 
-def checked_block(mirror: str, keeper: str, copy_prefix: str, keeper_prefix: str) -> dict[str, str]:
-    """Return what an order says that blocks *mirror* as a copy of *keeper*; the site lies below these paths.
+def checked_block(mirror: str, canonical: str, copy_prefix: str, canonical_prefix: str) -> dict[str, str]:
+    """Return what an order says that blocks *mirror* as a copy of *canonical*; the site lies below these paths.
 
     :raises ValueError: these are no hosts, or one.
     """
-    what = {"host": host_name(mirror), "keeper": host_name(keeper)}
-    if what["host"] == what["keeper"]:
+    what = {"host": host_name(mirror), "canonical": host_name(canonical)}
+    if what["host"] == what["canonical"]:
         raise ValueError(f"{what['host']} cannot be a copy of itself")
-    prefixes = {"copy_prefix": copy_prefix.strip("/"), "keeper_prefix": keeper_prefix.strip("/")}
+    prefixes = {"copy_prefix": copy_prefix.strip("/"), "canonical_prefix": canonical_prefix.strip("/")}
     return what | {name: prefix for name, prefix in prefixes.items() if prefix}

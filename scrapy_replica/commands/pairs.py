@@ -34,11 +34,11 @@ def show_pairs(job: str, *, as_json: bool) -> None:
 
 def _as_text(pair: UncertainPair, job: str) -> str:
     verdict = pair.verdict
-    copy, keeper = site_names(verdict)
+    copy, canonical = site_names(verdict)
     reached, wanted = scores(verdict.score, pair.wanted)
     why = f"score {reached}, a verdict takes {wanted}: {DOUBTS[pair.doubt]}"
     lines = [
-        wrapped(f"Is {copy} the same site as {keeper}?"),
+        wrapped(f"Is {copy} the same site as {canonical}?"),
         wrapped(why, 2),
         *(wrapped(line, 2) for line in evidence_of(verdict)),
         *(wrapped(redacted(cleaned(" and ".join(pages.urls), 400)), 4) for pages in pair.pages[:1]),
@@ -50,10 +50,10 @@ def _as_text(pair: UncertainPair, job: str) -> str:
 def _commands(pair: UncertainPair, job: str) -> dict[str, str]:
     """Return the commands that say that the two are one site, or two."""
     verdict = pair.verdict
-    prefixes = {"copy_prefix": verdict.copy_prefix, "keeper_prefix": verdict.keeper_prefix}
+    prefixes = {"copy_prefix": verdict.copy_prefix, "canonical_prefix": verdict.canonical_prefix}
     return {
-        "same": command_line(BLOCK, {"host": verdict.copy, "keeper": verdict.keeper} | prefixes, job),
-        "different": command_line(DIFFERENT, {"host": verdict.copy, "other": verdict.keeper}, job),
+        "same": command_line(BLOCK, {"host": verdict.copy, "canonical": verdict.canonical} | prefixes, job),
+        "different": command_line(DIFFERENT, {"host": verdict.copy, "other": verdict.canonical}, job),
     }
 
 
@@ -61,9 +61,9 @@ def _as_json(pair: UncertainPair, job: str) -> dict[str, Any]:
     verdict = pair.verdict
     return {
         "copy": verdict.copy,
-        "keeper": verdict.keeper,
+        "canonical": verdict.canonical,
         "copy_prefix": verdict.copy_prefix,
-        "keeper_prefix": verdict.keeper_prefix,
+        "canonical_prefix": verdict.canonical_prefix,
         "score": round(verdict.score, 4),
         "wanted": round(pair.wanted, 4),
         "doubt": pair.doubt.value,

@@ -230,8 +230,8 @@ def _verdict(view: VerdictView) -> str:
     sure = "by hand" if view.is_manual else f"score {score(verdict.score)}"
     tail = f"{sure}, {counted(view.saved, 'URL')} saved" + ("" if view.is_in_force else f", {STANDINGS[view.standing]}")
     room = COLUMNS - len(f"  00:00   is , {tail}")
-    keeper = shortened(verdict.keeper, max(room // 2, room - width_of(cleaned(verdict.copy))))
-    return f"  {_time(view.at)[-5:]}  {shortened(verdict.copy, room - width_of(keeper))} is {keeper}, {tail}"
+    canonical = shortened(verdict.canonical, max(room // 2, room - width_of(cleaned(verdict.copy))))
+    return f"  {_time(view.at)[-5:]}  {shortened(verdict.copy, room - width_of(canonical))} is {canonical}, {tail}"
 
 
 def _rule(view: RuleView) -> str:

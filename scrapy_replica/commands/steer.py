@@ -35,16 +35,16 @@ class BlockCommand(Command):
         parser.add_argument(
             "mirror", metavar="MIRROR", help="the copy, as printed by hosts; HOST/PATH where its site lies below a path"
         )
-        parser.add_argument("--as", dest="keeper", metavar="HOST", required=True, help="what is kept, likewise")
+        parser.add_argument("--as", dest="canonical", metavar="HOST", required=True, help="what is kept, likewise")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        (mirror, _, copy_prefix), (keeper, _, keeper_prefix) = (
-            named.strip().partition("/") for named in (opts.mirror, opts.keeper)
+        (mirror, _, copy_prefix), (canonical, _, canonical_prefix) = (
+            named.strip().partition("/") for named in (opts.mirror, opts.canonical)
         )
-        what = checked_block(mirror, keeper, copy_prefix, keeper_prefix)
-        for host in (what["host"], what["keeper"]):
+        what = checked_block(mirror, canonical, copy_prefix, canonical_prefix)
+        for host in (what["host"], what["canonical"]):
             known_host(opts.job, host)
-        return order(opts.job, BLOCK, what, f"{opts.mirror} is blocked as a copy of {opts.keeper}")
+        return order(opts.job, BLOCK, what, f"{opts.mirror} is blocked as a copy of {opts.canonical}")
 
 
 class AllowCommand(Command):

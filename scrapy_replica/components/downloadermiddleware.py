@@ -55,16 +55,18 @@ class ReplicaDownloaderMiddleware:
 
     def _decide(self, extension: ReplicaExtension, request: Request) -> Request | None:
         flight = extension.flights.of(request)
-        leeway = leeway_of(request, is_start=flight.is_start)
+        permission = leeway_of(request, is_start=flight.is_start)
         if "redirect_urls" in request.meta and leaving(extension.crawl.scope, request) is not None:
             raise IgnoreRequest(Reason.OUT_OF_SCOPE.value)
-        if leeway is Leeway.EXEMPT or urlparse_cached(request).path == "/robots.txt":
+        if permission is Leeway.EXEMPT or urlparse_cached(request).path == "/robots.txt":
             return None
         host = host_of(request.url)
         if flight.key is None:
             flight.key = extension.fingerprints.of_request(request)
         found_on = flight.found_on.url_id if flight.found_on is not None else None
-        decision = as_guess(extension.crawl.policy.decide(request.url, host, leeway, callback_of(request), found_on))
+        decision = as_guess(
+            extension.crawl.policy.decide(request.url, host, permission, callback_of(request), found_on)
+        )
         if decision.action in {Action.DROP, Action.REWRITE}:
             extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
         elif decision.reason is not None:
@@ -211,19 +213,19 @@ class WarcMiddleware:
 
     async def process_request(self, request: Request) -> None:  # noqa: ARG002 - Scrapy hands it over
         extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is not None and extension.keeper is not None:
-            await extension.keeper.room()
+        if extension is not None and extension.recorder is not None:
+            await extension.recorder.room()
             if extension.error is not None:
                 raise IgnoreRequest(str(extension.error))
 
     def process_response(self, request: Request, response: Response) -> Response:
         extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is None or extension.keeper is None or not self._was_fetched(extension, request, response):
+        if extension is None or extension.recorder is None or not self._was_fetched(extension, request, response):
             return response
         if extension.error is not None:
             raise IgnoreRequest(str(extension.error))
         try:
-            extension.keeper.keep(request, response, extension.flights.of(request))
+            extension.recorder.keep(request, response, extension.flights.of(request))
         except StoreError as error:
             extension.stop(error)
         except Exception as error:

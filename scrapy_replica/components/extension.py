@@ -32,7 +32,7 @@ from scrapy_replica.components.returns import Returns
 from scrapy_replica.components.statistics import flush
 from scrapy_replica.components.store import own_store, shared_store
 from scrapy_replica.components.topic import Examples, doubt_topic
-from scrapy_replica.components.warc import Keeper
+from scrapy_replica.components.warc import Recorder
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
@@ -111,14 +111,14 @@ class ReplicaExtension:
         return Pages(self.config, self.crawl)
 
     @cached_property
-    def keeper(self) -> Keeper | None:
+    def recorder(self) -> Recorder | None:
         """What writes WARC files; when the job is open it finishes those that a killed run of it left."""
-        return self._make_keeper()
+        return self._make_recorder()
 
     @cached_property
     def returns(self) -> Returns:
         """Compares what is asked for again."""
-        return Returns(self.crawl.revisits, self.flights, self.keeper)
+        return Returns(self.crawl.revisits, self.flights, self.recorder)
 
     def open(self) -> None:
         """Open the job and what is kept of it, if that was not done.
@@ -213,7 +213,7 @@ class ReplicaExtension:
         if not self._crawler.crawling:
             return None
         folder = job_dir(self._crawler.settings)
-        order = f"order {self.crawl.guide.order}" if self.has_frontier else "the order of Scrapy's own scheduler"
+        order = f"order {self.crawl.runner.order}" if self.has_frontier else "the order of Scrapy's own scheduler"
         kept = f"kept in {folder}" if folder else "kept in memory: give a JOBDIR to go on later"
         logger.info("scrapy-replica: mode %s, %s, %s", self.config.mode.value, order, kept)
         self._orders.start(ORDERS_SECONDS, now=False)
@@ -270,14 +270,14 @@ class ReplicaExtension:
         except Exception:
             logger.exception("An order could not be carried out; the next look is in %s s", ORDERS_SECONDS)
 
-    def _make_keeper(self) -> Keeper | None:
+    def _make_recorder(self) -> Recorder | None:
         config = self.config
         if config.warc is None:
             return None
         name, crawl = self._spider_name, self.crawl
         with refusing("REPLICA_WARC"):
             is_shared = self.others is not None
-            return Keeper(
+            return Recorder(
                 config.warc, config.warc_size, crawl.store, name, crawl.counts, self.stop, is_shared=is_shared
             )
 
@@ -294,8 +294,8 @@ class ReplicaExtension:
         if self.borders is not None:
             self.borders.close()
         try:
-            if self.keeper is not None:
-                await self.keeper.close()
+            if self.recorder is not None:
+                await self.recorder.close()
             try:
                 if self.error is None or isinstance(self.error, OutputError):
                     self.flush()
@@ -432,13 +432,13 @@ class ReplicaExtension:
 
     def keep_known(self, response: Response) -> None:
         """Have written what is known of *response*, if it is kept."""
-        if self.keeper is not None and response.request is not None:
-            flight, has_topic = self.flights.of(response.request), self.crawl.guide.relevance.is_learnt
-            self.keeper.note(flight, response, page_of(response), has_topic=has_topic)
+        if self.recorder is not None and response.request is not None:
+            flight, has_topic = self.flights.of(response.request), self.crawl.runner.relevance.is_learnt
+            self.recorder.note(flight, response, page_of(response), has_topic=has_topic)
 
     def is_kept(self, request: Request) -> bool:
         """Tell whether *request* may be done: all that was to be kept of it is on the disk."""
-        return self.keeper is None or self.keeper.has_written(self.flights.of(request))
+        return self.recorder is None or self.recorder.has_written(self.flights.of(request))
 
     # Statistics
 

@@ -81,7 +81,7 @@ class Progress:
 def found(crawl: Crawl) -> list[str]:
     """Return what *crawl* found and saved in this run, in words."""
     counts = crawl.counts
-    pages, has_topic = counts["page/observed"], crawl.guide.relevance.is_learnt
+    pages, has_topic = counts["page/observed"], crawl.runner.relevance.is_learnt
     wanted = counts["page/relevant" if has_topic else "page/novel"]
     avoided = sum(counts[f"decision/{reason.value}/{action}"] for reason in SAVING for action in ("drop", "rewrite"))
     harvest = [f"{percent(wanted / pages)} {'on topic' if has_topic else 'new'}"] if pages else []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_replica.components.flight import Flight, Flights
-    from scrapy_replica.components.warc import Keeper
+    from scrapy_replica.components.warc import Recorder
     from scrapy_replica.crawl.revisits import Revisits
     from scrapy_replica.records import Page
 
@@ -25,12 +25,12 @@ ETAG, DATE = "If-None-Match", "If-Modified-Since"
 class Returns:
     """Puts conditions on requests for pages that are known, and tells what of their responses is news.
 
-    :param keeper: keeps what is fetched. Word that a page did not change is kept only beside the page: one that is not
-        at hand there is asked for without a condition.
+    :param recorder: keeps what is fetched. Word that a page did not change is kept only beside the page: one that is
+        not at hand there is asked for without a condition.
     """
 
-    def __init__(self, revisits: Revisits, flights: Flights, keeper: Keeper | None) -> None:
-        self._revisits, self._flights, self._keeper = revisits, flights, keeper
+    def __init__(self, revisits: Revisits, flights: Flights, recorder: Recorder | None) -> None:
+        self._revisits, self._flights, self._recorder = revisits, flights, recorder
 
     def ask(self, request: Request) -> None:
         """Ask for the page if it changed, unless somebody else puts conditions on *request*."""
@@ -45,10 +45,10 @@ class Returns:
         flight.is_conditional = bool(condition)
 
     def _is_at_hand(self, flight: Flight) -> bool:
-        if self._keeper is None:
+        if self._recorder is None:
             return True
         before = self._revisits.seen(flight.url_id) if flight.url_id is not None else None
-        flight.original = self._keeper.find(before.kept) if before is not None and before.kept is not None else None
+        flight.original = self._recorder.find(before.kept) if before is not None and before.kept is not None else None
         return flight.original is not None
 
     def asked(self, request: Request) -> bool:

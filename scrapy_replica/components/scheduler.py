@@ -106,8 +106,8 @@ class ReplicaScheduler(BaseScheduler):
         self._politeness = Politeness(
             engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
         )
-        if self._extension.keeper is not None:
-            self._extension.keeper.on_written = self._schedule
+        if self._extension.recorder is not None:
+            self._extension.recorder.on_written = self._schedule
         self._feeds = Feeds(self._crawler)
         if self._is_stored:
             self._feeds.resume()
@@ -138,8 +138,8 @@ class ReplicaScheduler(BaseScheduler):
 
     async def _close(self, reason: str) -> None:
         try:
-            if self._extension.keeper is not None:
-                await self._extension.keeper.written()
+            if self._extension.recorder is not None:
+                await self._extension.recorder.written()
             # What could not be written is not done: it is fetched again when the job goes on.
             if self._extension.error is None:
                 self._acknowledge()
@@ -163,8 +163,8 @@ class ReplicaScheduler(BaseScheduler):
             return False
 
     def _is_pending(self) -> bool:
-        keeper, others = self._extension.keeper, self._extension.others
-        if keeper is not None and keeper.is_busy:
+        recorder, others = self._extension.recorder, self._extension.others
+        if recorder is not None and recorder.is_busy:
             return True
         if others is not None:
             return not others.are_through()
@@ -227,18 +227,18 @@ class ReplicaScheduler(BaseScheduler):
     def _enter(self, request: Request) -> bool:
         slot = _slot_of(request)
         flight = self._extension.flights.of(request)
-        leeway, host = leeway_of(request, is_start=flight.is_start), host_of(request.url)
+        permission, host = leeway_of(request, is_start=flight.is_start), host_of(request.url)
         if flight.key is None:
             flight.key = self._extension.fingerprints.of_request(request)
         if self._extension.fingerprints.is_told_by_more(request, flight.key):
             # What is fetched in place of a URL is known by its URL alone: several requests would become one.
-            leeway, flight.decision = max(leeway, Leeway.AS_ASKED), None
-        decision = flight.decision or self._crawl.policy.decide(request.url, host, leeway, callback_of(request))
+            permission, flight.decision = max(permission, Leeway.AS_ASKED), None
+        decision = flight.decision or self._crawl.policy.decide(request.url, host, permission, callback_of(request))
         if flight.found_on is None:
             decision = leaving(self._crawl.scope, request) or decision
         key = self._key(request, flight)
         if self._is_let_through(key, decision):
-            key, leeway, decision = None, max(leeway, Leeway.AS_ASKED), FETCH
+            key, permission, decision = None, max(permission, Leeway.AS_ASKED), FETCH
         # Not needed any more: where the request itself is kept, so would be the page.
         found_on, flight.found_on = flight.found_on, None
         new = NewUrl(
@@ -250,11 +250,11 @@ class ReplicaScheduler(BaseScheduler):
             depth=request.meta.get("depth", 0),
             parent=found_on.url_id if found_on is not None else None,
             payload=self._payloads.dump(request, found_on.page.url if found_on is not None else None),
-            leeway=leeway,
+            permission=permission,
             slot=slot,
         )
         entered = self._crawl.intake.enter([(new, decision)])[0]
-        if found_on is not None and leeway < Leeway.AS_ASKED:
+        if found_on is not None and permission < Leeway.AS_ASKED:
             self._crawl.outlinks.note(found_on, [(new, entered.decision)])
         return entered.is_waiting
 

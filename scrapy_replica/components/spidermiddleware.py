@@ -191,17 +191,17 @@ class ReplicaSpiderMiddleware:
             if self._is_seen(request, score):
                 left_out.add(id(request))
                 continue
-            leeway = leeway_of(request)
+            permission = leeway_of(request)
             flight = flights.of(request)
             flight.found_on, flight.score = observation, score
-            if leeway is Leeway.EXEMPT:
+            if permission is Leeway.EXEMPT:
                 continue
             host, flight.key = host_of(request.url), self._extension.fingerprints.of_request(request)
             callback = callback_of(request)
-            if leeway < Leeway.AS_ASKED and request.url in own:
-                flight.decision = crawl.policy.decide_link(observation, request.url, host, leeway, callback)
+            if permission < Leeway.AS_ASKED and request.url in own:
+                flight.decision = crawl.policy.decide_link(observation, request.url, host, permission, callback)
             else:
-                flight.decision = crawl.policy.decide(request.url, host, leeway, callback, observation.url_id)
+                flight.decision = crawl.policy.decide(request.url, host, permission, callback, observation.url_id)
             new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
             if not self._extension.has_frontier and not self._may_pass(request, new):
                 left_out.add(id(request))

@@ -22,7 +22,7 @@ def flush(crawl: Crawl, stats: StatsCollector) -> None:
     if crawl.checks.is_on and (share := crawl.checks.coverage.share) is not None:
         for name, value in zip(("share", "low", "high"), share, strict=True):
             stats.set_value(f"replica/coverage/{name}", round(value, 5))
-    for name, count in crawl.guide.distances_told().items():
+    for name, count in crawl.runner.distances_told().items():
         stats.set_value(f"replica/distance/{name}", count)
     crawl.scope.store()
     _flush_false_drops(crawl.samples, stats)

@@ -81,11 +81,11 @@ class Examples:
 
         :raises ValueError: no example has any text.
         """
-        relevance, store = crawl.guide.relevance, crawl.store
+        relevance, store = crawl.runner.relevance, crawl.store
         # The examples are needed whenever the topic is learnt anew, by a person's marks at any time.
         if (fetched := store.meta(FETCHED)) is not None:
             self._fetched = json.loads(fetched)
-        if not relevance.is_learnt or crawl.guide.is_learning:
+        if not relevance.is_learnt or crawl.runner.is_learning:
             await self._fetch(crawler)
             store.set_meta(FETCHED, json.dumps(self._fetched).encode())
         relevance.learn(self.model)
@@ -126,7 +126,7 @@ class Examples:
 def doubt_topic(crawl: Crawl) -> None:
     """Tell the user of a topic that nothing, or nearly everything, is on; called after each page that was judged."""
     counts = crawl.counts
-    if counts["page/observed"] != DOUBTED_AT or not crawl.guide.relevance.is_learnt:
+    if counts["page/observed"] != DOUBTED_AT or not crawl.runner.relevance.is_learnt:
         return
     relevant = counts["page/relevant"]
     if not relevant:

@@ -73,7 +73,7 @@ class Batch:
         """Its records are on the disk."""
 
 
-class Keeper:
+class Recorder:
     """Writes requests, responses and what is known of them, in a thread, while the crawl goes on.
 
     Invariant: a URL is acknowledged when its records are on the disk (:meth:`has_written`), so none is done whose

@@ -109,9 +109,9 @@ def _pair(pair: UncertainPair) -> dict[str, Any]:
     reached, wanted = scores(verdict.score, pair.wanted)
     return {
         "copy": _name(verdict.copy),
-        "keeper": _name(verdict.keeper),
+        "canonical": _name(verdict.canonical),
         "copy_prefix": verdict.copy_prefix,
-        "keeper_prefix": verdict.keeper_prefix,
+        "canonical_prefix": verdict.canonical_prefix,
         "names": site_names(verdict),
         "why": DOUBTS[pair.doubt],
         "scores": f"{reached} for one site, {1 - float(reached):.{len(reached) - 2}f} against it",
@@ -148,7 +148,7 @@ def _copy(view: VerdictView) -> dict[str, Any]:
     by = "by hand" if view.is_manual else f"score {score(verdict.score)}"
     return {
         "copy": _name(verdict.copy),
-        "keeper": _name(verdict.keeper),
+        "canonical": _name(verdict.canonical),
         "told": ", ".join(filter(None, [by, place_of(verdict)])),
         "evidence": [] if view.is_manual else evidence_of(verdict),
         "saved": f"{view.saved:,}",

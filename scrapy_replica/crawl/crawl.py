@@ -74,7 +74,12 @@ class Crawl:
             salt=int(store.first_meta(SALT, str(salt).encode())),
             sink=sink,
         )
-        self.scope, self.guide, self.replicas, self.revisits = parts.scope, parts.guide, parts.replicas, parts.revisits
+        self.scope, self.runner, self.replicas, self.revisits = (
+            parts.scope,
+            parts.runner,
+            parts.replicas,
+            parts.revisits,
+        )
         self.dust, self.forms, self.repetition, self.samples = parts.dust, parts.forms, parts.repetition, parts.samples
         self.policy, self.intake, self.outlinks, self.orders = parts.policy, parts.intake, parts.outlinks, parts.orders
         self.claims, self.evidence, self.restorer = parts.claims, parts.evidence, parts.restorer
@@ -86,7 +91,12 @@ class Crawl:
             parts.guard,
             parts.states,
         )
-        self._scope_check, self._log, self._seen, self._heads = parts.scope_check, parts.log, parts.seen, parts.heads
+        self._scope_check, self._log, self._seen, self._head_rescorer = (
+            parts.scope_check,
+            parts.log,
+            parts.seen,
+            parts.head_rescorer,
+        )
         self._remote = parts.remote
         self._pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
         self.is_behind = False
@@ -95,7 +105,7 @@ class Crawl:
 
     def _open(self) -> None:
         self.orders.add(MARK, self._mark, url=str, is_relevant=bool)
-        self.orders.follow(MARK, lambda _: self.guide.relevance.marks.read_again())
+        self.orders.follow(MARK, lambda _: self.runner.relevance.marks.read_again())
         if self.store.is_leader:
             self.restorer.adopt()
             if self.scope.is_changed:
@@ -175,7 +185,7 @@ class Crawl:
         """
         if not depth:
             self.open_to(page.host)  # a seed may have redirected to it
-        relevance = self.guide.relevance.of(page)
+        relevance = self.runner.relevance.of(page)
         before = self.store.pages.judgement(url_id)
         novelty, twin = self._duplicates.judge(page, url_id, before)
         found_on = self.store.urls.row(url_id).parent
@@ -219,7 +229,7 @@ class Crawl:
         # Near duplicates within a host are often two pages of one template.
         is_copy = novelty is Novelty.NEAR_DUPLICATE and twin is not None and twin.host != page.host
         if is_copy or novelty is Novelty.EXACT_DUPLICATE:
-            self.guide.wasted(page.url)
+            self.runner.unproductive(page.url)
         self.outlinks.unshown.add(url_id)
         return observation
 
@@ -231,7 +241,7 @@ class Crawl:
     def observe_again(self, page: Page, url_id: int, depth: int) -> Observation:
         """Return what is known of a page that says what it said before; nothing is judged anew."""
         novelty, twin = self._duplicates.judge(page, url_id, self.store.pages.judgement(url_id))
-        return Observation(page, url_id, depth, self.guide.relevance.of(page), novelty, twin, is_known=True)
+        return Observation(page, url_id, depth, self.runner.relevance.of(page), novelty, twin, is_known=True)
 
     def forget(self, host: str) -> None:
         """Take note that a page of *host* could not be observed: what is known of it is read again from the store."""
@@ -293,7 +303,7 @@ class Crawl:
         if location is not None:
             self.evidence.add_redirect(url_id, location, callback)
         if status is None or status >= FIRST_ERROR:
-            self.guide.wasted(self.store.urls.url_of(url_id))
+            self.runner.unproductive(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1
         self.checks.end(url_id, is_content=False)
 
@@ -304,7 +314,7 @@ class Crawl:
         if (known := self._states.of(what["url"])) is None:
             raise ValueError("no page of the crawl links there")
         url = self.store.urls.url_of(known.id)
-        self.guide.relevance.marks.give(known.id, url, is_relevant=bool(what["is_relevant"]))
+        self.runner.relevance.marks.give(known.id, url, is_relevant=bool(what["is_relevant"]))
         self.counts["mark/taken"] += 1
 
     def visited(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
@@ -320,13 +330,13 @@ class Crawl:
     @property
     def has_to_learn(self) -> bool:
         """Whether there is something to do for :meth:`learn_anew`: a span for nothing would take 15 us a response."""
-        return (self.store.is_leader and self._asking.has_work) or self.guide.has_to_learn(self._pages)
+        return (self.store.is_leader and self._asking.has_work) or self.runner.has_to_learn(self._pages)
 
     def learn_anew(self) -> None:
         """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back."""
         if self.store.is_leader:
             self._asking.work()
-        self.outlinks.rescore(self.guide.learn_anew(self._pages))
+        self.outlinks.rescore(self.runner.learn_anew(self._pages))
 
     def gave(self, observation: Observation, items: Collection[int]) -> None:
         """Take note of *items*, as hashes, that the callback made of the page.
@@ -412,7 +422,7 @@ class Crawl:
         self.dust.work()
         self.is_behind = False
         for _ in range(MAX_DECIDED):
-            self._heads.score()
+            self._head_rescorer.score()
             taken = self.store.urls.take()
             if taken is None:
                 return None
@@ -435,7 +445,7 @@ class Crawl:
             decision = full(taken.host)
         if decision is None or decision.reason is Reason.EXCLUDED:
             return decision
-        is_asked = taken.leeway is Leeway.AS_ASKED or self._payloads.may_leave(taken.payload)
+        is_asked = taken.permission is Leeway.AS_ASKED or self._payloads.may_leave(taken.payload)
         return None if is_asked else decision
 
     def summary(self) -> Summary:

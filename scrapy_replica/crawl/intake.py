@@ -161,7 +161,7 @@ class Intake:
 
     def _decide(self, url: NewUrl | Waiting) -> Decision:
         callback = self._payloads.callback(url.payload)
-        return self._policy.decide(url.url, url.host, url.leeway, callback, url.parent)
+        return self._policy.decide(url.url, url.host, url.permission, callback, url.parent)
 
     def _moved(self, new: NewUrl, url: str) -> NewUrl:
         host = host_of(url)
@@ -249,7 +249,7 @@ class Intake:
             depth=row.depth,
             parent=row.parent,
             payload=self._payloads.again(row.payload),
-            leeway=row.leeway,
+            permission=row.permission,
             slot=row.slot if row.slot != name_of(row.host) else None,
         )
 
@@ -263,15 +263,15 @@ class Intake:
         is_free = decision is FETCH or decision.reason is Reason.OTHER_NAME
         if has_secret(url) or self._scope.outside(url, host) or not is_free:
             return False
-        leeway = Leeway.MOVE if decision is FETCH else Leeway.EXEMPT
-        new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent, leeway=leeway)
+        permission = Leeway.MOVE if decision is FETCH else Leeway.EXEMPT
+        new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent, permission=permission)
         return self.enter([(new, FETCH)], are_added=True)[0].is_waiting
 
     def ask_elsewhere(self, failed: Waiting, url: str, *, is_demoted: bool) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
         if not self._scope.may_stand(url):
             return None
-        new = self._moved(self._like(failed)._replace(is_demoted=is_demoted, leeway=Leeway.EXEMPT), url)
+        new = self._moved(self._like(failed)._replace(is_demoted=is_demoted, permission=Leeway.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
         self._count_added(url_id, found, is_added=True)
         return url_id if found in {Found.NEW, Found.RESTORED} else None

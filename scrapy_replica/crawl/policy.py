@@ -53,47 +53,47 @@ class Policy:
         self._scope, self._states, self._schemes, self._own_names = scope, states, schemes, own_names
 
     def decide(
-        self, url: str, host: str, leeway: Leeway = Leeway.MOVE, callback: str = "", found_on: int | None = None
+        self, url: str, host: str, permission: Leeway = Leeway.MOVE, callback: str = "", found_on: int | None = None
     ) -> Decision:
         """Return what is done with *url* on *host*, which *callback* is to get, less the samples.
 
         *found_on* is the id of the page that it was found on. Nothing is drawn, counted or written.
         """
-        if leeway is Leeway.EXEMPT:
+        if permission is Leeway.EXEMPT:
             return FETCH
         if (pattern := self._scope.excluded_by(url, host)) is not None:
             return excluded(pattern)
-        decision = self._of_url(url, host, leeway, callback, found_on)
+        decision = self._of_url(url, host, permission, callback, found_on)
         other = decision.url or decision.representative
         # What is not asked for can stand for something only where it was fetched before.
         if other is not None and not self._may_ask(other) and not self._states.is_fetched(other):
             decision = FETCH
-        is_full = decision is FETCH and leeway <= Leeway.STAY and self._guard.is_full(host)
+        is_full = decision is FETCH and permission <= Leeway.STAY and self._guard.is_full(host)
         return full(host) if is_full else decision
 
     def _may_ask(self, url: str) -> bool:
         return self._scope.may_stand(url) and not self._guard.is_full(host_of(url))
 
-    def _of_url(self, url: str, host: str, leeway: Leeway, callback: str, found_on: int | None) -> Decision:
+    def _of_url(self, url: str, host: str, permission: Leeway, callback: str, found_on: int | None) -> Decision:
         block = self._replicas.block_of(url, host)
-        if block is not None and leeway is Leeway.MOVE and has_secret(url):
-            leeway = Leeway.STAY
-        if block is not None and block.is_manual and leeway > Leeway.MOVE:
+        if block is not None and permission is Leeway.MOVE and has_secret(url):
+            permission = Leeway.STAY
+        if block is not None and block.is_manual and permission > Leeway.MOVE:
             return self._ordered(block)
-        if leeway is Leeway.AS_ASKED:
+        if permission is Leeway.AS_ASKED:
             return FETCH
-        target = self._aliases.canonical_url(url, host) if self._aliases and leeway is Leeway.MOVE else url
+        target = self._aliases.canonical_url(url, host) if self._aliases and permission is Leeway.MOVE else url
         if target != url:
             return self._aliased(target, host)
-        # Rules before verdicts: without its session id a page is found on the kept host.
+        # Rules before verdicts: without its session id a page is found on the canonical host.
         hit = self._dust.hit(url, host, callback)
         if hit is not None and (decision := self._changed(hit)) is not FETCH:
             return decision
-        if leeway is Leeway.MOVE and block is not None:
+        if permission is Leeway.MOVE and block is not None:
             return self._blocked(block, host, callback)
-        if leeway is Leeway.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
+        if permission is Leeway.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
             return saved
-        if leeway is Leeway.MOVE and (saved := self._same_elsewhere(url, host, callback)) is not None:
+        if permission is Leeway.MOVE and (saved := self._same_elsewhere(url, host, callback)) is not None:
             return saved
         if (bar := self._guard.bars(url, host, found_on)) is not None:
             kind = Kind.TRAP if bar.reason is Reason.TRAP_BUDGET else Kind.BUDGET
@@ -102,11 +102,11 @@ class Policy:
             return replace(decision, n_agreed=bar.n_agreed) if decision.reason is not None else FETCH
         return FETCH
 
-    def decide_link(self, observation: Observation, url: str, host: str, leeway: Leeway, callback: str) -> Decision:
+    def decide_link(self, observation: Observation, url: str, host: str, permission: Leeway, callback: str) -> Decision:
         """Return what is done with a link to *url* on the page of *observation*, as :meth:`decide` does."""
-        decision = self.decide(url, host, leeway, callback, observation.url_id)
+        decision = self.decide(url, host, permission, callback, observation.url_id)
         twin = observation.twin
-        if decision is not FETCH or twin is None or observation.gives_news or leeway > Leeway.STAY:
+        if decision is not FETCH or twin is None or observation.gives_news or permission > Leeway.STAY:
             return decision
         evidence: dict[str, object] = {"page": observation.page.url, "repeats": twin.url}
         claim = Claim(Kind.LINKS, twin.host, host)
@@ -135,23 +135,23 @@ class Policy:
 
     def _ordered(self, block: Block) -> Decision:
         """Decide about a request that may not be changed on a host that a person blocked."""
-        evidence = {"keeper": block.verdict.keeper}
+        evidence = {"canonical": block.verdict.canonical}
         return self._resolve(Action.DROP, Reason.MANUAL_BLOCK, block.verdict.claim, evidence, is_certain=True)
 
     def _blocked(self, block: Block, host: str, callback: str) -> Decision:
         verdict, target = block.verdict, block.url
         if block.is_manual:
-            # What a person ordered stands, whatever the kept host has to show: it is no target that brings it back.
+            # What a person ordered stands, whatever the canonical host shows: it is no target that brings it back.
             decision = self._replica(verdict, Reason.MANUAL_BLOCK)
             told = {**decision.evidence, "url": target} if target is not None else decision.evidence
             return self._rewritten(replace(decision, evidence=told), target)
-        if target is None or self._states.is_missing(target) or not self._replicas.shares(verdict.keeper, callback):
+        if target is None or self._states.is_missing(target) or not self._replicas.shares(verdict.canonical, callback):
             return FETCH
         if self._states.is_known(target):
             decision = replace(self._replica(verdict), representative=target, n_agreed=verdict.n_aligned)
             return self._rewritten(decision, target)
         # Nobody but the copy leads to it: what the two have in common says less about it.
-        unshared = Claim(Kind.UNSHARED, host, verdict.keeper)
+        unshared = Claim(Kind.UNSHARED, host, verdict.canonical)
         if self._replicas.has_own_pages(host) or self._standings.is_refuted(unshared):
             return FETCH
         decision = self._replica(verdict)
@@ -166,12 +166,12 @@ class Policy:
         return replace(decision, action=action, url=url)
 
     def _replica(self, verdict: Verdict, reason: Reason = Reason.REPLICA_HOST) -> Decision:
-        evidence = {"keeper": verdict.keeper, "score": round(verdict.score, 4)}
+        evidence = {"canonical": verdict.canonical, "score": round(verdict.score, 4)}
         decision = self._resolve(Action.DROP, reason, verdict.claim, evidence, is_certain=True)
         return replace(decision, probability=verdict.score)
 
     def _fetched_on_copy(self, url: str, host: str, callback: str) -> Decision | None:
-        """Return the decision about *url* on a kept host whose page a copy had before it was blocked, if one had."""
+        """Return the decision about *url* on a canonical host whose page a copy had before it was blocked."""
         if self._config.revisit:
             return None  # the copy is not asked again, and so its page is of an earlier pass
         found = self._replicas.fetched_on_copy(url, host)
@@ -202,7 +202,7 @@ class Policy:
         return replace(decision, action=action, representative=same.url)
 
     def _changed(self, hit: Hit) -> Decision:
-        evidence = {"rules": list(hit.rules), "canonical": hit.url, "fetched": hit.is_fetched}
+        evidence = {"rules": list(hit.rules), "representative": hit.url, "fetched": hit.is_fetched}
         claims = of_rules(hit.rules)
         decision = self._resolve(Action.DROP, Reason.DUST_RULE, claims[0], evidence, is_certain=hit.is_certain)
         if decision.reason is None:

@@ -14,7 +14,7 @@ from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Payloads
-from scrapy_replica.crawl.links.guide import Guide
+from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.pages.novelty import Duplicates
@@ -46,7 +46,7 @@ class RemoteUpdates:
         replicas: Replicas,
         dust: Dust,
         duplicates: Duplicates,
-        guide: Guide,
+        runner: StrategyRunner,
         scope: CrawlScope,
         orders: Orders,
         evidence: Evidence,
@@ -57,7 +57,7 @@ class RemoteUpdates:
         now: Callable[[], float],
     ) -> None:
         self._store, self._replicas, self._dust, self._duplicates = store, replicas, dust, duplicates
-        self._guide, self._scope, self._orders, self._evidence = guide, scope, orders, evidence
+        self._runner, self._scope, self._orders, self._evidence = runner, scope, orders, evidence
         self._scope_check, self._standings, self._restorer = scope_check, standings, restorer
         self._payloads, self._now = payloads, now
         self._known = Recent()
@@ -85,7 +85,7 @@ class RemoteUpdates:
         if self._store.is_leader:
             self._store.visits.count_remote(len(update.visits))
             self._adopt()
-        self._guide.apply_remote(update.visits)
+        self._runner.apply_remote(update.visits)
         return n_pages
 
     @contextmanager
@@ -117,7 +117,7 @@ class RemoteUpdates:
         self._orders.apply_remote(update.orders)
 
     def _apply_topic(self, update: RemoteUpdate) -> None:
-        self._guide.follow(update.meta)
+        self._runner.follow(update.meta)
 
     def _apply_rules(self, update: RemoteUpdate) -> None:
         self._dust.apply_remote(update.rules)
@@ -125,7 +125,7 @@ class RemoteUpdates:
     def _apply_verdicts(self, update: RemoteUpdate) -> None:
         began = self._replicas.apply_remote(update.verdicts)
         left_out = self._scope.apply_remote(update.meta)
-        self._scope_check.check(left_out.union(verdict.keeper for verdict in began))
+        self._scope_check.check(left_out.union(verdict.canonical for verdict in began))
 
     def _apply_urls(self, update: RemoteUpdate) -> None:
         for found in self._store.urls.found(update.urls):
@@ -178,7 +178,7 @@ class RemoteUpdates:
 
     def _text_of(self, url_id: int) -> str:
         """Return the beginning of the text of a page where it is kept, for pairs of hosts that a person decides."""
-        if not (self._store.is_leader and self._guide.relevance.is_learnt):
+        if not (self._store.is_leader and self._runner.relevance.is_learnt):
             return ""
         return next((text.excerpt for text in self._store.texts.after(url_id - 1, 1) if text.url_id == url_id), "")
 

@@ -78,7 +78,7 @@ class Steering:
         return urls
 
     def _seed(self, url: str) -> NewUrl:
-        return NewUrl(url, host_of(url), self._intake.key(url), URGENT, leeway=Leeway.EXEMPT)
+        return NewUrl(url, host_of(url), self._intake.key(url), URGENT, permission=Leeway.EXEMPT)
 
     def _exclude(self, what: Mapping[str, Any]) -> None:
         """Exclude a pattern, or lift one and let what it excluded come back."""

@@ -26,10 +26,10 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.asking import Asking
-from scrapy_replica.crawl.links.guide import Guide
-from scrapy_replica.crawl.links.heads import Heads
+from scrapy_replica.crawl.links.head_rescorer import HeadRescorer
 from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
@@ -51,7 +51,7 @@ class Parts:
     """The parts of one crawl that it calls by itself."""
 
     scope: CrawlScope
-    guide: Guide
+    runner: StrategyRunner
     asking: Asking
     duplicates: Duplicates
     replicas: Replicas
@@ -75,7 +75,7 @@ class Parts:
     own_names: OwnNames
     evidence: Evidence
     seen: Seen
-    heads: Heads
+    head_rescorer: HeadRescorer
     outlinks: Outlinks
     remote: RemoteUpdates
 
@@ -94,8 +94,8 @@ def wire(
 ) -> Parts:
     """Return the parts of a crawl; the parameters are those of :class:`~scrapy_replica.crawl.crawl.Crawl`."""
     scope = CrawlScope(config, store, counts, aliases.canonical_host)
-    guide = Guide(config, store)
-    asking = Asking(store, guide.relevance)
+    runner = StrategyRunner(config, store)
+    asking = Asking(store, runner.relevance)
     duplicates = Duplicates(store.pages, config)
     replicas = Replicas(config, store, now, duplicates.index)
     revisits = Revisits(config, store, key, now, salt, counts, scope)
@@ -149,7 +149,7 @@ def wire(
     seen = Seen()
     return Parts(
         scope=scope,
-        guide=guide,
+        runner=runner,
         asking=asking,
         duplicates=duplicates,
         replicas=replicas,
@@ -173,14 +173,14 @@ def wire(
         own_names=own_names,
         evidence=evidence,
         seen=seen,
-        heads=Heads(store, guide, seen, revisits.is_known),
-        outlinks=Outlinks(store, guide, policy, intake, scope, revisits, replicas, seen, counts),
+        head_rescorer=HeadRescorer(store, runner, seen, revisits.is_known),
+        outlinks=Outlinks(store, runner, policy, intake, scope, revisits, replicas, seen, counts),
         remote=RemoteUpdates(
             store,
             replicas,
             dust,
             duplicates,
-            guide,
+            runner,
             scope,
             orders,
             evidence,

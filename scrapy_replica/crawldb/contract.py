@@ -106,7 +106,7 @@ class NewUrl(NamedTuple):
     """Id of the page that it was found on."""
     payload: bytes | None = None
     """The request where it is more than a plain GET."""
-    leeway: Leeway = Leeway.MOVE
+    permission: Leeway = Leeway.MOVE
     slot: str | None = None
     """Download slot that the user chose; ``None`` for the one of the host name."""
     is_dropped: bool = False
@@ -127,7 +127,7 @@ class Waiting(NamedTuple):
     depth: int
     parent: int | None
     payload: bytes | None
-    leeway: Leeway
+    permission: Leeway
 
 
 class Known(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 BLOCK, ALLOW, DIFFERENT = "block", "allow", "different"
-"""Kinds of orders, with what they say: ``{"host", "keeper"}``: block it as a copy of that one (what lies below
-``"copy_prefix"`` there lies below ``"keeper_prefix"`` here, where they are given); ``{"host"}``: allow it for good;
+"""Kinds of orders, with what they say: ``{"host", "canonical"}``: block it as a copy of that one (what lies below
+``"copy_prefix"`` there lies below ``"canonical_prefix"`` here, where they are given); ``{"host"}``: allow it for good;
 ``{"host", "other"}``: they are two sites."""
 RULE, DISABLE_RULE = "rule", "disable-rule"
 """``{"rule"}``: put it, in its JSON form, in force; ``{"id"}``: switch the rule of that id off for good."""

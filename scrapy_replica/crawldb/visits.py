@@ -17,5 +17,5 @@ class Visit(NamedTuple):
     terms: Mapping[str, int]
     links: Sequence[Link]
     """URL and anchor text of those that may be followed; their other fields are not kept."""
-    is_wasted: bool = False
+    is_unproductive: bool = False
     """The fetch brought nothing new."""

@@ -64,7 +64,7 @@ class ContextGraph:
         pages.add_column("term", np.int32, TOP_TERMS)
         pages.add_column("count", np.uint8, TOP_TERMS)
         pages.add_column("said", np.float32, max_distance + 1)
-        self.graph.urls.add_column("wasted", np.bool_)
+        self.graph.urls.add_column("unproductive", np.bool_)
 
     @property
     def is_trained(self) -> bool:
@@ -125,10 +125,10 @@ class ContextGraph:
     def _back_crawl(self, page: int) -> None:
         """Take note of a page that was found relevant; the back-crawls of all are made when layers are asked for."""
 
-    def wasted(self, url: str) -> None:
+    def unproductive(self, url: str) -> None:
         """Take note that fetching *url* brought nothing new, so it is no longer untried."""
         urls = self.graph.urls
-        urls.write("wasted", np.array([urls.row(urls.find(url))]), True)
+        urls.write("unproductive", np.array([urls.row(urls.find(url))]), True)
 
     def observed(self, page: int, observation: int) -> None:
         """Give a page another observation."""

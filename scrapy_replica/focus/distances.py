@@ -34,7 +34,7 @@ def layers(graph: KnownGraph, is_relevant: BoolArray, far: int) -> IntArray:
 def tried(graph: KnownGraph) -> FloatArray:
     """Return the share of each page's links that were fetched, in vain or not, shape (pages + 1,); 1 without links."""
     sources, urls = graph.out_links()
-    is_tried = (graph.urls["page"][urls] > 0) | graph.urls["wasted"][urls]
+    is_tried = (graph.urls["page"][urls] > 0) | graph.urls["unproductive"][urls]
     links = np.bincount(sources, minlength=graph.pages.used)
     fetched = np.bincount(sources, is_tried, graph.pages.used)
     return np.where(links > 0, fetched / np.maximum(links, 1), 1.0)

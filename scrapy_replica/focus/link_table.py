@@ -89,7 +89,7 @@ class LinkTable:
         if page := self.graph.pages.row(parent):
             self.graph.pages["outcomes"][page, 2 * which : 2 * which + 2] += (count, change)
 
-    def wasted(self, row: int) -> None:
+    def unproductive(self, row: int) -> None:
         """Count a fetch that brought nothing new where the URL lies."""
         self.directories.add_wasted(int(self.groups[row, DIRECTORY]))
 

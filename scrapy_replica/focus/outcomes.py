@@ -78,7 +78,7 @@ class DirectoryTree:
         self._parent, self._host = array("q", bytes(8 * most)), array("q", bytes(8 * most))
         self._count = tuple(array("d", bytes(8 * most)) for _ in OUTCOMES)
         self._total = tuple(array("d", bytes(8 * most)) for _ in OUTCOMES)
-        self._wasted = array("d", bytes(8 * most))
+        self._unproductive = array("d", bytes(8 * most))
         self._known: dict[int, tuple[float, ...]] = {}
         """What :meth:`_row` returned since the last outcome."""
 
@@ -98,7 +98,7 @@ class DirectoryTree:
             slot = group % self._names.most
             host = host or group
             if is_new:
-                self._wasted[slot] = 0.0
+                self._unproductive[slot] = 0.0
                 for column in (*self._count, *self._total):
                     column[slot] = 0.0
             if is_new or self._parent[slot] != parent or self._host[slot] != host:
@@ -127,7 +127,7 @@ class DirectoryTree:
         """Count a fetch that brought nothing new in *group* and all that hold it, but not among all pages."""
         is_changed = False
         while slot := self._names.slot(group):
-            self._wasted[slot] += 1.0
+            self._unproductive[slot] += 1.0
             is_changed = is_changed or not self._count[CHANCE][slot]
             group = self._parent[slot]
         if is_changed:
@@ -154,7 +154,7 @@ class DirectoryTree:
             prior = self._known.get(parent) or self._row(parent)
             chances, returns = self._count[CHANCE][slot], self._count[RETURN][slot]
             chance = (self._total[CHANCE][slot] + PRIOR_WEIGHT * prior[CHANCE]) / (
-                (chances or self._wasted[slot]) + PRIOR_WEIGHT
+                (chances or self._unproductive[slot]) + PRIOR_WEIGHT
             )
             returned = (self._total[RETURN][slot] + PRIOR_WEIGHT * prior[RETURN]) / (returns + PRIOR_WEIGHT)
             of_host = (chance, returned) if host == group else (self._known.get(host) or self._row(host))
@@ -179,7 +179,7 @@ class DirectoryTree:
         return {
             "parent": self._parent,
             "host": self._host,
-            "wasted": self._wasted,
+            "unproductive": self._unproductive,
             **{f"count {which}": self._count[which] for which in OUTCOMES},
             **{f"total {which}": self._total[which] for which in OUTCOMES},
         }

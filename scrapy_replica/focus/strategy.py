@@ -99,7 +99,7 @@ class Strategy(ABC):
     def visited(self, page: Page, relevance: float) -> None:  # noqa: B027 - most strategies need not listen
         """Take note of a fetched *page* of the given *relevance* (0..1); called once a fetch, before its scores."""
 
-    def wasted(self, url: str) -> None:  # noqa: B027 - most strategies need not listen
+    def unproductive(self, url: str) -> None:  # noqa: B027 - most strategies need not listen
         """Take note that fetching *url* brought nothing new: no page, or a copy of one that was fetched before.
 
         A copy is shown to :meth:`visited` after that, as every page is.

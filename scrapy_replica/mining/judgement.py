@@ -63,7 +63,7 @@ class Judged:
     sure: set[str] = field(default_factory=set)
     """Copies whose verdict a running crawl would have acted upon, so much is known of both."""
     aliases: dict[str, str] = field(default_factory=dict)
-    """Copy -> kept host, where they are two names of one host for sure."""
+    """Copy -> canonical host, where they are two names of one host for sure."""
     n_judged: int = 0
     n_unpromising: int = 0
 
@@ -143,8 +143,8 @@ def _conclude(found: Judged, detector: Detector) -> None:
     found.canonical = {copy: detector.canonical(copy) for copy in copies}
     found.uncertain = [pair for pair in found.uncertain if not _is_settled(pair.verdict, detector)]
     for verdict in found.verdicts:
-        copy, kept = (detector.candidates.host(name) for name in (verdict.copy, verdict.keeper))
-        if _is_sure(Comparison(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix)), detector.judge):
+        copy, kept = (detector.candidates.host(name) for name in (verdict.copy, verdict.canonical))
+        if _is_sure(Comparison(copy, kept, (verdict.copy_prefix, verdict.canonical_prefix)), detector.judge):
             found.sure.add(verdict.copy)
     for hosts in found.groups.values():
         _find_aliases(hosts, found, detector)
@@ -166,7 +166,7 @@ def _is_sure(pair: Comparison, judge: Judge) -> bool:
 
 
 def _is_settled(verdict: Verdict, detector: Detector) -> bool:
-    return detector.canonical(verdict.copy) == detector.canonical(verdict.keeper)
+    return detector.canonical(verdict.copy) == detector.canonical(verdict.canonical)
 
 
 def is_alias(copy: HostEvidence, kept: HostEvidence) -> bool:

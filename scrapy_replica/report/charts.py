@@ -159,7 +159,7 @@ def groups(nodes: Rows, edges: Rows, label: str) -> Chart:
                 "data": {"name": "edges"},
                 "mark": line,
                 "encoding": {
-                    "y": {"field": "keeper", **place},
+                    "y": {"field": "canonical", **place},
                     "y2": {"field": "row"},
                     "x": {"field": "from", **x},
                 },

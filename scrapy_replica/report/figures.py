@@ -45,9 +45,9 @@ class Copy(NamedTuple):
 class Group(NamedTuple):
     """Hosts that serve one site."""
 
-    keeper: str
+    canonical: str
     pages: int
-    """Pages of the kept host that were fetched."""
+    """Pages of the canonical host that were fetched."""
     copies: Sequence[Copy]
     """As many as are shown, each after what it is a copy of."""
 
@@ -153,22 +153,22 @@ def _groups(job: SqliteReader, verdicts: Sequence[VerdictView]) -> list[Group]:
     """Return the groups of copies, those that saved most first, until so many copies are shown."""
     copies: dict[str, list[VerdictView]] = {}
     for view in verdicts:
-        copies.setdefault(view.verdict.keeper, []).append(view)
+        copies.setdefault(view.verdict.canonical, []).append(view)
     blocked = {view.verdict.copy for view in verdicts}
-    trees = {keeper: list(_tree(keeper, copies)) for keeper in copies if keeper not in blocked}
+    trees = {canonical: list(_tree(canonical, copies)) for canonical in copies if canonical not in blocked}
     groups, left = [], COPIES
-    for keeper, tree in sorted(trees.items(), key=lambda tree: -sum(view.saved for view, _ in tree[1])):
+    for canonical, tree in sorted(trees.items(), key=lambda tree: -sum(view.saved for view, _ in tree[1])):
         shown = [Copy(view, level, job.results.saved_by(view.verdict.claim, 1)) for view, level in tree[:left]]
         if shown:
-            groups.append(Group(keeper, job.results.pages_of(keeper), shown))
+            groups.append(Group(canonical, job.results.pages_of(canonical), shown))
         left -= len(shown)
     return groups
 
 
-def _tree(keeper: str, copies: dict[str, list[VerdictView]]) -> list[tuple[VerdictView, int]]:
-    """Return the copies of *keeper*, each once and followed by its own, with their level."""
+def _tree(canonical: str, copies: dict[str, list[VerdictView]]) -> list[tuple[VerdictView, int]]:
+    """Return the copies of *canonical*, each once and followed by its own, with their level."""
     found: dict[str, tuple[VerdictView, int]] = {}
-    ahead = [(view, 1) for view in reversed(copies[keeper])]
+    ahead = [(view, 1) for view in reversed(copies[canonical])]
     while ahead:
         view, level = ahead.pop()
         if found.setdefault(view.verdict.copy, (view, level))[0] is view:

@@ -99,19 +99,21 @@ def _groups(figures: Figures) -> list[Chart]:
     for group in figures.groups:
         if len(nodes) < NODES:
             _draw(group, nodes, edges)
-    label = "Graph: each kept host, and below it its copies; the wider a line, the more URLs were not fetched."
+    label = "Graph: each canonical host, and below it its copies; the wider a line, the more URLs were not fetched."
     return [charts.groups(nodes, edges, label)] * bool(nodes)
 
 
 def _draw(group: Group, nodes: list[dict[str, object]], edges: list[dict[str, object]]) -> None:
-    rows = {group.keeper: len(nodes)}
-    kept = f"{shown(group.keeper)} is kept: {counted(group.pages, 'page')} fetched"
-    nodes.append(_node(len(nodes), 0, group.keeper, group.pages, "kept", kept))
+    rows = {group.canonical: len(nodes)}
+    kept = f"{shown(group.canonical)} is kept: {counted(group.pages, 'page')} fetched"
+    nodes.append(_node(len(nodes), 0, group.canonical, group.pages, "kept", kept))
     for view, depth, _ in group.copies:
         verdict, level = view.verdict, min(depth, DEEPEST)
-        told = f"{shown(verdict.copy)} is a copy of {shown(verdict.keeper)}: {counted(view.saved, 'URL')} saved"
+        told = f"{shown(verdict.copy)} is a copy of {shown(verdict.canonical)}: {counted(view.saved, 'URL')} saved"
         row = rows[verdict.copy] = len(nodes)
-        edges.append({"row": row, "keeper": rows[verdict.keeper], "from": level - 1, "to": level, "saved": view.saved})
+        edges.append(
+            {"row": row, "canonical": rows[verdict.canonical], "from": level - 1, "to": level, "saved": view.saved}
+        )
         nodes.append(_node(row, level, verdict.copy, view.pages, "copy", told))
 
 

@@ -1,4 +1,4 @@
-"""Arguments that a copy adds to its URLs and that change nothing, such as session ids: no kept host knows them."""
+"""Arguments that a copy adds to its URLs and that change nothing, such as session ids: no canonical host knows them."""
 
 from __future__ import annotations
 

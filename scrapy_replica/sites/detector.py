@@ -18,7 +18,7 @@ from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.groups import Conflict, is_tried, keeper
+from scrapy_replica.sites.groups import Conflict, canonical, is_tried
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, likeness_of, obvious_labels
 from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
@@ -64,7 +64,7 @@ class Findings:
 class Detector:
     """Replica hosts of one crawl.
 
-    Invariant: a blocked copy is in ``verdicts`` and in no pair; its keeper is never blocked itself.
+    Invariant: a blocked copy is in ``verdicts`` and in no pair; its canonical is never blocked itself.
 
     Args:
         judge: Scores pairs.
@@ -218,17 +218,17 @@ class Detector:
             met = self.candidates.met.get(host)
             return len({*met.readers} - own) if met is not None else 0
 
-        return keeper(comparison, readers)
+        return canonical(comparison, readers)
 
     def restore(self, verdict: Verdict) -> None:
         """Take a verdict that holds, as stored earlier."""
         self.verdicts[verdict.copy] = verdict
-        self._copies.setdefault(verdict.keeper, {})[verdict.copy] = verdict
+        self._copies.setdefault(verdict.canonical, {})[verdict.copy] = verdict
         self.candidates.forget(verdict.copy)
 
-    def copies_of(self, keeper: str) -> Iterable[Verdict]:
-        """Return the verdicts whose copies *keeper* is kept for."""
-        return self._copies.get(keeper, {}).values()
+    def copies_of(self, canonical: str) -> Iterable[Verdict]:
+        """Return the verdicts whose copies *canonical* is kept for."""
+        return self._copies.get(canonical, {}).values()
 
     def keep_apart(self, a: str, b: str) -> None:
         """Never judge these two again."""
@@ -247,12 +247,12 @@ class Detector:
 
     def _end(self, copy: str) -> None:
         verdict = self.verdicts.pop(copy)
-        del self._copies[verdict.keeper][copy]
+        del self._copies[verdict.canonical][copy]
         self._idle.pop(copy, None)
 
     def allow(self, host: str) -> list[Verdict]:
         """Take *host* for a site of its own from now on; returns the verdicts this takes back."""
-        touched = [verdict for verdict in self.verdicts.values() if host in (verdict.copy, verdict.keeper)]
+        touched = [verdict for verdict in self.verdicts.values() if host in (verdict.copy, verdict.canonical)]
         for verdict in touched:
             self.withdraw(verdict.copy)
         self.never_judge(host)
@@ -265,23 +265,23 @@ class Detector:
     def rewritten(self, host: str, path: str) -> tuple[str, str] | None:
         """Return the host and path that stand for *path* (with its query) of the copy *host*.
 
-        None if *host* is no copy, or if the keeper is not known to have a page there.
+        None if *host* is no copy, or if the canonical is not known to have a page there.
         """
         copy, target = host, path if host in self.verdicts else None
         while host in self.verdicts and target is not None:
             verdict = self.verdicts[host]
-            host, target = verdict.keeper, self._counterpart(verdict, target)
+            host, target = verdict.canonical, self._counterpart(verdict, target)
         if target is None or host == copy:
             return None
         raw = self.candidates.host(host).paths.get(normal_path(target))
         return (host, raw) if raw is not None else None
 
     def _counterpart(self, verdict: Verdict, path: str) -> str | None:
-        """Return the place on the kept host of *path* of its copy, without arguments that change nothing there."""
-        target = moved(path, verdict.copy_prefix, verdict.keeper_prefix)
+        """Return the place on the canonical host of *path* of its copy, without arguments that change nothing there."""
+        target = moved(path, verdict.copy_prefix, verdict.canonical_prefix)
         if target is None or "?" not in target:
             return target
-        kept = self.candidates.host(verdict.keeper)
+        kept = self.candidates.host(verdict.canonical)
         bare = without_arguments(target, self._idle_arguments(verdict, kept))
         return bare if normal_path(bare) in kept.paths and normal_path(target) not in kept.paths else target
 
@@ -291,7 +291,7 @@ class Detector:
         copy = self.candidates.host(verdict.copy)
         n_pages = copy.n_pages + kept.n_pages
         if n_pages > n_before + n_before // 4:
-            found = idle_arguments(copy, kept, (verdict.copy_prefix, verdict.keeper_prefix))
+            found = idle_arguments(copy, kept, (verdict.copy_prefix, verdict.canonical_prefix))
             self._idle[verdict.copy] = n_pages, found
         return found
 
@@ -390,20 +390,20 @@ class Detector:
         return Doubt.CONFLICT
 
     def places(self, verdict: Verdict) -> list[tuple[str, str]]:
-        """Return the normalised paths of pages of copy and kept host that lie at one place, least alike first."""
-        copy, kept = self.candidates.host(verdict.copy), self.candidates.host(verdict.keeper)
-        mine, theirs = copy.view(verdict.copy_prefix)[0], kept.view(verdict.keeper_prefix)[0]
+        """Return the normalised paths of pages of copy and canonical host that lie at one place, least alike first."""
+        copy, kept = self.candidates.host(verdict.copy), self.candidates.host(verdict.canonical)
+        mine, theirs = copy.view(verdict.copy_prefix)[0], kept.view(verdict.canonical_prefix)[0]
 
         def unlikeness(rest: str) -> tuple[int, str]:
             return -((mine[rest].simhash or 0) ^ (theirs[rest].simhash or 0)).bit_count(), rest
 
         rests = sorted(mine.keys() & theirs.keys(), key=unlikeness)
-        return [(joined(verdict.copy_prefix, rest), joined(verdict.keeper_prefix, rest)) for rest in rests]
+        return [(joined(verdict.copy_prefix, rest), joined(verdict.canonical_prefix, rest)) for rest in rests]
 
     def canonical(self, host: str) -> str:
         """Return the host that is fetched in place of *host*, itself if it is no copy."""
         while host in self.verdicts:
-            host = self.verdicts[host].keeper
+            host = self.verdicts[host].canonical
         return host
 
     def _clash(self, pair: Comparison) -> tuple[str, str] | None:
@@ -418,7 +418,7 @@ class Detector:
 
     def _members(self, kept: HostEvidence, prefix: str) -> list[tuple[HostEvidence, str]]:
         """Return *kept* and its copies that are aligned with it at *prefix*, each with its own prefix."""
-        copies = [v for v in self._copies.get(kept.name, {}).values() if v.keeper_prefix == prefix][:_MAX_MEMBERS]
+        copies = [v for v in self._copies.get(kept.name, {}).values() if v.canonical_prefix == prefix][:_MAX_MEMBERS]
         return [(kept, prefix), *((self.candidates.host(verdict.copy), verdict.copy_prefix) for verdict in copies)]
 
     def _are_two_sites(self, pair: Comparison) -> bool:
@@ -479,7 +479,7 @@ class Detector:
 
     def withdraw(self, copy: str) -> None:
         """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
-        self.keep_apart(copy, self.verdicts[copy].keeper)
+        self.keep_apart(copy, self.verdicts[copy].canonical)
         self.expire(copy)
 
 
@@ -496,7 +496,7 @@ def _verdict(comparison: Comparison, kept: HostEvidence, score: float) -> Verdic
         copy.name,
         kept.name,
         copy_prefix=prefixes[1],
-        keeper_prefix=prefixes[0],
+        canonical_prefix=prefixes[0],
         score=score,
         n_aligned=len(comparison.aligned),
         evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)},

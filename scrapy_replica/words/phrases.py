@@ -117,16 +117,16 @@ def decided(
 def because(reason: Reason, evidence: Mapping[str, Any]) -> str:
     """Return why a URL is not fetched, or later, with the evidence of a decision, as a clause."""
     told = _cleaned(evidence)
-    if reason in {Reason.MANUAL_BLOCK, Reason.REPLICA_HOST} and "keeper" in told:
+    if reason in {Reason.MANUAL_BLOCK, Reason.REPLICA_HOST} and "canonical" in told:
         sure = f" (score {score(told['score'])})" if "score" in told and reason is Reason.REPLICA_HOST else ""
         by_hand = ", as a person said" if reason is Reason.MANUAL_BLOCK else ""
-        return f"its host is a copy of {told['keeper']}{sure}{by_hand}{_there(told)}"
+        return f"its host is a copy of {told['canonical']}{sure}{by_hand}{_there(told)}"
     if reason is Reason.MANUAL_ALIAS and "host" in told:
         return f"REPLICA_ALIASES names another host for {told['host']}{_there(told)}"
     if reason is Reason.DUST_RULE and "rules" in told:
         rules = " and ".join(map(str, told["rules"]))
         stands = "was fetched or waits" if told.get("fetched") else "is to be fetched for all such URLs"
-        return f"rule {rules} takes it for the page at {told.get('canonical')}, which {stands}"
+        return f"rule {rules} takes it for the page at {told.get('representative')}, which {stands}"
     if "repeats" in told and "page" in told:
         text = "nearly the text" if reason is Reason.NEAR_DUPLICATE_LINKS else "the text"
         other = f"; there the same link is {told['counterpart']}" if told.get("counterpart") else ""
@@ -262,19 +262,19 @@ def _unshrunk(value: float, pages: int, prior: float) -> float:
 
 
 def site_names(verdict: Verdict) -> tuple[str, str]:
-    """Return copy and kept host, each with the path below which the site lies there: ``b.example/docs``."""
-    sites = (verdict.copy, verdict.copy_prefix), (verdict.keeper, verdict.keeper_prefix)
-    copy, keeper = (cleaned(f"{host}/{prefix}" if prefix else host) for host, prefix in sites)
-    return copy, keeper
+    """Return copy and canonical host, each with the path below which the site lies there: ``b.example/docs``."""
+    sites = (verdict.copy, verdict.copy_prefix), (verdict.canonical, verdict.canonical_prefix)
+    copy, canonical = (cleaned(f"{host}/{prefix}" if prefix else host) for host, prefix in sites)
+    return copy, canonical
 
 
 def place_of(verdict: Verdict) -> str:
     """Return where the site of a verdict lies: ``b.example/docs/ is a.example/``; empty if on all of both hosts."""
-    if verdict.copy_prefix == verdict.keeper_prefix:
+    if verdict.copy_prefix == verdict.canonical_prefix:
         return f"below /{shortened(verdict.copy_prefix, MAX_PREFIX)}" if verdict.copy_prefix else ""
-    sites = (verdict.copy, verdict.copy_prefix), (verdict.keeper, verdict.keeper_prefix)
-    copy, keeper = (shortened(f"{host}/{prefix}/" if prefix else f"{host}/", MAX_PREFIX) for host, prefix in sites)
-    return f"{copy} is {keeper}"
+    sites = (verdict.copy, verdict.copy_prefix), (verdict.canonical, verdict.canonical_prefix)
+    copy, canonical = (shortened(f"{host}/{prefix}/" if prefix else f"{host}/", MAX_PREFIX) for host, prefix in sites)
+    return f"{copy} is {canonical}"
 
 
 # Coverage

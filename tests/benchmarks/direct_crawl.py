@@ -147,7 +147,7 @@ class DirectCrawl:
         )
         self.crawl.probes.may_enter = True
         if config.topic is not None:
-            self.crawl.guide.relevance.learn(Examples(config).model)
+            self.crawl.runner.relevance.learn(Examples(config).model)
         self._in_flight: deque[Waiting] = deque()
         self._of_slot: Counter[str] = Counter()
         self._looked = time.monotonic()

@@ -201,7 +201,7 @@ SCENARIOS = [
         seeds=top(GOOD),
     ),
     Scenario(
-        name="robots.txt of the kept host",
+        name="robots.txt of the canonical host",
         tried="The mirror met first forbids most folders in its robots.txt, the other does not.",
         pages=robots,
         seeds=top(*BOTH),
@@ -209,7 +209,7 @@ SCENARIOS = [
         copies=BOTH,
     ),
     Scenario(
-        name="kept host is offsite",
+        name="canonical host is offsite",
         tried="A spider stays on one host; it starts with pages of the mirror, too.",
         pages=lambda: {**mirrors(), f"http://{MIRROR}/": page("")},
         seeds=[*(f"http://{MIRROR}{path(k)}" for k in range(25)), *top(GOOD)],

@@ -93,7 +93,7 @@ def bombs() -> Any:
 
 
 def heads() -> Any:
-    """Heads and forms by the thousand."""
+    """HeadRescorer and forms by the thousand."""
     alternates = "".join(
         f'<link rel="alternate" hreflang="x{k}" href="http://h{k}.example/">'
         f'<link rel="canonical" href="http://c{k}.example/">'

@@ -54,7 +54,7 @@ def stale_mirror() -> Site:
 
 
 def own_pages(answer_elsewhere: Any = None) -> Any:
-    """A mirror that has 30 pages of its own; the kept host answers their paths with *answer_elsewhere*."""
+    """A mirror that has 30 pages of its own; the canonical host answers their paths with *answer_elsewhere*."""
     own = [f"/more/own-{number}.html" for number in range(30)]
     pages = {
         **site(GOOD, N),
@@ -254,7 +254,7 @@ def ports() -> Site:
 
 
 def port_of_nothing() -> Site:
-    """Every page of the copy links to a port of the kept host at which nobody answers."""
+    """Every page of the copy links to a port of the canonical host at which nobody answers."""
     copy = site("mirror.example", N, of=GOOD, more=lambda k: [f"http://{GOOD}:81{path(k)}"])
     return {**copy, **site(GOOD, N)}
 
@@ -321,7 +321,7 @@ SCENARIOS = [
     *(
         Scenario(
             name=f"pages of the copy alone, {name}",
-            tried="A mirror has thirty pages of its own; for these the kept host answers that.",
+            tried="A mirror has thirty pages of its own; for these the canonical host answers that.",
             pages=lambda answer=answer: own_pages(answer),
             seeds=top(GOOD, "mirror.example"),
             copies=(GOOD, "mirror.example"),
@@ -463,7 +463,7 @@ SCENARIOS = [
     ),
     Scenario(
         name="port of nothing",
-        tried="A copy's pages link to a port of the kept host at which nobody answers.",
+        tried="A copy's pages link to a port of the canonical host at which nobody answers.",
         pages=port_of_nothing,
         seeds=top("mirror.example", GOOD),
         copies=("mirror.example", GOOD),

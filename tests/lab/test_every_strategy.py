@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_guide import ORDINARY, fetch_all_and_resume, topic  # noqa: F401 - a fixture
+from test_strategy_runner import ORDINARY, fetch_all_and_resume, topic  # noqa: F401 - a fixture
 
 from scrapy_replica.lab.strategies import STRATEGIES, place_of
 

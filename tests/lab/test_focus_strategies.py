@@ -59,7 +59,7 @@ class TestEveryStrategy:
         strategy.visited(page, 0.9)
         strategy.scores(page, [Link("http://a.org/x/1"), Link("http://a.org/x/2")])
         for url in ("http://a.org/x/1", "http://a.org/x/1", "http://never.example/", page.url):
-            strategy.wasted(url)
+            strategy.unproductive(url)
         assert np.isfinite(strategy.scores(page, [Link("http://a.org/x/2")])).all()
 
     def test_visits_all_that_is_reachable_and_twice_alike(self, strategy: Strategy) -> None:

@@ -88,7 +88,7 @@ class TestLayers:
             context.visit(str(page), {}, 0.0, 0)
             context.graph.link([str(target) for target in graph[page]])
         for page in in_vain:
-            context.wasted(str(page))
+            context.unproductive(str(page))
         fetched = in_vain | set(visits[:visited])
         for row, page in enumerate(visits[:visited], 1):
             others = [target for target in graph[page] if target != page]

@@ -50,7 +50,7 @@ class OneOf:
 
     def seed(self, *urls):
         crawl = self.crawl
-        new = [NewUrl(url, host_of(url), crawl.intake.key(url), leeway=Leeway.EXEMPT) for url in urls]
+        new = [NewUrl(url, host_of(url), crawl.intake.key(url), permission=Leeway.EXEMPT) for url in urls]
         crawl.intake.enter([(one, FETCH) for one in new])
         self.store.commit()
 

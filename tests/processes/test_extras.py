@@ -128,7 +128,7 @@ def test_what_needs_an_extra_names_it(bare, tmp_path, arguments, extra):
 def test_a_file_that_is_not_there_is_named_first(bare):
     """Who installs an extra to hear of a wrong name has been sent on an errand."""
     done = bare("replica", "lab", "text", "nowhere.parquet")
-    assert (done.returncode, done.stderr) == (2, "scrapy replica lab: there is no nowhere.parquet\n")
+    assert (done.returncode, done.stderr) == (2, "scrapy replica lab text: there is no nowhere.parquet\n")
 
 
 def test_calibrate_leaves_out_the_picture_alone(bare, tmp_path):

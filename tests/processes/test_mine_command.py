@@ -117,7 +117,7 @@ async def test_a_job_is_mined(tmp_path):
     found = run.mine(
         inputs.sources_of([str(job)]), tmp_path / "out", "duckdb", inputs.Openers(reading, list), Judge.load(), 0.001
     )
-    assert [(verdict.copy, verdict.keeper) for verdict in found.judged.verdicts] == [("b.example", "a.example")]
+    assert [(verdict.copy, verdict.canonical) for verdict in found.judged.verdicts] == [("b.example", "a.example")]
     assert found.figures["pages"] < 60
 
 

@@ -109,7 +109,7 @@ class TestSeeing:
     def test_what_makes_no_sense_is_refused_in_one_line(self, finished, capsys, tmp_path):
         _, address = finished
         for arguments, why in (
-            (("salvage", address, "--out", str(tmp_path / "new")), "is in Redis"),
+            (("doctor", address, "--salvage", str(tmp_path / "new")), "is in Redis"),
             (("mine", address, "--out", str(tmp_path / "new")), "is in Redis"),
             (("crawl", "http://a.example/", "--job", address), "crawl --join"),
             (("crawl", "http://a.example/", "--join", str(tmp_path)), "no address of Redis"),
@@ -150,8 +150,8 @@ class TestSteering:
 
     def test_a_block_holds_in_all_processes(self, crawling, capsys):
         web, both, address = crawling
-        copy, keeper = web.host(5), web.host(1)
-        assert replica(capsys, "steer", "block", copy, "--as", keeper, "--job", address)[0] == 0
+        copy, canonical = web.host(5), web.host(1)
+        assert replica(capsys, "steer", "block", copy, "--as", canonical, "--job", address)[0] == 0
         time.sleep(1)
         asked = sum(copy in asked.url for asked in web.asked)
         end_all(*both)

@@ -902,7 +902,7 @@ class TestRaces:
     def operate(self, store, leased, done, what, one, score):
         urls, known = store.urls, store.urls.find([key_of(one)]).get(key_of(one))
         if what == "enter":
-            urls.discover([url(one, score, leeway=Leeway.MOVE)])
+            urls.discover([url(one, score, permission=Leeway.MOVE)])
         elif what == "take" and (row := urls.take()) is not None:
             leased.append(row.id)
         elif what == "finish" and leased:

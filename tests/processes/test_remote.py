@@ -62,7 +62,7 @@ SEEDS_OF = {name: f"http://{name}.example/" for name in "abc"}
 
 
 def verdicts(one):
-    return {frozenset((verdict.copy, verdict.keeper)) for verdict, _ in one.store.verdicts.holding()}
+    return {frozenset((verdict.copy, verdict.canonical)) for verdict, _ in one.store.verdicts.holding()}
 
 
 class TestOneJudgement:
@@ -157,7 +157,7 @@ class TestRaces:
 
     @pytest.fixture
     def two(self, crawls):
-        """Two processes that know of a verdict; the first, which leads, fetches the kept host's page."""
+        """Two processes that know of a verdict; the first, which leads, fetches the canonical host's page."""
         both = crawls({self.KEPT: 404, self.ON_COPY: html(text_of("own"))})
         leader, follower = both.all
         leader.seed(self.KEPT)
@@ -536,7 +536,7 @@ class TestTopic:
         def learning(n=2):
             found = crawls(web, n, self.TOPIC)
             for one in found.all:
-                one.crawl.guide.relevance.learn(fit)
+                one.crawl.runner.relevance.learn(fit)
             return found
 
         return learning
@@ -552,18 +552,18 @@ class TestTopic:
         assert len(both.fetched) == len(set(both.fetched)) == 120
         leader, follower = both.all
         assert (leader.store.is_leader, follower.store.is_leader) == (True, False)
-        pages = [follower.crawl.guide.relevance.of_terms(terms) for terms in ({"markov": 9}, {"recipe": 9})]
-        theirs = [leader.crawl.guide.relevance.of_terms(terms) for terms in ({"markov": 9}, {"recipe": 9})]
+        pages = [follower.crawl.runner.relevance.of_terms(terms) for terms in ({"markov": 9}, {"recipe": 9})]
+        theirs = [leader.crawl.runner.relevance.of_terms(terms) for terms in ({"markov": 9}, {"recipe": 9})]
         assert pages == pytest.approx(theirs, abs=1e-12)
         assert pages[0] > pages[1]
-        assert [one.crawl.guide.is_warming_up for one in both.all] == [False, False]
+        assert [one.crawl.runner.is_warming_up for one in both.all] == [False, False]
         assert leader.store.meta("stage") == follower.store.meta("stage")
 
     def test_each_strategy_sees_every_page_once(self, learning, monkeypatch):
         seen = []
         both = learning()
         for one in both.all:
-            strategy, of_one = one.crawl.guide._strategy, []
+            strategy, of_one = one.crawl.runner._strategy, []
             seen.append(of_one)
             visited = strategy.visited
             monkeypatch.setattr(
@@ -586,10 +586,10 @@ class TestTopic:
                 one.turn()
             both.listen()
         third = both.join()
-        third.crawl.guide.relevance.learn(fit)
-        guide = both.leader.crawl.guide
-        assert third.crawl.guide.is_warming_up is guide.is_warming_up is False
-        assert third.crawl.guide.relevance.of_terms({"markov": 9}) == guide.relevance.of_terms({"markov": 9})
+        third.crawl.runner.relevance.learn(fit)
+        runner = both.leader.crawl.runner
+        assert third.crawl.runner.is_warming_up is runner.is_warming_up is False
+        assert third.crawl.runner.relevance.of_terms({"markov": 9}) == runner.relevance.of_terms({"markov": 9})
         both.run()
         assert len(both.fetched) == len(set(both.fetched)) == 120
 
@@ -606,7 +606,7 @@ class TestTopic:
         both.run()
         assert before is None
         assert both.all[0].store.meta("stage") is not None
-        assert not both.all[0].crawl.guide.is_warming_up
+        assert not both.all[0].crawl.runner.is_warming_up
 
     def test_marks_of_a_person_are_heard_of(self, learning):
         both = learning()
@@ -617,7 +617,7 @@ class TestTopic:
         leader.crawl.obey()
         assert leader.store.orders.last(1)[0].is_done
         follower.listen()
-        assert follower.crawl.guide.relevance.marks.relevance(url) == 1.0
+        assert follower.crawl.runner.relevance.marks.relevance(url) == 1.0
 
 
 def topical(origin, n_pages):

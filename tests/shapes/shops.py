@@ -263,7 +263,13 @@ SHAPES = [
             ("mirrors", "One shop under three hosts, all of them start URLs; it is saved.", 0.87, 0.47, {"seeds": 3}),
             ("mirrors, linked", "The same, found by links.", 0.74, 0.45, {}),
             ("mirrors, stamped", "Items have a time and a number of their own.", 0.74, 0.45, {"spider": Stamped}),
-            ("mirrors, no items", "The spider yields nothing.", 0.74, 0.45, {"spider": Keeper, "contents": paths_of}),
+            (
+                "mirrors, no items",
+                "The spider yields nothing.",
+                0.74,
+                0.45,
+                {"spider": Keeper, "contents": paths_of},
+            ),
         )
     ),
     # Nobody can tell such a number from a stock.

@@ -128,21 +128,21 @@ function choose(card, choices) {
   return card;
 }
 
-const showPairs = questions("decide", "decided", "No pair of hosts is uncertain by now.", (pair) => [pair.copy, pair.keeper].sort().join(" "), pairCard, "same");
+const showPairs = questions("decide", "decided", "No pair of hosts is uncertain by now.", (pair) => [pair.copy, pair.canonical].sort().join(" "), pairCard, "same");
 const showAsked = questions("asking", "asked", "No page is to be asked about by now.", (page) => page.url, pageCard, "yes");
 
 function pairCard(pair, { answer, later }) {
-  const { copy, keeper, copy_prefix, keeper_prefix } = pair;
+  const { copy, canonical, copy_prefix, canonical_prefix } = pair;
   const name = (host) => make("b", {}, make("bdi", {}, host));
   const card = make("div", { className: "card" },
     make("p", { className: "question" }, "Is ", name(pair.names[0]), " the same site as ", name(pair.names[1]), "?"),
     make("p", {}, `The judge: ${pair.scores}; a verdict takes ${pair.wanted}. Why there is none: ${pair.why}.`),
     make("ul", { className: "evidence" }, ...pair.evidence.map((line) => make("li", {}, line))),
-    ...pair.pages.map(([mine, theirs]) => make("div", { className: "side" }, side(mine, theirs, copy, "would not be fetched any more"), side(theirs, mine, keeper, "would be kept"))),
+    ...pair.pages.map(([mine, theirs]) => make("div", { className: "side" }, side(mine, theirs, copy, "would not be fetched any more"), side(theirs, mine, canonical, "would be kept"))),
     pair.pages.length ? null : make("p", { className: "quiet" }, "The texts of their pages are not at hand; the next pages bring some."));
   return choose(card, [
-    ["s", "Same site", "same", () => answer("block", { host: copy, keeper, copy_prefix, keeper_prefix })],
-    ["d", "Different sites", "different", () => answer("different", { host: copy, other: keeper })],
+    ["s", "Same site", "same", () => answer("block", { host: copy, canonical, copy_prefix, canonical_prefix })],
+    ["d", "Different sites", "different", () => answer("different", { host: copy, other: canonical })],
     ["l", "Later", "later", later],
   ]);
 }
@@ -207,9 +207,9 @@ const sections = {
     showAsked(told);
   },
   copies(copies) {
-    showRows("copies", copies, "No host is taken for a copy of another.", ({ copy, keeper, told, evidence, saved }) =>
+    showRows("copies", copies, "No host is taken for a copy of another.", ({ copy, canonical, told, evidence, saved }) =>
       make("li", {},
-        make("div", {}, make("bdi", {}, copy), " is ", make("bdi", {}, keeper), make("small", {}, `${told}; ${saved} URLs not fetched`),
+        make("div", {}, make("bdi", {}, copy), " is ", make("bdi", {}, canonical), make("small", {}, `${told}; ${saved} URLs not fetched`),
           evidence.length ? make("small", {}, evidence.join("; ")) : null),
         orderButton("Allow", `Allow ${copy}: no copy`, "allow", { host: copy })));
   },
@@ -260,7 +260,7 @@ function running(kind, text) {
 const whatOf = {
   seeds: (fields) => ({ urls: fields.urls.value.split("\n").map((line) => line.trim()).filter(Boolean) }),
   exclude: (fields) => ({ pattern: fields.pattern.value }),
-  block: (fields) => ({ host: fields.host.value, keeper: fields.keeper.value }),
+  block: (fields) => ({ host: fields.host.value, canonical: fields.canonical.value }),
   allow: (fields) => ({ host: fields.host.value }),
 };
 

@@ -22,16 +22,16 @@ class ByHand:
 
     def serve(self, orders: Orders) -> None:
         """Take on the orders about claims."""
-        orders.add(BLOCK, self._block, host=str, keeper=str)
+        orders.add(BLOCK, self._block, host=str, canonical=str)
         orders.add(ALLOW, self._allow, host=str)
         orders.add(DIFFERENT, self._part, host=str, other=str)
         orders.add(RULE, self._impose, rule=dict)
         orders.add(DISABLE_RULE, self._disable, id=int)
 
     def _block(self, what: Mapping[str, Any]) -> None:
-        prefixes = what.get("copy_prefix", ""), what.get("keeper_prefix", "")
-        self._claims.end_mirrors(self._replicas.block(what["host"], what["keeper"], *prefixes))
-        self._scope.open_to(what["keeper"])  # which is to bring what the other has
+        prefixes = what.get("copy_prefix", ""), what.get("canonical_prefix", "")
+        self._claims.end_mirrors(self._replicas.block(what["host"], what["canonical"], *prefixes))
+        self._scope.open_to(what["canonical"])  # which is to bring what the other has
 
     def _allow(self, what: Mapping[str, Any]) -> None:
         self._claims.end_mirrors(self._replicas.allow(what["host"]))

@@ -75,7 +75,7 @@ class Evidence:
         """Take note of what came to light about hosts, and of the pages to ask for."""
         self._counts["host/blocked"] += len(findings.verdicts)
         self._counts["host/conflicts"] += len(findings.conflicts)
-        self._scope_check.check({verdict.keeper for verdict in findings.verdicts})
+        self._scope_check.check({verdict.canonical for verdict in findings.verdicts})
         if found_on is not None:
             self._probes.add_of_mirrors(urls, found_on)
 

@@ -43,7 +43,7 @@ class Fallback:
     def ask(self, url_id: int) -> None:
         """Ask the mirrors, and the other scheme, for what was not brought at the URL of that id."""
         failed = self._store.urls.row(url_id)
-        is_plain = failed.leeway is Leeway.MOVE or (failed.leeway is Leeway.EXEMPT and failed.payload is None)
+        is_plain = failed.permission is Leeway.MOVE or (failed.permission is Leeway.EXEMPT and failed.payload is None)
         if is_plain and not has_secret(failed.url):
             others = self._replicas.on_copies(failed.url, failed.host)
             if (other := self._schemes.instead_of(failed.url, failed.host)) is not None:

@@ -33,9 +33,9 @@ RECALIBRATE_AT = 500
 """Pages after which the pairs of this crawl that are obvious train the judge and set its threshold; and after twice as
 many, and so on."""
 MIN_MISSING = 3
-"""Pages of a copy that the kept host lacks before its other own pages are fetched as they stand."""
+"""Pages of a copy that the canonical host lacks before its other own pages are fetched as they stand."""
 MAX_VAIN = 20
-"""Pages asked of a copy in vain for each that it had: what is dead on the kept host is dead on an alias, too."""
+"""Pages asked of a copy in vain for each that it had: what is dead on the canonical host is dead on an alias, too."""
 DAY_SECONDS = 86_400.0
 
 
@@ -55,7 +55,7 @@ class Block(NamedTuple):
 
     verdict: Verdict
     url: str | None
-    """The same page on the kept host; ``None`` where its origin is unknown."""
+    """The same page on the canonical host; ``None`` where its origin is unknown."""
     is_manual: bool
 
 
@@ -64,13 +64,13 @@ class _Own:
     """What became of the pages of a copy that nothing but the copy leads to."""
 
     kept: int = 0
-    """The kept host has them."""
+    """The canonical host has them."""
     missing: int = 0
 
 
 @dataclass(slots=True)
 class _Asked:
-    """What came of asking a copy for pages that its kept host did not bring."""
+    """What came of asking a copy for pages that its canonical host did not bring."""
 
     news: int = 0
     vain: int = 0
@@ -99,7 +99,7 @@ class Replicas:
         self._recalibrate_at = RECALIBRATE_AT
         self._lesson: Iterator[None] | None = None
         self._own: dict[str, _Own] = {}
-        """Copy -> what of its own pages the kept host turned out to have, in this run."""
+        """Copy -> what of its own pages the canonical host turned out to have, in this run."""
         self._asked: dict[str, _Asked] = {}
         self._callbacks: dict[str, frozenset[str]] = {}
         """Host -> names of the callbacks that get its pages."""
@@ -112,8 +112,8 @@ class Replicas:
 
     def lead(self) -> None:
         """Read what is not to be judged any more."""
-        for copy, keeper in self._db.verdicts.refuted():
-            self._detector.keep_apart(copy, keeper)
+        for copy, canonical in self._db.verdicts.refuted():
+            self._detector.keep_apart(copy, canonical)
         for order in self._db.orders.done(ALLOW):
             # What the order ended holds no more, and later verdicts stand.
             self._detector.never_judge(order.what["host"])
@@ -151,10 +151,10 @@ class Replicas:
 
     def _ended(self, verdict: Verdict) -> None:
         """Take note that another process ended a verdict."""
-        copy, keeper = verdict.copy, verdict.keeper
+        copy, canonical = verdict.copy, verdict.canonical
         if not self._db.is_leader:
             self._detector.take_back(copy)
-        elif (copy, keeper) in self._db.verdicts.refuted():
+        elif (copy, canonical) in self._db.verdicts.refuted():
             self._detector.withdraw(copy)
         else:
             self._detector.expire(copy)
@@ -182,7 +182,7 @@ class Replicas:
 
     def _on_copy(self, path: str, host: str) -> tuple[list[Verdict], str] | None:
         for verdict in self._detector.copies_of(host):
-            rest = relative(path, verdict.keeper_prefix)
+            rest = relative(path, verdict.canonical_prefix)
             if rest is None or verdict.copy in self._detector.by_hand:
                 continue  # who blocks a host wants the other one's pages
             if (found := self._pages_of(verdict).get(rest)) is not None:
@@ -192,7 +192,7 @@ class Replicas:
         return None
 
     def fetched_on(self, copy: str) -> list[str]:
-        """Return the URLs fetched on *copy* that may stand for those of its kept host; none if it is no copy."""
+        """Return the URLs fetched on *copy* that may stand for those of its canonical host; none if it is no copy."""
         verdict = self._detector.verdicts.get(copy)
         return [] if verdict is None or copy in self._detector.by_hand else list(self._pages_of(verdict).values())
 
@@ -217,35 +217,35 @@ class Replicas:
             if (other := self.on_copy(verdict, url)) is not None
         ]
 
-    def judged_copies_of(self, keeper: str) -> list[Verdict]:
-        """Return the verdicts whose copies *keeper* is kept for, but for those by hand."""
+    def judged_copies_of(self, canonical: str) -> list[Verdict]:
+        """Return the verdicts whose copies *canonical* is kept for, but for those by hand."""
         by_hand = self._detector.by_hand
-        return [verdict for verdict in self._detector.copies_of(keeper) if verdict.copy not in by_hand]
+        return [verdict for verdict in self._detector.copies_of(canonical) if verdict.copy not in by_hand]
 
     def on_copy(self, verdict: Verdict, url: str) -> str | None:
-        """Return the URL on the copy that stands where *url* does on the kept host; ``None`` if there is none."""
+        """Return the URL on the copy that stands where *url* does on the canonical host; ``None`` if there is none."""
         copy = self._detector.candidates.host(verdict.copy)
-        path = moved(path_of(url), verdict.keeper_prefix, verdict.copy_prefix)
+        path = moved(path_of(url), verdict.canonical_prefix, verdict.copy_prefix)
         return copy.origin + copy.paths.get(normal_path(path), path) if path and copy.origin else None
 
     def asked(self, copy: str, *, is_news: bool) -> None:
-        """Take note whether a *copy* had a page that its kept host did not bring."""
+        """Take note whether a *copy* had a page that its canonical host did not bring."""
         asked = self._asked.setdefault(copy, _Asked())
         asked.news += is_news
         asked.vain += not is_news
 
-    def shares(self, keeper: str, callback: str) -> bool:
-        """Tell whether *callback* gets pages of the host *keeper* as well, as far as this run knows."""
-        known = self._callbacks.get(keeper)
+    def shares(self, canonical: str, callback: str) -> bool:
+        """Tell whether *callback* gets pages of the host *canonical* as well, as far as this run knows."""
+        known = self._callbacks.get(canonical)
         return known is None or callback in known
 
     def has_own_pages(self, copy: str) -> bool:
-        """Tell whether most of what nothing but the *copy* leads to is missing on the kept host."""
+        """Tell whether most of what nothing but the *copy* leads to is missing on the canonical host."""
         own = self._own.get(copy)
         return own is not None and own.missing >= MIN_MISSING and own.missing > own.kept
 
     def tried(self, copy: str, *, is_kept: bool) -> None:
-        """Take note whether the kept host has a page that nothing but the *copy* leads to."""
+        """Take note whether the canonical host has a page that nothing but the *copy* leads to."""
         own = self._own.setdefault(copy, _Own())
         own.kept += is_kept
         own.missing += not is_kept
@@ -253,8 +253,8 @@ class Replicas:
     def _canonical_url(self, url: str, verdict: Verdict) -> str | None:
         path = path_of(url)
         known = self._detector.rewritten(verdict.copy, path)
-        keeper, target = known or (verdict.keeper, moved(path, verdict.copy_prefix, verdict.keeper_prefix))
-        origin = self._detector.candidates.host(keeper).origin
+        canonical, target = known or (verdict.canonical, moved(path, verdict.copy_prefix, verdict.canonical_prefix))
+        origin = self._detector.candidates.host(canonical).origin
         return origin + target if origin and target else None
 
     # Evidence
@@ -347,7 +347,7 @@ class Replicas:
         return ProbeUrl(origin + probe.path, probe.host, probe.is_known) if origin else None
 
     def twin_url(self, page: Page) -> str | None:
-        """Return the URL on the kept host that stands for *page* of a copy; ``None`` if its host is none."""
+        """Return the URL on the canonical host that stands for *page* of a copy; ``None`` if its host is none."""
         verdict = self._detector.verdicts.get(page.host)
         return self._canonical_url(page.url, verdict) if verdict is not None else None
 
@@ -387,7 +387,7 @@ class Replicas:
         self._db.verdicts.enter(verdict, now, expires_at)
         self._db.uncertain_pairs.forget(verdict.copy)
         why = "a person says so" if is_manual else "; ".join([f"score {score(verdict.score)}", *evidence_of(verdict)])
-        logger.info("%s is a copy of %s (%s)", verdict.copy, verdict.keeper, why)
+        logger.info("%s is a copy of %s (%s)", verdict.copy, verdict.canonical, why)
 
     def expire(self) -> list[Verdict]:
         """End verdicts by age, and return them."""
@@ -411,20 +411,20 @@ class Replicas:
             return []
         return [self._end(host, Standing.DISABLED) for host in (a, b) if host in self._detector.verdicts]
 
-    def block(self, copy: str, keeper: str, copy_prefix: str = "", keeper_prefix: str = "") -> list[Verdict]:
-        """Block *copy* in favour of *keeper*, as a person wants it; return the verdicts that ended.
+    def block(self, copy: str, canonical: str, copy_prefix: str = "", canonical_prefix: str = "") -> list[Verdict]:
+        """Block *copy* in favour of *canonical*, as a person wants it; return the verdicts that ended.
 
-        What lies below *copy_prefix* there lies below *keeper_prefix* here, both without outer slashes.
+        What lies below *copy_prefix* there lies below *canonical_prefix* here, both without outer slashes.
         """
         freed = []
-        if self._detector.canonical(keeper) == copy:
+        if self._detector.canonical(canonical) == copy:
             # The person knows better which of the two to keep.
-            freed.append(self._end(keeper, Standing.DISABLED))
+            freed.append(self._end(canonical, Standing.DISABLED))
         if copy in self._detector.verdicts:
             freed.append(
                 self._end(copy, Standing.DISABLED)
             )  # what that one saved is decided once more, under this order
-        verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, 1.0, 0)
+        verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, 1.0, 0)
         self._enact(verdict, is_manual=True)
         self._keep(verdict, is_manual=True)
         return freed

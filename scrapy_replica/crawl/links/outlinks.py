@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from scrapy_replica.address import host_of
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Intake
-from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.revisits import Revisits
@@ -29,7 +29,7 @@ class Outlinks:
     def __init__(
         self,
         store: CrawlDB,
-        guide: Guide,
+        runner: StrategyRunner,
         policy: Policy,
         intake: Intake,
         scope: CrawlScope,
@@ -38,7 +38,7 @@ class Outlinks:
         seen: Seen,
         counts: Counter[str],
     ) -> None:
-        self._store, self._guide, self._policy, self._intake = store, guide, policy, intake
+        self._store, self._runner, self._policy, self._intake = store, runner, policy, intake
         self._scope, self._revisits, self._replicas = scope, revisits, replicas
         self._seen, self._counts = seen, counts
         self.unshown: set[int] = set()
@@ -47,7 +47,7 @@ class Outlinks:
     def scores(self, observation: Observation, links: Sequence[Link]) -> list[float]:
         """Return the strategy's scores of *links*, and move the waiting URLs that it scores anew."""
         self.unshown.discard(observation.url_id)
-        scores, moved = self._guide.scores(observation.page, observation.relevance, links)
+        scores, moved = self._runner.scores(observation.page, observation.relevance, links)
         self._move(moved)
         return scores
 

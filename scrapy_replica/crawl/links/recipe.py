@@ -104,8 +104,8 @@ def show(strategy: Strategy, visit: Visit, last: Page | None) -> tuple[Page | No
 
     More links of a page are left out where another process's page came between: the strategy would take them for its.
     """
-    if visit.is_wasted:
-        strategy.wasted(visit.url)
+    if visit.is_unproductive:
+        strategy.unproductive(visit.url)
         return last, []
     if visit.relevance is None and last is not None and last.url != visit.url:
         return last, []
@@ -129,7 +129,7 @@ def made_again(db: Kept) -> Strategy | None:
     last = None
     for visit in db.visits.tail():
         last, _ = show(strategy, visit, last)
-        if not visit.is_wasted:
+        if not visit.is_unproductive:
             strategy.rescored()
     return strategy
 

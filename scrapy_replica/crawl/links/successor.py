@@ -59,7 +59,7 @@ class Successor:
                 judged.append((number, relevance))
                 visit = visit._replace(relevance=relevance)  # noqa: PLW2901 - the same visit, as it is by now
             self.last, scores = show(self.strategy, visit, self.last)
-            if not visit.is_wasted:
+            if not visit.is_unproductive:
                 self.best.add(visit.links, scores, self.strategy.rescored())
         if self._keeps:
             self._visits.judge(judged)

@@ -31,7 +31,7 @@ class Row(NamedTuple):
     depth: int
     parent: int | None
     payload: bytes | None
-    leeway: int
+    permission: int
 
 
 def packed_key(key: int | None) -> bytes:
@@ -75,7 +75,7 @@ class Records:
         """Return the record of a URL."""
         place = Place(bool(row.is_demoted), row.priority, row.score).pack()
         name = self.host(row.host)[0]
-        rest = [_short(row.url, name), packed_key(row.key), row.depth, row.parent, row.payload, row.leeway]
+        rest = [_short(row.url, name), packed_key(row.key), row.depth, row.parent, row.payload, row.permission]
         return b"%d%c%b%b%b" % (row.state, len(place), place, row.host.to_bytes(HOST_BYTES, "big"), pack(rest))
 
     def unpack(self, url_id: int, record: bytes) -> Row:

@@ -207,7 +207,7 @@ class RedisUrlTable(UrlTable):
         if taken.is_other:
             self._link.catch_up()
         row = self._unpacked(taken.id, taken.record)
-        change = "state = ?, is_demoted = ?, priority = ?, score = ?, payload = ?, leeway = ?"
+        change = "state = ?, is_demoted = ?, priority = ?, score = ?, payload = ?, permission = ?"
         with self._silent():
             is_known = self._write(f"UPDATE urls SET {change} WHERE id = ?", (*row[4:8], *row[10:], row.id)).rowcount
         if not is_known:
@@ -231,7 +231,7 @@ class RedisUrlTable(UrlTable):
             row.depth,
             row.parent,
             row.payload,
-            Leeway(row.leeway),
+            Leeway(row.permission),
         )
 
     def states(self, keys: Collection[int]) -> dict[int, tuple[int, str]]:

@@ -220,7 +220,9 @@ class SqliteReader:
             {STATES[number]: count for number, count in urls},
             {Novelty(novelty): count for novelty, count in pages},
             next(iter(self._verdicts("copy = ? ORDER BY id DESC LIMIT 1", (host,))), None),
-            self._column("SELECT copy FROM verdicts WHERE keeper = ? AND standing = 'in force' ORDER BY id", (host,)),
+            self._column(
+                "SELECT copy FROM verdicts WHERE canonical = ? AND standing = 'in force' ORDER BY id", (host,)
+            ),
             {(Action(action), Reason(reason)): count for action, reason, count in decisions},
         )
 
@@ -230,16 +232,16 @@ class SqliteReader:
 
     def _verdicts(self, condition: str, values: Sequence[Any] = ()) -> list[VerdictView]:
         rows = self._read(
-            "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, expires_at IS NULL,"
+            "SELECT copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, at, expires_at IS NULL,"
             f" standing FROM verdicts WHERE {condition}",
             values,
         ).fetchall()
         found = []
-        for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at, is_manual, standing in rows:
+        for copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, at, is_manual, standing in rows:
             pages = self._count(
                 f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND fetched_at <= ? AND status = 200", (copy, at)
             )
-            verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
+            verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, json.loads(evidence))
             saved = self._count(f"SELECT COUNT(*) {SUPPRESSED} claim = ?", (str(verdict.claim),))
             found.append(VerdictView(verdict, at, bool(is_manual), Standing(standing), saved, pages))
         return found

@@ -38,7 +38,7 @@ CREATE TABLE urls (
     depth INTEGER NOT NULL,
     parent INTEGER,                   -- id of the page that it was found on
     payload BLOB,                     -- the request where it is more than a plain GET
-    leeway INTEGER NOT NULL           -- 0 to 3: what a decision may do to it, ever less
+    permission INTEGER NOT NULL           -- 0 to 3: what a decision may do to it, ever less
 );
 CREATE INDEX waiting ON urls (host, is_demoted, priority DESC, score DESC, id, state) WHERE state = 0;
 CREATE INDEX dropped ON urls (host, state) WHERE state = 3;
@@ -179,9 +179,9 @@ CREATE INDEX awaiting ON samples (representative) WHERE outcome IS NULL AND repr
 CREATE TABLE verdicts (
     id INTEGER PRIMARY KEY,
     copy TEXT NOT NULL,
-    keeper TEXT NOT NULL,
-    copy_prefix TEXT NOT NULL,        -- path below which the site lies on the copy, and on the keeper
-    keeper_prefix TEXT NOT NULL,
+    canonical TEXT NOT NULL,
+    copy_prefix TEXT NOT NULL,        -- path below which the site lies on the copy, and on the canonical
+    canonical_prefix TEXT NOT NULL,
     score REAL NOT NULL,
     n_aligned INTEGER NOT NULL,       -- comparable pages
     evidence TEXT NOT NULL,           -- JSON: feature -> value
@@ -195,9 +195,9 @@ CREATE INDEX refuted ON verdicts (id) WHERE standing = 'refuted';
 CREATE TABLE uncertain_pairs (        -- hosts that may be one site, for a person to decide
     pair TEXT PRIMARY KEY,            -- both hosts, in their order
     copy TEXT NOT NULL,               -- as in verdicts, which it would be one of
-    keeper TEXT NOT NULL,
+    canonical TEXT NOT NULL,
     copy_prefix TEXT NOT NULL,
-    keeper_prefix TEXT NOT NULL,
+    canonical_prefix TEXT NOT NULL,
     score REAL NOT NULL,
     n_aligned INTEGER NOT NULL,
     evidence TEXT NOT NULL,           -- JSON: feature -> value

@@ -69,9 +69,9 @@ class TableReader:
         """Return all hosts, most fetched first."""
         ips = dict(self._read("SELECT name, MAX(ip) FROM hosts GROUP BY name"))
         kept = {
-            copy: (keeper, score)
-            for copy, keeper, score in self._read(
-                "SELECT copy, keeper, score FROM verdicts WHERE standing = 'in force'"
+            copy: (canonical, score)
+            for copy, canonical, score in self._read(
+                "SELECT copy, canonical, score FROM verdicts WHERE standing = 'in force'"
             )
         }
         return [

@@ -23,11 +23,11 @@ class UncertainPairTable:
         self._write(
             "INSERT OR REPLACE INTO uncertain_pairs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                _name(verdict.copy, verdict.keeper),
+                _name(verdict.copy, verdict.canonical),
                 verdict.copy,
-                verdict.keeper,
+                verdict.canonical,
                 verdict.copy_prefix,
-                verdict.keeper_prefix,
+                verdict.canonical_prefix,
                 verdict.score,
                 verdict.n_aligned,
                 json.dumps(dict(verdict.evidence)),
@@ -48,17 +48,17 @@ class UncertainPairTable:
 
     def forget(self, host: str) -> None:
         """Forget the pairs of *host*."""
-        self._write("DELETE FROM uncertain_pairs WHERE copy = ?1 OR keeper = ?1", (host,))
+        self._write("DELETE FROM uncertain_pairs WHERE copy = ?1 OR canonical = ?1", (host,))
 
     def all(self) -> list[UncertainPair]:
         """Return the pairs, nearest to a verdict first."""
         rows = self._read(
-            "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, wanted, doubt, pages"
+            "SELECT copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, wanted, doubt, pages"
             " FROM uncertain_pairs ORDER BY ABS(wanted - score), pair"
         )
         found = []
-        for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, wanted, doubt, pages in rows:
-            verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
+        for copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, wanted, doubt, pages in rows:
+            verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, json.loads(evidence))
             pairs = tuple(PagePair(*map(tuple, pair)) for pair in json.loads(pages))
             found.append(UncertainPair(verdict, wanted, Doubt(doubt), pairs))
         return found

@@ -22,7 +22,7 @@ LAST_ID_META = "last id"
 
 RAISED = f"state = {WAITING} AND is_demoted"
 
-COLUMNS = "url, key, score, priority, is_demoted, depth, parent, payload, leeway"
+COLUMNS = "url, key, score, priority, is_demoted, depth, parent, payload, permission"
 
 INSERT = f"INSERT INTO urls (id, host, state, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -144,7 +144,7 @@ class UrlTable:
         state = DROPPED if url.is_dropped else WAITING
         place = url.score, url.priority, url.is_demoted
         rows[url_id] = (
-            url_id, host, state, url.url, url.key, *place, url.depth, url.parent, url.payload, url.leeway
+            url_id, host, state, url.url, url.key, *place, url.depth, url.parent, url.payload, url.permission
         )  # fmt: skip
         if url.key is not None:
             known[url.key] = (url_id, url.key, state, url.is_demoted, url.priority, url.score)
@@ -173,8 +173,8 @@ class UrlTable:
         url_id, key, state, is_demoted, priority, score = row
         if url.is_dropped or state in {LEASED, DONE}:
             return Found.KNOWN
-        if state == WAITING and url.leeway is Leeway.EXEMPT:
-            self._write("UPDATE urls SET leeway = ? WHERE id = ?", (Leeway.EXEMPT.value, url_id))
+        if state == WAITING and url.permission is Leeway.EXEMPT:
+            self._write("UPDATE urls SET permission = ? WHERE id = ?", (Leeway.EXEMPT.value, url_id))
         place = (url.is_demoted, url.priority, URGENT if state == WAITING and score == URGENT else url.score)
         is_better = (not place[0], *place[1:]) > (not is_demoted, priority, score)
         if state == WAITING and not is_better:
@@ -186,9 +186,9 @@ class UrlTable:
             ).fetchone()[0]
         else:
             host = self._write(
-                f"UPDATE urls SET state = {WAITING}, is_demoted = ?, priority = ?, score = ?, payload = ?, leeway = ?"
-                " WHERE id = ? RETURNING host",
-                (*place, url.payload, url.leeway, url_id),
+                f"UPDATE urls SET state = {WAITING}, is_demoted = ?, priority = ?, score = ?, payload = ?,"
+                " permission = ? WHERE id = ? RETURNING host",
+                (*place, url.payload, url.permission, url_id),
             ).fetchone()[0]
             self.waiting += 1
             self._write("DELETE FROM suppressed WHERE url = ?", (url_id,))
@@ -240,7 +240,7 @@ class UrlTable:
         return True
 
     def _waiting(self, row: Sequence[Any]) -> Waiting:
-        url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, leeway = row
+        url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, permission = row
         name, slot = self._rows[host]
         return Waiting(
             url_id,
@@ -254,7 +254,7 @@ class UrlTable:
             depth,
             parent,
             payload,
-            Leeway(leeway),
+            Leeway(permission),
         )
 
     def claimed(self) -> Sequence[str]:
@@ -400,7 +400,7 @@ class UrlTable:
 
     def restore(self, url_id: int, *, is_exempt: bool) -> str | None:
         """Let a URL that was dropped or demoted wait as before, or exempt; return it if it was."""
-        change = f"is_demoted = 0{f', leeway = {Leeway.EXEMPT.value}' if is_exempt else ''}"
+        change = f"is_demoted = 0{f', permission = {Leeway.EXEMPT.value}' if is_exempt else ''}"
         dropped = self._wait(url_id, change, f"state = {DROPPED}")
         return dropped if dropped is not None else self._wait(url_id, change, RAISED)
 

@@ -22,14 +22,14 @@ class VerdictTable:
     def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
         """Write *verdict*, reached at *at* (seconds since the epoch)."""
         self._write(
-            "INSERT INTO verdicts (id, copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, at,"
+            "INSERT INTO verdicts (id, copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, at,"
             " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self._connection.new_id("verdicts"),
                 verdict.copy,
-                verdict.keeper,
+                verdict.canonical,
                 verdict.copy_prefix,
-                verdict.keeper_prefix,
+                verdict.canonical_prefix,
                 verdict.score,
                 verdict.n_aligned,
                 json.dumps(dict(verdict.evidence)),
@@ -52,17 +52,17 @@ class VerdictTable:
 
     def _held(self, condition: str, *values: str) -> Iterator[tuple[Verdict, bool]]:
         rows = self._read(
-            "SELECT copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, expires_at IS NULL"
+            "SELECT copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, expires_at IS NULL"
             f" FROM verdicts WHERE {condition}",
             values,
         )
-        for copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, evidence, is_manual in rows:
-            verdict = Verdict(copy, keeper, copy_prefix, keeper_prefix, score, n_aligned, json.loads(evidence))
+        for copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, is_manual in rows:
+            verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, json.loads(evidence))
             yield verdict, bool(is_manual)
 
     def refuted(self) -> list[tuple[str, str]]:
-        """Return (copy, keeper) of the verdicts that samples refuted."""
-        return self._read("SELECT copy, keeper FROM verdicts WHERE standing = 'refuted'").fetchall()
+        """Return (copy, canonical) of the verdicts that samples refuted."""
+        return self._read("SELECT copy, canonical FROM verdicts WHERE standing = 'refuted'").fetchall()
 
     def expired(self, now: float) -> list[str]:
         """Return the copies whose verdict ended by its age."""

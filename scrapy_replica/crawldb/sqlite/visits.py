@@ -66,7 +66,7 @@ class VisitTable:
 
     def add(self, visit: Visit) -> int:
         """Append a row, in the transaction of the page; return its number."""
-        packed = b"" if visit.is_wasted else _packed(visit)
+        packed = b"" if visit.is_unproductive else _packed(visit)
         row = self._connection.new_id("visits"), visit.url, visit.relevance, packed
         number = self._write("INSERT INTO visits VALUES (?, ?, ?, ?)", row).lastrowid
         assert number is not None
@@ -184,7 +184,7 @@ def _packed(visit: Visit) -> bytes:
 
 def _visit(url: str, relevance: float | None, body: bytes) -> Visit:
     if not body:
-        return Visit(url, None, {}, (), is_wasted=True)
+        return Visit(url, None, {}, (), is_unproductive=True)
     terms, counts, links = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
     pairs = zip(links[::2], links[1::2], strict=True)
     rows = [Link(target, text, place) for place, (target, text) in enumerate(pairs)]

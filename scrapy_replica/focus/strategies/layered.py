@@ -114,8 +114,8 @@ class Layered(Strategy):
     def distances_told(self) -> Mapping[str, int]:
         return self.context.told()
 
-    def wasted(self, url: str) -> None:
-        self.context.wasted(url)
+    def unproductive(self, url: str) -> None:
+        self.context.unproductive(url)
 
     def state(self) -> dict[str, Any]:
         return {"graph": self.graph.state(), **self.own_state()}

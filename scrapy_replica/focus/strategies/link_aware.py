@@ -122,7 +122,7 @@ class LinkAware(Strategy):
         self._refreshed = self._swept = 0
         """Row of pages, and of URLs, from which on the sweep under way goes on, 0 if there is none."""
         self._relevance = 0.0
-        self._wasted = ""
+        self._unproductive = ""
         """The URL that brought nothing new last."""
 
     @classmethod
@@ -136,7 +136,7 @@ class LinkAware(Strategy):
         self._visited += 1
         row = int(self._table.rows([page.url])[0])
         self._tell_words(np.array([self._graph.pages.row(self._graph.page)]))
-        if page.url == self._wasted or self._table.fates[row, IS_FETCHED]:
+        if page.url == self._unproductive or self._table.fates[row, IS_FETCHED]:
             self._credit.ignore()
             return
         self._tell_way(np.array([self._graph.pages.row(self._graph.page)]))
@@ -160,11 +160,11 @@ class LinkAware(Strategy):
                 self._rescore(self._table.siblings(row))
         self._table.tell(row, outcome, which)
 
-    def wasted(self, url: str) -> None:
-        self._wasted = url
-        self._distance.wasted(url)
+    def unproductive(self, url: str) -> None:
+        self._unproductive = url
+        self._distance.unproductive(url)
         row = int(self._table.rows([url])[0])
-        self._table.wasted(row)
+        self._table.unproductive(row)
         for finder in self._credit.tried(row):
             self._tell_return(finder, 0.0)
 
@@ -356,7 +356,7 @@ class LinkAware(Strategy):
             "refreshed": self._refreshed,
             "swept": self._swept,
             "relevance": self._relevance,
-            "wasted": self._wasted,
+            "unproductive": self._unproductive,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -367,7 +367,7 @@ class LinkAware(Strategy):
             head.restore(state[name])
         self._visited, self._next_fit = state["visited"], state["next_fit"]
         self._refreshed, self._swept = state["refreshed"], state["swept"]
-        self._relevance, self._wasted = state["relevance"], state["wasted"]
+        self._relevance, self._unproductive = state["relevance"], state["unproductive"]
 
 
 def _spread(rows: IntArray) -> IntArray:

@@ -95,7 +95,7 @@ def draw(seeds: Sequence[str], job: Path, settings: Settings, table: PageTable |
         plain = Fetched(list(table.key_of))
     key_of = table.key_of if table else keys_by_text([*plain.urls, *ours.urls], settings)
     with reading(str(job)) as known:
-        blocks = [Block(view.verdict.copy, view.verdict.keeper, view.pages) for view in known.verdicts()]
+        blocks = [Block(view.verdict.copy, view.verdict.canonical, view.pages) for view in known.verdicts()]
         found = Draw(ours, plain, key_of, blocks)
         return Draw(ours, plain, key_of, blocks, reasons_of(found.lost, key_of, known))
 

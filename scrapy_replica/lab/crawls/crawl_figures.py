@@ -43,7 +43,7 @@ class Block:
     """A verdict on a host that holds at the end."""
 
     copy: str
-    keeper: str
+    canonical: str
     pages: int
     """Fetched from the copy until the verdict."""
 
@@ -112,7 +112,7 @@ class Draw:
         }
 
     def _hosts(self, hosts: HostTruth) -> dict[str, float]:
-        right = [block for block in self.blocks if hosts.is_right(block.copy, block.keeper)]
+        right = [block for block in self.blocks if hosts.is_right(block.copy, block.canonical)]
         wrong = [block for block in self.blocks if block not in right]
         kinds = Counter(hosts.kind_of.get(block.copy, "unknown") for block in wrong)
         return {

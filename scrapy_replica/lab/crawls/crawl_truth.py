@@ -69,11 +69,11 @@ class HostTruth:
         site_of = {row["host"]: _root(row["host"], copied) for row in rows}
         return cls({row["host"]: row["kind"] for row in rows}, site_of=site_of)
 
-    def is_right(self, copy: str, keeper: str) -> bool:
-        """Tell whether *copy* was blocked rightly in favour of *keeper*."""
+    def is_right(self, copy: str, canonical: str) -> bool:
+        """Tell whether *copy* was blocked rightly in favour of *canonical*."""
         if self.site_of:
-            return self.site_of.get(copy, copy) == self.site_of.get(keeper, keeper)
-        own, kept = self.keys_of.get(copy, frozenset()), self.keys_of.get(keeper, frozenset())
+            return self.site_of.get(copy, copy) == self.site_of.get(canonical, canonical)
+        own, kept = self.keys_of.get(copy, frozenset()), self.keys_of.get(canonical, frozenset())
         return len(own & kept) >= SHARED * len(own) > 0
 
 

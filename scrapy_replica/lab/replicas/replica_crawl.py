@@ -120,7 +120,7 @@ def crawl_figures(
     decided = [pair for pair in replicas if detector.canonical(pair[0]) == detector.canonical(pair[1])]
     right, wrong, spent = 0, 0, []
     for verdict, cost in rehearsal.blocked:
-        pair = min(verdict.copy, verdict.keeper), max(verdict.copy, verdict.keeper)
+        pair = min(verdict.copy, verdict.canonical), max(verdict.copy, verdict.canonical)
         kind = relation[pair]["relation"] if pair in counted else "ambiguous"
         if kind == "replica":
             spent.append(cost)

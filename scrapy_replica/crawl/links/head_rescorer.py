@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Leeway, Waiting
 
 LOOKED_AT = 8
@@ -15,7 +15,7 @@ MAX_LOOKS = 16
 """Such looks before a URL is taken; more would be one for each of many hosts with old high scores."""
 
 
-class Heads:
+class HeadRescorer:
     """Asks the strategy for the present scores of the few best waiting URLs before one of them is taken.
 
     So the order taken is that of present scores, without scoring all that waits after every page: a score that has
@@ -24,8 +24,8 @@ class Heads:
     :param is_known: whether there was a page at the URL of an id, which has its score for other reasons.
     """
 
-    def __init__(self, store: CrawlDB, guide: Guide, seen: Seen, is_known: Callable[[int], bool]) -> None:
-        self._store, self._guide, self._seen, self._is_known = store, guide, seen, is_known
+    def __init__(self, store: CrawlDB, runner: StrategyRunner, seen: Seen, is_known: Callable[[int], bool]) -> None:
+        self._store, self._runner, self._seen, self._is_known = store, runner, seen, is_known
         self._is_steady = False
         self._asked: set[int] = set()
         """URLs whose score is what the strategy says since it was shown the last page."""
@@ -33,24 +33,24 @@ class Heads:
 
     def score(self) -> None:
         """Bring scores up to date until the first one's is."""
-        if self._shown != self._guide.shown:
-            self._shown = self._guide.shown
+        if self._shown != self._runner.shown:
+            self._shown = self._runner.shown
             self._asked.clear()
         asked = self._asked
         for _ in range(MAX_LOOKS):
-            heads = [] if self._is_steady or self._guide.is_warming_up else self._store.urls.heads(LOOKED_AT)
+            heads = [] if self._is_steady or self._runner.is_warming_up else self._store.urls.heads(LOOKED_AT)
             if not heads or heads[0].id in asked:
                 return
             asked.update(head.id for head in heads)
             self._ask([head for head in heads if self._may_move(head)])
 
     def _may_move(self, head: Waiting) -> bool:
-        return head.leeway < Leeway.EXEMPT and head.score < URGENT and not self._is_known(head.id)
+        return head.permission < Leeway.EXEMPT and head.score < URGENT and not self._is_known(head.id)
 
     def _ask(self, heads: list[Waiting]) -> None:
         if not heads:
             return
-        scores = self._guide.scores_now([head.url for head in heads])
+        scores = self._runner.scores_now([head.url for head in heads])
         self._is_steady = scores is None
         if scores is None:
             return

@@ -31,7 +31,7 @@ STAGE = "stage"
 """Key of the number of pages at which the topic was learnt last."""
 
 
-class Guide:
+class StrategyRunner:
     """Shows the strategy each page once, in one order, and keeps what is needed to have its state back.
 
     When the relevance model is learnt anew, at the end of the warm-up and later
@@ -144,7 +144,7 @@ class Guide:
     def _show(self, visit: Visit) -> list[float]:
         self.shown += 1
         self._last, scores = show(self._strategy, visit, self._last)
-        if visit.is_wasted:
+        if visit.is_unproductive:
             return []
         self._moved = self._strategy.rescored()
         if self.is_warming_up:
@@ -207,9 +207,9 @@ class Guide:
         self._new_scores.drop(self._moved)
         return scores, self._moved
 
-    def wasted(self, url: str) -> None:
+    def unproductive(self, url: str) -> None:
         """Show the strategy that fetching *url* brought nothing new; where it was a page after all, before that."""
-        self._keep_and_show(Visit(url, None, {}, (), is_wasted=True))
+        self._keep_and_show(Visit(url, None, {}, (), is_unproductive=True))
 
     def _keep_and_show(self, visit: Visit) -> list[float]:
         if self._keeps_visits:

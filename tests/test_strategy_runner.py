@@ -17,8 +17,8 @@ from scrapy_replica.components import topic as topics
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.links import successor
-from scrapy_replica.crawl.links.guide import Guide
 from scrapy_replica.crawl.links.recipe import made_again
+from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
@@ -117,7 +117,7 @@ class TestEveryName:
     @pytest.mark.parametrize("name", NEEDS_TOPIC)
     async def test_one_that_needs_a_topic_says_so(self, name):
         with pytest.raises(ConfigError, match=rf"REPLICA_STRATEGY is {name}, which needs a topic: set REPLICA_TOPIC"):
-            Guide(Config(strategy=name), SqliteCrawlDB(None))
+            StrategyRunner(Config(strategy=name), SqliteCrawlDB(None))
 
     async def test_without_topic_breadth_first(self):
         auto = await crawl(TopicSpider, web(), {**REPLICA, "CONCURRENT_REQUESTS": 1}, seeds=TOP)
@@ -126,7 +126,7 @@ class TestEveryName:
 
     async def test_unknown_name(self):
         with pytest.raises(ConfigError, match="there is no strategy 'best'"):
-            Guide(Config(strategy="best"), SqliteCrawlDB(None))
+            StrategyRunner(Config(strategy="best"), SqliteCrawlDB(None))
 
 
 @pytest.fixture
@@ -227,30 +227,30 @@ class TestStageThatFails:
         second = await crawl(TopicSpider, web(), kept, seeds=TOP)
         assert first.stats["replica/page/error"] == 1
         assert set(first.urls + second.urls) == set(web())
-        assert not seen[-1].guide.is_warming_up
-        assert seen[0].guide._stage == seen[-1].guide._stage == 80
+        assert not seen[-1].runner.is_warming_up
+        assert seen[0].runner._stage == seen[-1].runner._stage == 80
 
 
 class TestScoresOfTheWarmUp:
     @pytest.mark.parametrize("is_learnt_anew", [True, False])
     def test_at_its_end_the_best_of_each_link(self, is_learnt_anew, tmp_path):
-        guide = Guide(Config(strategy="best-first", topic=tmp_path, warmup_pages=10), SqliteCrawlDB(None))
+        runner = StrategyRunner(Config(strategy="best-first", topic=tmp_path, warmup_pages=10), SqliteCrawlDB(None))
         if is_learnt_anew:
-            guide.relevance.learn(lambda *_: fitted())
+            runner.relevance.learn(lambda *_: fitted())
         best = {}
         for number in (5, 6, 7, 10):
             shown, relevance = random_page(number), number / 10
-            early, moved = guide.scores(shown, relevance, shown.links)
+            early, moved = runner.scores(shown, relevance, shown.links)
             assert set(early) <= {0.0, -1.0}
             assert moved == {}
             relevance = fitted().relevance(shown.terms) if is_learnt_anew else relevance
             for link in shown.links:
                 best[link.url] = max(relevance, best.get(link.url, 0.0))
-        scores = guide.learn_anew(10)
+        scores = runner.learn_anew(10)
         assert {url: score for url, score in scores.items() if score} == {
             url: score for url, score in best.items() if score
         }
-        assert guide.scores(random_page(8), 0.8, random_page(8).links)[0] == [0.8] * 9
+        assert runner.scores(random_page(8), 0.8, random_page(8).links)[0] == [0.8] * 9
 
 
 class TestOrderOfTheWarmUp:
@@ -317,19 +317,19 @@ class TestResumed:
         """What was committed is all that a killed process leaves; later pages are not told of."""
         config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
         db = SqliteCrawlDB(job(tmp_path, "a"))
-        guide = Guide(config, db)
-        guide.relevance.learn(lambda *_: fitted())
+        runner = StrategyRunner(config, db)
+        runner.relevance.learn(lambda *_: fitted())
         undisturbed_db = SqliteCrawlDB(None)
-        undisturbed = Guide(config, undisturbed_db)
+        undisturbed = StrategyRunner(config, undisturbed_db)
         undisturbed.relevance.learn(lambda *_: fitted())
         for number in range(90):
             shown = random_page(number)
-            for each in (guide, undisturbed) if number < 60 else (guide,):
+            for each in (runner, undisturbed) if number < 60 else (runner,):
                 each.scores(shown, 0.9 if number % 5 == 0 else 0.1, shown.links)
             if number == 59:
                 db.commit()
                 left_behind(tmp_path)
-        again = Guide(config, SqliteCrawlDB(job(tmp_path, "b")))
+        again = StrategyRunner(config, SqliteCrawlDB(job(tmp_path, "b")))
         after = random_page(1000)
         assert again.scores(after, 0.7, after.links) == undisturbed.scores(after, 0.7, after.links)
         urls = [link.url for link in random_page(7).links]
@@ -342,37 +342,37 @@ class TestResumed:
         monkeypatch.setattr(successor, "SHOWN_AT_ONCE", 1_000)
         config = Config(strategy=name, topic=tmp_path, warmup_pages=5)
         whole_db, db = SqliteCrawlDB(None), SqliteCrawlDB(job(tmp_path, "a"))
-        whole, guide = Guide(config, whole_db), Guide(config, db)
-        for each in (whole, guide):
+        whole, runner = StrategyRunner(config, whole_db), StrategyRunner(config, db)
+        for each in (whole, runner):
             each.relevance.learn(learnt_from)
         for number in range(130):
             told = []
-            for each in (whole, guide):
+            for each in (whole, runner):
                 moved = each.learn_anew(number)
                 shown = random_page(number)
                 told.append((moved, each.scores(shown, each.relevance.of(shown), shown.links)))
                 if number % 4 == 0:
-                    each.wasted(f"http://h1.example/{number}")
+                    each.unproductive(f"http://h1.example/{number}")
             assert told[0] == told[1]
             if number in {3, 5, 12, 20, 50, 80, 100}:
                 db = killed(db, tmp_path)
-                guide = Guide(config, db)
-                assert guide.is_learning
-                guide.relevance.learn(learnt_from)
+                runner = StrategyRunner(config, db)
+                assert runner.is_learning
+                runner.relevance.learn(learnt_from)
         db.close()
 
     def test_a_fresh_strategy_is_not_outrun(self, tmp_path, monkeypatch):
         """A page with many links is several visits, and more of them come between two pages than are shown at once."""
         monkeypatch.setattr(successor, "SHOWN_AT_ONCE", 2)
         db = SqliteCrawlDB(None)
-        guide = Guide(Config(strategy="best-first", topic=tmp_path, warmup_pages=5), db)
-        guide.relevance.learn(learnt_from)
+        runner = StrategyRunner(Config(strategy="best-first", topic=tmp_path, warmup_pages=5), db)
+        runner.relevance.learn(learnt_from)
         for number in range(15):
-            guide.learn_anew(number)
+            runner.learn_anew(number)
             shown = random_page(number)
             for link in shown.links:
-                guide.scores(shown, 0.5, [link])
-        assert not guide.is_warming_up
+                runner.scores(shown, 0.5, [link])
+        assert not runner.is_warming_up
 
     @pytest.mark.parametrize("name", ["best-first", "link-aware"])
     def test_killed_while_a_fresh_strategy_catches_up(self, name, tmp_path, monkeypatch):
@@ -385,19 +385,19 @@ class TestResumed:
         for kills in ((), (41, 44, 60)):
             job_dir = job(tmp_path, f"killed_{len(kills)}")
             db = SqliteCrawlDB(job(job_dir, "a"))
-            guide = Guide(config, db)
-            guide.relevance.learn(learnt_from)
+            runner = StrategyRunner(config, db)
+            runner.relevance.learn(learnt_from)
             for number, shown in enumerate(pages):
-                assert len(guide.learn_anew(number)) <= 3
-                guide.scores(shown, guide.relevance.of(shown), shown.links)
+                assert len(runner.learn_anew(number)) <= 3
+                runner.scores(shown, runner.relevance.of(shown), shown.links)
                 if number % 4 == 0:
-                    guide.wasted(shown.links[0].url)
+                    runner.unproductive(shown.links[0].url)
                 if number in kills:
                     db = killed(db, job_dir)
-                    guide = Guide(config, db)
-                    guide.relevance.learn(learnt_from)
-            assert not guide.is_warming_up
-            orders.append(guide.scores(pages[3], 0.5, pages[3].links)[0])
+                    runner = StrategyRunner(config, db)
+                    runner.relevance.learn(learnt_from)
+            assert not runner.is_warming_up
+            orders.append(runner.scores(pages[3], 0.5, pages[3].links)[0])
             db.close()
         assert orders[0] == pytest.approx(orders[1])
 
@@ -405,21 +405,21 @@ class TestResumed:
     def test_a_checkpoint_and_the_visits_since_give_the_same_scores(self, name, often, tmp_path):
         """Killed before the first checkpoint, while one is written, and while what it made needless is deleted."""
         config = Config(strategy=name, topic=tmp_path, warmup_pages=0)
-        undisturbed = Guide(config, SqliteCrawlDB(None))
+        undisturbed = StrategyRunner(config, SqliteCrawlDB(None))
         undisturbed.relevance.learn(lambda *_: fitted())
         db = SqliteCrawlDB(job(tmp_path, "a"))
-        guide = Guide(config, db)
-        guide.relevance.learn(lambda *_: fitted())
+        runner = StrategyRunner(config, db)
+        runner.relevance.learn(lambda *_: fitted())
         kept = []
         for number in range(330):
             shown, relevance = random_page(number), 0.9 if number % 5 == 0 else 0.1
             expected = undisturbed.scores(shown, relevance, shown.links)
-            assert guide.scores(shown, relevance, shown.links) == expected
+            assert runner.scores(shown, relevance, shown.links) == expected
             if number in {15, 40, 75, 180, 300}:
                 db.commit()
                 kept.append(visits_kept(tmp_path / "a" / FILE_NAME))
                 db = killed(db, tmp_path)
-                guide = Guide(config, db)
+                runner = StrategyRunner(config, db)
         db.close()
         assert kept[0] == 16
         assert max(kept) < 150
@@ -428,23 +428,23 @@ class TestResumed:
     def test_who_reads_the_job_has_the_same_scores(self, name, often, tmp_path):
         """Of a crawl that runs, after a checkpoint and with fetches that brought nothing."""
         db = SqliteCrawlDB(job(tmp_path, "a"))
-        guide = Guide(Config(strategy=name, topic=tmp_path, warmup_pages=0), db)
-        guide.relevance.learn(lambda *_: fitted())
+        runner = StrategyRunner(Config(strategy=name, topic=tmp_path, warmup_pages=0), db)
+        runner.relevance.learn(lambda *_: fitted())
         for number in range(120):
             shown = random_page(number)
-            guide.scores(shown, 0.9 if number % 5 == 0 else 0.1, shown.links)
+            runner.scores(shown, 0.9 if number % 5 == 0 else 0.1, shown.links)
             if number % 3 == 0:
-                guide.wasted(shown.links[0].url)
+                runner.unproductive(shown.links[0].url)
         db.commit()
         with open_reader(tmp_path / "a" / FILE_NAME) as reader:
             read = made_again(reader)
         urls = [link.url for number in range(100, 120) for link in random_page(number).links]
-        expected = guide.scores_now(urls)
+        expected = runner.scores_now(urls)
         now = read.scores_now(urls)
         assert expected == (None if now is None else now.tolist())
         after = random_page(1000)
         read.visited(after, 0.7)
-        assert read.scores(after, after.links).tolist() == guide.scores(after, 0.7, after.links)[0]
+        assert read.scores(after, after.links).tolist() == runner.scores(after, 0.7, after.links)[0]
         assert read.distances_told() != {}
         db.close()
 
@@ -468,13 +468,13 @@ class TestResumed:
 
     def test_more_links_of_the_page_shown_last(self, recorded, tmp_path):
         db = SqliteCrawlDB(job(tmp_path, "a"))
-        guide = Guide(Config(strategy="recorded", warmup_pages=0), db)
+        runner = StrategyRunner(Config(strategy="recorded", warmup_pages=0), db)
         one, other = random_page(1), random_page(2)
         for shown, links in ((one, one.links[:4]), (one, one.links[4:]), (other, ()), (one, one.links[:1])):
-            guide.scores(shown, 0.5, links)
+            runner.scores(shown, 0.5, links)
         db.commit()
         left_behind(tmp_path)
-        Guide(Config(strategy="recorded", warmup_pages=0), SqliteCrawlDB(job(tmp_path, "b")))
+        StrategyRunner(Config(strategy="recorded", warmup_pages=0), SqliteCrawlDB(job(tmp_path, "b")))
         assert recorded[0] == recorded[1]
         assert len(pages_of(recorded[0])) == 3
         db.close()
