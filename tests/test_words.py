@@ -123,7 +123,7 @@ def test_a_verdict_tells_its_witnesses():
         ),
         (
             Reason.DUST_RULE,
-            {"rules": [8, 7], "canonical": "http://a.example/", "fetched": True},
+            {"rules": [8, 7], "representative": "http://a.example/", "fetched": True},
             "not fetched: rule 8 and 7 takes it for the page at http://a.example/, which was fetched or waits",
         ),
         (

@@ -21,18 +21,19 @@ MAX_ELEMENTS = 1 << 17
 
 _count_nodes = etree.XPath("count(descendant-or-self::node())")
 
-_INLINE, _LINK, _BREAK, _SKIPPED, _BLOCK = range(5)
+INLINE, LINK, BREAK, SKIPPED, BLOCK = range(5)
+"""Kinds of elements, by what they do to the run of text that is being read."""
 _INLINE_TAGS = frozenset({
     "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img", "ins",
     "kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub",
     "sup", "time", "tt", "u", "var", "wbr",
 })  # fmt: skip
-_KINDS: dict[Any, int] = {
-    **dict.fromkeys(_INLINE_TAGS, _INLINE),
-    **dict.fromkeys(INVISIBLE, _SKIPPED),
-    **dict.fromkeys([etree.Comment, etree.ProcessingInstruction, etree.Entity], _SKIPPED),
-    "a": _LINK,
-    "br": _BREAK,
+KINDS: dict[Any, int] = {
+    **dict.fromkeys(_INLINE_TAGS, INLINE),
+    **dict.fromkeys(INVISIBLE, SKIPPED),
+    **dict.fromkeys([etree.Comment, etree.ProcessingInstruction, etree.Entity], SKIPPED),
+    "a": LINK,
+    "br": BREAK,
 }
 
 # Bits of what the words in the class, id, role and itemprop of an element, and its tag, say about the text below it.
@@ -142,7 +143,7 @@ def count_words(texts: list[str], chars: IntArray) -> IntArray:
     return words
 
 
-class _Reader:
+class BlockReader:
     """What is open at one place of the walk; every border of a block ends the run that is being gathered."""
 
     __slots__ = (
@@ -165,10 +166,10 @@ class _Reader:
 
     # One loop over all elements: with a call for each the walk takes half as long again.
     def walk(self, root: etree._Element) -> None:
-        kind_of = _KINDS.get
+        kind_of = KINDS.get
         outside = root.getparent()
         path: list[Any] = [outside]
-        kinds = [_SKIPPED]
+        kinds = [SKIPPED]
         top = outside
         n_tags = 0
         skipped_from = 0  # the length of the path above the element whose subtree is passed over
@@ -181,9 +182,9 @@ class _Reader:
                     if len(path) > skipped_from:
                         continue
                     skipped_from = 0
-                if kind == _BLOCK:
+                if kind == BLOCK:
                     self.close_node(n_tags)
-                elif kind == _LINK:
+                elif kind == LINK:
                     self.open_links -= 1
                 text = None if top is outside else closed.tail
                 if text and (self.is_open or not text.isspace()):
@@ -194,18 +195,18 @@ class _Reader:
             top = element
             path.append(top)
             if skipped_from:
-                kinds.append(_SKIPPED)
+                kinds.append(SKIPPED)
                 continue
             n_tags += 1
             tag = element.tag
-            kind = kind_of(tag, _BLOCK)
-            if kind == _BLOCK:
+            kind = kind_of(tag, BLOCK)
+            if kind == BLOCK:
                 if not self.open_node(tag, element, n_tags):
-                    kind = _SKIPPED
-            elif kind != _SKIPPED:
+                    kind = SKIPPED
+            elif kind != SKIPPED:
                 kind = self.open_inline(kind, element)
             kinds.append(kind)
-            if kind == _SKIPPED:
+            if kind == SKIPPED:
                 skipped_from = len(path) - 1
             else:
                 text = element.text
@@ -233,12 +234,12 @@ class _Reader:
         self.is_open = False
 
     def open_inline(self, kind: int, element: etree._Element) -> int:
-        """Enter an inline element; :data:`_SKIPPED` if it is not shown, its *kind* otherwise."""
+        """Enter an inline element; :data:`SKIPPED` if it is not shown, its *kind* otherwise."""
         self.is_open = True  # so that the next border sets the counts back
-        if kind == _LINK:
+        if kind == LINK:
             self.links += 1
             self.open_links += 1
-        elif kind == _BREAK:
+        elif kind == BREAK:
             self.pieces.append(" ")
             self.breaks += 1
             if self.breaks > 1:
@@ -247,7 +248,7 @@ class _Reader:
             self.inline_tags += 1
             style = element.get("style")
             if (style and hides(style)) or element.get("hidden") is not None:
-                return _SKIPPED
+                return SKIPPED
         return kind
 
     def open_node(self, tag: str, element: etree._Element, n_tags: int) -> bool:
@@ -310,7 +311,7 @@ def read_blocks(root: etree._Element) -> Blocks:
 
     Linear in the size of the tree, up to :data:`MAX_ELEMENTS`, without recursion; the tree is not changed.
     """
-    reader = _Reader()
+    reader = BlockReader()
     reader.walk(root)
     texts = _folded(reader.pieces)
     chars = np.fromiter(map(len, texts), np.intp, len(texts))
