@@ -3,6 +3,7 @@
 from scrapy_replica.addon import Addon
 from scrapy_replica.components.extension import page_of
 from scrapy_replica.components.extract import extract
+from scrapy_replica.components.pipeline import NoveltyPipeline
 from scrapy_replica.components.spider import TopicSpider
 
-__all__ = ["Addon", "TopicSpider", "extract", "page_of"]
+__all__ = ["Addon", "NoveltyPipeline", "TopicSpider", "extract", "page_of"]

@@ -118,7 +118,7 @@ class Page:
 
     url: str
     host: str
-    """Host name of *url*, lower-case, without port."""
+    """Host name of *url*, lower-case, with the port where it is not the scheme's own."""
     title: str | None = None
     language: str | None = None
     """Two-letter code from the ``lang`` attribute."""

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scrapy_replica.address import name_of
 from scrapy_replica.claim import Claim, Kind, Work
-from scrapy_replica.crawldb.contract import URGENT, Found, Known, Leeway, NewUrl, State, Suppressed
+from scrapy_replica.crawldb.contract import URGENT, Found, Known, NewUrl, Permission, State, Suppressed
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Outcome, Reason
@@ -53,7 +53,7 @@ def taken(db):
 
 @contextmanager
 def failing_page(db):
-    with pytest.raises(StopError), db.page():  # noqa: PT012
+    with pytest.raises(StopError), db.span():  # noqa: PT012
         yield
         raise StopError
 
@@ -180,15 +180,15 @@ class CrawlDBContract:
     # Entering
 
     def test_what_is_entered_is_what_is_taken(self, db):
-        new = NewUrl("http://a:81/x", "a:81", -5, 0.25, -3, False, 7, 12, b"payload", Leeway.STAY, "mine")
+        new = NewUrl("http://a:81/x", "a:81", -5, 0.25, -3, False, 7, 12, b"payload", Permission.STAY, "mine")
         ((url_id, what),) = db.urls.discover([new])
         row = db.urls.take()
         assert what is Found.NEW
         assert tuple(row) == (
-            url_id, "a:81", "mine", "http://a:81/x", -5, 0.25, -3, False, 7, 12, b"payload", Leeway.STAY
+            url_id, "a:81", "mine", "http://a:81/x", -5, 0.25, -3, False, 7, 12, b"payload", Permission.STAY
         )  # fmt: skip
         assert type(row.is_demoted) is bool
-        assert type(row.permission) is Leeway
+        assert type(row.permission) is Permission
         assert (db.urls.url_of(url_id), db.urls.key_of(url_id)) == ("http://a:81/x", -5)
 
     def test_a_better_place_raises_what_waits(self, db):
@@ -208,10 +208,10 @@ class CrawlDBContract:
         assert (row.is_demoted, row.priority, row.score) == (False, 0, 0.5)
 
     def test_raising_keeps_what_the_request_is(self, db):
-        db.urls.discover([url("a/1", payload=b"first", permission=Leeway.STAY, depth=1)])
-        db.urls.discover([url("a/1", 1.0, payload=b"second", permission=Leeway.MOVE, depth=5)])
+        db.urls.discover([url("a/1", payload=b"first", permission=Permission.STAY, depth=1)])
+        db.urls.discover([url("a/1", 1.0, payload=b"second", permission=Permission.MOVE, depth=5)])
         row = db.urls.take()
-        assert (row.payload, row.permission, row.depth) == (b"first", Leeway.STAY, 1)
+        assert (row.payload, row.permission, row.depth) == (b"first", Permission.STAY, 1)
 
     @pytest.mark.parametrize("end", ["leased", "done"])
     def test_what_was_taken_is_known(self, db, end):
@@ -227,12 +227,12 @@ class CrawlDBContract:
         url_id = enter(db, "a/1", score=0.9, payload=b"old", is_dropped=True)[0]
         db.suppressed.enter([Suppressed(url_id, Claim.read("rule 1"), 5)])
         assert db.urls.waiting == 0
-        again = url("a/1", 0.3, priority=2, payload=b"new", permission=Leeway.AS_ASKED)
+        again = url("a/1", 0.3, priority=2, payload=b"new", permission=Permission.AS_ASKED)
         assert db.urls.discover([again]) == [(url_id, Found.RESTORED)]
         assert db.urls.waiting == 1
         assert db.suppressed.claims_for(5) == []
         row = db.urls.take()
-        assert (row.score, row.priority, row.payload, row.permission) == (0.3, 2, b"new", Leeway.AS_ASKED)
+        assert (row.score, row.priority, row.payload, row.permission) == (0.3, 2, b"new", Permission.AS_ASKED)
 
     def test_dropping_leaves_what_is_known_alone(self, db):
         url_id = enter(db, "a/1")[0]
@@ -241,9 +241,9 @@ class CrawlDBContract:
 
     def test_what_waits_and_is_asked_for_exempt_is_exempt(self, db):
         enter(db, "a/1", score=0.9, payload=b"first")
-        db.urls.discover([url("a/1", 0.3, permission=Leeway.EXEMPT)])
+        db.urls.discover([url("a/1", 0.3, permission=Permission.EXEMPT)])
         row = db.urls.take()
-        assert (row.score, row.payload, row.permission) == (0.9, b"first", Leeway.EXEMPT)
+        assert (row.score, row.payload, row.permission) == (0.9, b"first", Permission.EXEMPT)
 
     def test_the_last_id(self, db):
         assert db.urls.last_id == 0
@@ -457,7 +457,7 @@ class CrawlDBContract:
         assert db.suppressed.claims_for(77) == []
         assert db.urls.waiting == 4
         rows = {row.id: row.permission for row in iter(db.urls.take, None)}
-        assert rows == {**dict.fromkeys(ids[:3], Leeway.EXEMPT), ids[3]: Leeway.MOVE}
+        assert rows == {**dict.fromkeys(ids[:3], Permission.EXEMPT), ids[3]: Permission.MOVE}
 
     def test_what_a_claim_saved_comes_back_as_before(self, db):
         ids = enter(db, "a/1", "a/2", score=0.5, payload=b"x")
@@ -474,7 +474,7 @@ class CrawlDBContract:
         assert db.suppressed.restore(Work(Claim.read("rule 1")), 9) == [(ids[0], "http://a/1")]
         assert db.suppressed.restore(Work(Claim.read("rule 1")), 9) == []
         row = db.urls.take()
-        assert (row.id, row.score, row.payload, row.permission) == (ids[0], 0.5, b"x", Leeway.MOVE)
+        assert (row.id, row.score, row.payload, row.permission) == (ids[0], 0.5, b"x", Permission.MOVE)
         assert db.suppressed.restore(Work(Claim.read("rule 2")), 9) == [(ids[1], "http://a/2")]
 
     def test_what_is_saved_again_meanwhile_stays_so(self, db):
@@ -560,7 +560,7 @@ class CrawlDBContract:
         enter(db, "a/1")
         with failing_page(db):
             enter(db, "a/2")
-        with db.page():
+        with db.span():
             enter(db, "a/3")
         db.commit()
         assert taken(db) == ["a/1", "a/3"]
@@ -659,7 +659,7 @@ class StoredContract(CrawlDBContract):
 
     def test_what_was_committed_survives(self, opened, died):
         db = opened()
-        with db.page():
+        with db.span():
             ids = enter(db, "a/1", "b/1")
         db.urls.drop(ids[0])
         db.suppressed.enter([Suppressed(ids[0], Claim.read("rule 1"), 5)])
@@ -680,7 +680,7 @@ class Row:
     score: float
     priority: int
     is_demoted: bool
-    permission: Leeway
+    permission: Permission
 
     @property
     def slot(self):
@@ -722,8 +722,8 @@ class Reference:
         if new.is_dropped or row.state in {State.LEASED, State.DONE}:
             return Found.KNOWN
         score = URGENT if row.is_urgent else new.score
-        if row.state is State.WAITING and new.permission is Leeway.EXEMPT:
-            row.permission = Leeway.EXEMPT
+        if row.state is State.WAITING and new.permission is Permission.EXEMPT:
+            row.permission = Permission.EXEMPT
         if row.state is State.WAITING and (not new.is_demoted, new.priority, score) <= (
             not row.is_demoted, row.priority, row.score
         ):  # fmt: skip
@@ -766,7 +766,7 @@ NEW = st.builds(
     priority=st.sampled_from([-1, 0, 0, 0, 1]),
     is_demoted=st.booleans(),
     is_dropped=st.sampled_from([False, False, True]),
-    permission=st.sampled_from([Leeway.MOVE, Leeway.STAY, Leeway.EXEMPT]),
+    permission=st.sampled_from([Permission.MOVE, Permission.STAY, Permission.EXEMPT]),
     slot=st.sampled_from([None, None, "a", "mine"]),
 )
 SLOTS = ["a", "b", "c", "mine"]
@@ -879,7 +879,7 @@ class CrawlDBMachine(RuleBasedStateMachine):
     @rule(most=st.sampled_from([1, 9]))
     def restore_for(self, most):
         ids = sorted({one for (one, _), target in self.reference.suppressed.items() if target == TARGET})
-        wanted = self.reference.restore(ids, permission=Leeway.EXEMPT)
+        wanted = self.reference.restore(ids, permission=Permission.EXEMPT)
         assert self.all_restored(lambda: self.db.suppressed.restore(Work(None, TARGET), most)) == wanted
 
     def all_restored(self, restore):
@@ -922,7 +922,7 @@ class CrawlDBMachine(RuleBasedStateMachine):
             lambda: self.release("a"),
         ]
         try:
-            with self.db.page():
+            with self.db.span():
                 for _ in range(steps):
                     data.draw(st.sampled_from(rules))()
                 if fails:

@@ -18,9 +18,9 @@ from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind, Restoration, Standing, Why, Work
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.samples import Samples
-from scrapy_replica.crawl.claims.test import ClaimTest
-from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
+from scrapy_replica.crawldb.contract import NewUrl, Permission, State
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Link, Page, Verdict
@@ -89,7 +89,7 @@ def pages_of(host, n, first=0):
 def hold(db, crawl):
     """Let the detector reach the verdict."""
     crawl.replicas._enact(VERDICT, is_manual=False)
-    crawl.replicas._keep(VERDICT, is_manual=False)
+    crawl.replicas._write(VERDICT, is_manual=False)
 
 
 def follow(crawl, url_id, urls):
@@ -186,7 +186,7 @@ class TestEnds:
 
     def test_a_page_that_failed_refutes_nothing(self, db):
         crawl = crawl_on(db)
-        with suppress(RuntimeError), db.page():
+        with suppress(RuntimeError), db.span():
             self.refute(crawl)
             raise RuntimeError
         assert not crawl.policy._standings.is_refuted(TRAP)
@@ -218,7 +218,7 @@ class TestSlots:
         db.urls.discover([NewUrl(url, MIRROR, key(url), slot="mine")])
         hold(db, crawl)
         taken = db.urls.take()
-        assert not crawl.intake.reconsider(taken)  # it is rewritten
+        assert not crawl.intake.decide_again(taken)  # it is rewritten
         assert db.urls.take().slot == "mine"
 
     def test_the_slot_of_the_host_is_not_the_users(self, db):
@@ -331,7 +331,7 @@ class Life(RuleBasedStateMachine):
     def fail(self):
         """A page that raises: nothing of it stays, in the store or in memory."""
         before, work = self.standing, self.db.suppressed.unfinished()
-        with suppress(RuntimeError), self.db.page():
+        with suppress(RuntimeError), self.db.span():
             url = f"http://{MIRROR}/{self.n}.html"
             self.crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), self.crawl.policy.decide(url, MIRROR))])
             self.crawl.claims.refute([VERDICT.claim])
@@ -388,4 +388,4 @@ def test_exempt_urls_are_asked_for_as_they_are(db):
     enter(db, *pages_of(CANONICAL, 3))
     crawl = crawl_on(db)
     hold(db, crawl)
-    assert crawl.policy.decide(f"http://{MIRROR}/1.html", MIRROR, Leeway.EXEMPT).action is Action.FETCH
+    assert crawl.policy.decide(f"http://{MIRROR}/1.html", MIRROR, Permission.EXEMPT).action is Action.FETCH

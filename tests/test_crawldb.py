@@ -190,14 +190,14 @@ class TestFile:
 
     def test_a_damaged_page_that_is_met_half_way_is_the_end(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)
-        with pytest.raises(StoreError, match="malformed"), db.page():
+        with pytest.raises(StoreError, match="malformed"), db.span():
             raise sqlite3.DatabaseError("database disk image is malformed")
         with pytest.raises(StoreError, match="malformed"):
             db.close()
 
     def test_a_value_that_cannot_be_stored_is_not_the_end(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)
-        with pytest.raises(sqlite3.Error), db.page():  # noqa: PT012
+        with pytest.raises(sqlite3.Error), db.span():  # noqa: PT012
             enter(db, "a/1")
             db.set_meta("a", ["no", "bytes"])
         enter(db, "a/2")
@@ -239,9 +239,9 @@ class TestDiskFull:
             enter(db, *(f"b/{n}-{m}" for m in range(100)))
 
     def test_every_call_raises_from_then_on(self, db):
-        with pytest.raises(StoreError, match=r"full.*free some space"), db.page():
+        with pytest.raises(StoreError, match=r"full.*free some space"), db.span():
             self.fill(db)
-        for call in (db.urls.take, db.commit, lambda: enter(db, "c/1"), lambda: db.meta("x"), db.page().__enter__):
+        for call in (db.urls.take, db.commit, lambda: enter(db, "c/1"), lambda: db.meta("x"), db.span().__enter__):
             with pytest.raises(StoreError, match="free some space"):
                 call()
         with pytest.raises(StoreError, match="free some space"):
@@ -249,7 +249,7 @@ class TestDiskFull:
 
     def test_nothing_half_written_is_left(self, db, tmp_path):
         db.urls.take()
-        with pytest.raises(StoreError), db.page():
+        with pytest.raises(StoreError), db.span():
             self.fill(db)
         with pytest.raises(StoreError):
             db.close()

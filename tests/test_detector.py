@@ -32,7 +32,7 @@ def crawl(*sites, detector=None, links=True):
             found.append(detector.observe(each))
             if links:
                 for link in each.links:
-                    detector.known(host_of(link.url), path_of(link.url))
+                    detector.add_url(host_of(link.url), path_of(link.url))
     return detector, found, fetched
 
 
@@ -175,9 +175,9 @@ class TestItems:
                     continue
                 detector.observe(each)
                 for link in each.links:
-                    detector.known(host_of(link.url), path_of(link.url))
+                    detector.add_url(host_of(link.url), path_of(link.url))
                 if items := items_of(host, number):
-                    detector.gave(each.host, path_of(each.url), items)
+                    detector.add_items(each.host, path_of(each.url), items)
         return detector
 
     def test_hosts_that_need_items_are_one_where_three_pages_agree(self):
@@ -282,7 +282,7 @@ class TestChains:
         # a ~ b; c holds a's first pages and later other ones, b and c are known to differ
         crawl(site("a.example", "w", 20), site("b.example", "w", 20), detector=detector)
         assert detector.canonical("b.example") == "a.example"
-        detector._allowed.add(frozenset(("b.example", "c.example")))
+        detector._kept_apart.add(frozenset(("b.example", "c.example")))
         _, found, _ = crawl(site("c.example", "w", 20), detector=detector)
         conflicts = [conflict for each in found for conflict in each.conflicts]
         assert conflicts
@@ -332,7 +332,7 @@ class TestByHandAndAfterRestart:
     def test_verdicts_survive_a_restart(self):
         verdict = self.blocked().verdicts["b.example"]
         detector = Detector(JUDGE)
-        detector.restore(verdict)
+        detector.enact(verdict)
         assert detector.canonical("b.example") == "a.example"
         crawl(site("a.example", "w", 20), site("c.example", "w", 20), detector=detector)
         assert set(detector.verdicts) == {"b.example", "c.example"}

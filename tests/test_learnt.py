@@ -17,8 +17,8 @@ from scrapy_replica.commands.explain import explain_score, explain_url
 from scrapy_replica.commands.explain_text import in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.config import ConfigError
-from scrapy_replica.crawl.links.recipe import made_again
-from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
+from scrapy_replica.crawl.order.recipe import made_again
+from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
 from scrapy_replica.focus import model_file
 from scrapy_replica.focus.model_file import Learnt, dump, load
 from scrapy_replica.focus.state import MOST, pack, unpack

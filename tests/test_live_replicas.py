@@ -352,7 +352,7 @@ class TestPorts:
         replicas = Replicas(Config(), db, lambda: 0.0, NearDuplicates())
         for url in ("http://a.example:8080/x", "https://a.example/x", "http://b.example/x", "http://b.example:8080/x"):
             db.urls.discover([NewUrl(url, host_of(url), hash(url))])
-            replicas.known(url, host_of(url), "")
+            replicas.add_url(url, host_of(url), "")
         replicas.block("b.example", "a.example")
         block = replicas.block_of("http://b.example/x", "b.example")
         assert block is not None

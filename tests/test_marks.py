@@ -17,12 +17,12 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.links import asking
-from scrapy_replica.crawl.links.asking import Asking
-from scrapy_replica.crawl.links.marks import LEARNT, Marks
-from scrapy_replica.crawl.links.questions import asked_about
-from scrapy_replica.crawl.links.recipe import relevance_model
-from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
+from scrapy_replica.crawl.order.recipe import relevance_model
+from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
+from scrapy_replica.crawl.topic import asking
+from scrapy_replica.crawl.topic.asking import Asking
+from scrapy_replica.crawl.topic.marks import LEARNT, Marks
+from scrapy_replica.crawl.topic.questions import asked_about
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.orders import MARK, NOT_DONE
 from scrapy_replica.crawldb.sqlite import visits
@@ -245,7 +245,7 @@ class TestGuide:
 
     def test_marks_beyond_their_number_are_refused(self, crawled, monkeypatch):
         db, runner, _, _, crawl_on = crawled
-        monkeypatch.setattr("scrapy_replica.crawl.links.marks.MOST", 2)
+        monkeypatch.setattr("scrapy_replica.crawl.topic.marks.MOST", 2)
         crawl_on(runner, 6)
         mark(runner, 1, is_relevant=True)
         mark(runner, 2, is_relevant=True)

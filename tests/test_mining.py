@@ -100,7 +100,7 @@ class TestJudgement:
         for page in [page for turn in zip(*sites, strict=True) for page in turn]:
             detector.observe(page)
             for link in page.links:
-                detector.known(page.host, path_of(link.url))
+                detector.add_url(page.host, path_of(link.url))
         mined = verdicts_of(tmp_path, rows_of(*sites))
         assert mined.canonical == {copy: detector.canonical(copy) for copy in detector.verdicts}
         assert mined.canonical

@@ -81,7 +81,7 @@ class TestScores:
 
     async def test_a_better_parent_raises(self, monkeypatch):
         """Best-first: a link is worth the best of its parents."""
-        from scrapy_replica.crawl.links.relevance import Relevance
+        from scrapy_replica.crawl.topic.relevance import Relevance
 
         worth = {"/dull": 0.1, "/good": 0.9}
         monkeypatch.setattr(strategies.STRATEGIES["best-first"], "needs_topic", False)

@@ -141,7 +141,7 @@ def use(db, folder):
     items.enter({1})
     items.keep(1, {1})
     assert (items.of_page(1), items.are_given()) == ({1}, True)
-    with db.page():
+    with db.span():
         use_urls(urls, suppressed)
         use_revisits(urls, revisits)
         use_seeds(seeds)
@@ -314,7 +314,7 @@ def use_pages(pages, visits, ledger, samples):
     samples.enter([Sample(1, "rule 1", Reason.DUST_RULE, 5, "a", 1.0)])
     assert len(samples.of_url(1)) == len(samples.of_claim("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
-    samples.reconsider(1)
+    samples.overturn(1)
     samples.retire("before: ")
     assert len(list(samples.settled())) == 1
 

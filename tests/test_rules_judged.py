@@ -7,11 +7,11 @@ from collections import Counter
 import mmh3
 import pytest
 
-from scrapy_replica.claim import Claim, Kind, Standing
+from scrapy_replica.claim import Claim, Kind, Standing, Why
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
-from scrapy_replica.crawldb.contract import Leeway, NewUrl
+from scrapy_replica.crawldb.contract import NewUrl, Permission
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Outcome
 from scrapy_replica.records import Page
@@ -55,7 +55,7 @@ class Site:
         return next(watched for watched in own.values() if watched.id == number)
 
     def asked(self, path):
-        return self.crawl.policy.decide(f"http://{HOST}/{path}", HOST, Leeway.MOVE, "", None)
+        return self.crawl.policy.decide(f"http://{HOST}/{path}", HOST, Permission.MOVE, "", None)
 
     def enter(self, path, decision=None):
         url = f"http://{HOST}/{path}"
@@ -193,7 +193,7 @@ class TestOthers:
     def test_one_that_was_switched_off_is_not_proposed_in_another_form(self, step):
         site = sid_and_utm()
         site.fetch("x/1?sid=1")
-        site.crawl.claims.end_rule(site.crawl.dust.disable(site.ids[0]))
+        site.crawl.claims.rule_ended(site.crawl.dust.disable(site.ids[0]), Why.ENDED)
         host = site.crawl.dust._hosts.of(HOST)
         for context in ((), (Condition(Fact("p0", "=", "x")),)):
             assert not site.crawl.dust._proposals.candidate(Rule(HOST, context, (step,)), host)
@@ -202,6 +202,6 @@ class TestOthers:
     def test_nor_one_of_a_path_that_says_the_same_of_a_page(self):
         site = Site(Rule(HOST, (), (Step("replace", "/old/", "/"),)))
         site.fetch("old/1")
-        site.crawl.claims.end_rule(site.crawl.dust.disable(site.ids[0]))
+        site.crawl.claims.rule_ended(site.crawl.dust.disable(site.ids[0]), Why.ENDED)
         host = site.crawl.dust._hosts.of(HOST)
         assert not site.crawl.dust._proposals.candidate(Rule(HOST, (), (Step("template", "/old/{0}", "/{0}"),)), host)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims import samples as samples_module
+from scrapy_replica.crawl.claims.claim_test import MOST_OPEN, ClaimTest, stratum_of
 from scrapy_replica.crawl.claims.samples import Pending, Samples
-from scrapy_replica.crawl.claims.test import MOST_OPEN, ClaimTest, stratum_of
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -94,7 +94,7 @@ class TestDraws:
     def test_what_a_page_that_failed_entered_is_counted_no_more(self, db):
         samples = make(db)
         drawn(samples, [1], Outcome.SAME)
-        with suppress(RuntimeError), db.page():
+        with suppress(RuntimeError), db.span():
             db.urls.discover([NewUrl("http://b.example/2", "b.example", 2)])
             samples.enter(2, "http://b.example/2", saving(2))
             samples.settle(2, Outcome.OTHER)

@@ -19,7 +19,7 @@ from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.store import check_settings
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawldb.contract import Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.contract import NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.warc.folder import WarcFolder
@@ -158,7 +158,7 @@ class TestPayloads:
         payload = payloads.dump(request, None)
         assert payload.startswith(b"{")
         return payloads.load(
-            Waiting(1, "", "", request.url, 1, 0.0, request.priority, False, 0, None, payload, Leeway.MOVE)
+            UrlRow(1, "", "", request.url, 1, 0.0, request.priority, False, 0, None, payload, Permission.MOVE)
         )
 
     def test_all_that_is_plain_data_comes_back(self, payloads):

@@ -16,9 +16,9 @@ from scrapy_replica import TopicSpider
 from scrapy_replica.components import topic as topics
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl import Crawl
-from scrapy_replica.crawl.links import successor
-from scrapy_replica.crawl.links.recipe import made_again
-from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
+from scrapy_replica.crawl.order import successor
+from scrapy_replica.crawl.order.recipe import made_again
+from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB

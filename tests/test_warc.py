@@ -25,6 +25,7 @@ from scrapy_replica import TopicSpider
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.refused import RefusedError
+from scrapy_replica.components.spider import USUAL
 from scrapy_replica.components.warc import Recorder, exchange_of
 from scrapy_replica.warc import records
 from scrapy_replica.warc.archive import Archive
@@ -484,5 +485,5 @@ def test_a_killed_crawl_loses_no_record_and_no_item(tmp_path):
     assert captured(tmp_path / "warc") == everything
     assert not list((tmp_path / "warc").glob(f"*{OPEN}"))
     header, *rows = (tmp_path / "items.csv").read_text().splitlines()
-    assert header == "url,title,language,relevance,novelty"
+    assert header == ",".join(USUAL)
     assert {row.split(",")[0] for row in rows} == everything

@@ -9,7 +9,7 @@ from scrapy_replica.address import redacted
 from scrapy_replica.commands.job import name_of, ordering, reading
 from scrapy_replica.commands.order import checked_block, host_name, known_host
 from scrapy_replica.commands.steer import web_url
-from scrapy_replica.crawl.links.questions import check_page
+from scrapy_replica.crawl.topic.questions import check_page
 from scrapy_replica.crawldb.orders import (
     ALLOW,
     BLOCK,

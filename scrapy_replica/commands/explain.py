@@ -18,9 +18,9 @@ from scrapy_replica.commands.forms_of_site import forms_of
 from scrapy_replica.commands.job import add_job_argument, reading
 from scrapy_replica.commands.order import near
 from scrapy_replica.components.fingerprinter import UrlFingerprints
-from scrapy_replica.crawl.links.recipe import made_again, relevance_model
-from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
+from scrapy_replica.crawl.order.recipe import made_again, relevance_model
 from scrapy_replica.crawl.scope import kept_scope
+from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
 from scrapy_replica.crawldb.contract import URGENT, State
 from scrapy_replica.focus.asking import shares
 from scrapy_replica.urls.scope import Outside

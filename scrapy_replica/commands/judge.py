@@ -13,7 +13,7 @@ from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import add_job_argument, is_running, ordering, reading
 from scrapy_replica.components.fingerprinter import UrlFingerprints
-from scrapy_replica.crawl.links.questions import asked_about, check_page, check_topic
+from scrapy_replica.crawl.topic.questions import asked_about, check_page, check_topic
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.words.terminal import counted, score, wrapped
 from scrapy_replica.words.text import shortened
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawl.links.questions import Asked
+    from scrapy_replica.crawl.topic.questions import Asked
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 MOST = 100

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.write import write
-from scrapy_replica.crawl.links.recipe import made_again
-from scrapy_replica.crawl.links.relevance import KEY
+from scrapy_replica.crawl.order.recipe import made_again
+from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.focus.model_file import Learnt, dump
 from scrapy_replica.words.terminal import wrapped
 

@@ -20,7 +20,7 @@ from scrapy_replica.commands.job import is_begun, is_shared, name_of
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.others import ALL
 from scrapy_replica.components.outputs import refusal
-from scrapy_replica.components.spider import TopicSpider, read_seeds
+from scrapy_replica.components.spider import TopicSpider, read_fields, read_seeds
 from scrapy_replica.config import Config
 from scrapy_replica.records import Reach
 from scrapy_replica.urls.scope import Scope
@@ -75,7 +75,12 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-pages", type=int, metavar="N", help="stop after N pages (status 200)")
     parser.set_defaults(join=None)
-    output = parser.add_mutually_exclusive_group()
+    items = parser.add_argument_group("items")
+    items.add_argument(
+        "--fields", default="", metavar="A,B", help="what items hold, e.g. url,markdown; +links adds to the usual"
+    )
+    items.add_argument("--new-only", action="store_true", help="give no item of a page that repeats another one")
+    output = items.add_mutually_exclusive_group()
     output.add_argument("-o", "--output", metavar="FILE", help="add the items to FILE (.jsonl, .csv, ...)")
     output.add_argument(
         "-O", "--overwrite-output", metavar="FILE", help="write the items to FILE in place of what it holds"
@@ -113,6 +118,7 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
     if opts.depth is not None and opts.depth < 1:
         raise ValueError(f"--depth is {opts.depth}: it must be at least 1")
     read_seeds(opts.seeds)
+    read_fields(opts.fields)
     Scope(Config.from_settings(settings))
 
 
@@ -152,7 +158,8 @@ class Run:
         self.crawler.signals.connect(self._opened, signals.spider_opened)
         _in_one_line()
         undo = _fresh(settings.get("JOBDIR"))
-        task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains)
+        told = {"fields": opts.fields, "new_only": opts.new_only}
+        task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains, **told)
         process.start()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # Scrapy leaves one that asks its crawls to stop
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.commands.acts import act, command_of
 from scrapy_replica.commands.job import has_begun, is_running, name_of, reading, trace
 from scrapy_replica.control import view
-from scrapy_replica.crawl.links.questions import asked_about
+from scrapy_replica.crawl.topic.questions import asked_about
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.words.terminal import score
 from scrapy_replica.words.text import cleaned

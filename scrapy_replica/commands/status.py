@@ -13,8 +13,8 @@ from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import add_job_argument, is_running, name_of, processes, reading
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.coverage import Coverage
-from scrapy_replica.crawl.links.relevance import KEY
 from scrapy_replica.crawl.scope import left_out
+from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders, PrivateAddressError
 from scrapy_replica.components.extension import ReplicaExtension
-from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.returns import location_of
 from scrapy_replica.components.scope import leaving
-from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
+from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError
 from scrapy_replica.crawldb.pages import NOT_MODIFIED
 from scrapy_replica.decision import Action, Reason, as_guess
 
@@ -55,10 +55,10 @@ class ReplicaDownloaderMiddleware:
 
     def _decide(self, extension: ReplicaExtension, request: Request) -> Request | None:
         flight = extension.flights.of(request)
-        permission = leeway_of(request, is_start=flight.is_start)
+        permission = permission_of(request, is_start=flight.is_start)
         if "redirect_urls" in request.meta and leaving(extension.crawl.scope, request) is not None:
             raise IgnoreRequest(Reason.OUT_OF_SCOPE.value)
-        if permission is Leeway.EXEMPT or urlparse_cached(request).path == "/robots.txt":
+        if permission is Permission.EXEMPT or urlparse_cached(request).path == "/robots.txt":
             return None
         host = host_of(request.url)
         if flight.key is None:

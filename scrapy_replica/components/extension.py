@@ -22,6 +22,7 @@ from scrapy_replica.components.dupefilter import has_own_filter
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
+from scrapy_replica.components.items import RepeatedItems
 from scrapy_replica.components.others import Others
 from scrapy_replica.components.outputs import OutputError, claimed, claimed_feeds
 from scrapy_replica.components.pages import Pages
@@ -73,6 +74,7 @@ class ReplicaExtension:
             raise NotConfigured("REPLICA_ENABLED is False")
         self._crawler = crawler
         self.flights = Flights()
+        self.repeats = RepeatedItems()
         """The requests on their way."""
         self.has_frontier = False
         """Our scheduler is in use."""
@@ -378,16 +380,16 @@ class ReplicaExtension:
         flight.observation = _observations[response] = observation
         return observation
 
-    def gave(self, observation: Observation, items: set[int]) -> None:
-        """Take note of *items*, as hashes, that the callback made of a page so far."""
+    def gave(self, observation: Observation, items: set[int]) -> bool:
+        """Take note of *items*, as hashes, that the callback made of a page so far; tell whether one of them is new."""
         try:
-            if self.error is None:
-                self.crawl.gave(observation, items)
+            return self.error is not None or self.crawl.gave(observation, items)
         except StoreError as error:
             self.stop(error)
         except Exception:
             logger.exception("Nothing can be learnt from the items of %s", observation.page.url)
             self.crawl.counts["page/error"] += 1
+        return True
 
     def end(self, request: Request) -> None:
         """Take note that the callback of *request* is through with its page, or will never have it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_replica.components.payloads import says_it_leaves
-from scrapy_replica.crawldb.contract import Leeway
+from scrapy_replica.crawldb.contract import Permission
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -100,14 +100,14 @@ def may_leave(request: Request) -> bool:
     return request.dont_filter or says_it_leaves(request.meta)
 
 
-def leeway_of(request: Request, *, is_start: bool = False) -> Leeway:
+def permission_of(request: Request, *, is_start: bool = False) -> Permission:
     """Return what a decision may do to *request*, which ``Spider.start()`` made or a callback."""
     meta = request.meta
     if meta.get("replica") is False or "redirect_urls" in meta:
-        return Leeway.EXEMPT
+        return Permission.EXEMPT
     # Scrapy marks what start() makes of start_urls dont_filter; the user did not ask for it.
     if request.method != "GET" or request.body or (request.dont_filter and not is_start):
-        return Leeway.AS_ASKED
+        return Permission.AS_ASKED
     if request.cookies or not OWN_HEADERS.issuperset(request.headers):
-        return Leeway.STAY
-    return Leeway.MOVE
+        return Permission.STAY
+    return Permission.MOVE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Set
 from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 MAX_PARTS = 10_000
 """Values of one item that are read."""
 MAX_DEPTH = 8
+MOST_ON_THEIR_WAY = 10_000
+"""Repeated items that are held until a pipeline asks for them: one that another pipeline dropped is never asked for."""
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//\S+$|/\S*$", re.IGNORECASE)
 _DOCUMENT = re.compile(r"<(?:html|body|!doctype)\b", re.IGNORECASE)
@@ -49,6 +52,26 @@ def item_hashes(items: list[Any], response: Response) -> set[int]:
         if told:
             found.add(mmh3.hash64(told.encode("utf-8", "surrogatepass"))[0])
     return found
+
+
+class RepeatedItems:
+    """Items on their way to the pipelines that repeat those of other pages, and the URL that such a page repeats."""
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        """A pipeline wants to know."""
+        self._repeats: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+        """Id of an item -> the item itself, so that no other has its id, and the URL."""
+
+    def add(self, item: Any, url: str) -> None:
+        """Take note that *item* repeats what the page at *url* gave."""
+        self._repeats[id(item)] = item, url
+        if len(self._repeats) > MOST_ON_THEIR_WAY:
+            self._repeats.popitem(last=False)
+
+    def pop(self, item: Any) -> str | None:
+        """Return the URL of the page whose item *item* repeats; ``None`` if it is new."""
+        return self._repeats.pop(id(item), (None, None))[1]
 
 
 class _Reader:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
 
-    from scrapy_replica.crawldb.contract import Waiting
+    from scrapy_replica.crawldb.contract import UrlRow
 
 logger = logging.getLogger(__name__)
 
@@ -175,7 +175,7 @@ class RequestPayloads:
         found: str = request.to_dict(spider=self.spider)[name]
         return found
 
-    def load(self, taken: Waiting) -> Request:
+    def load(self, taken: UrlRow) -> Request:
         """Return the request that waited, whose row gives its payload up.
 
         :raises LostError: an earlier run had it in memory.

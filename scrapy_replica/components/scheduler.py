@@ -15,7 +15,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy_replica.address import host_of, hostname_of
 from scrapy_replica.components.dupefilter import Filters
 from scrapy_replica.components.extension import ReplicaExtension
-from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, LostError, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
@@ -25,7 +25,7 @@ from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.components.takeover import PlainJob
 from scrapy_replica.components.terms import terms_of
-from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError, Waiting
+from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError, UrlRow
 from scrapy_replica.decision import FETCH, Action, Decision
 
 if TYPE_CHECKING:
@@ -227,18 +227,18 @@ class ReplicaScheduler(BaseScheduler):
     def _enter(self, request: Request) -> bool:
         slot = _slot_of(request)
         flight = self._extension.flights.of(request)
-        permission, host = leeway_of(request, is_start=flight.is_start), host_of(request.url)
+        permission, host = permission_of(request, is_start=flight.is_start), host_of(request.url)
         if flight.key is None:
             flight.key = self._extension.fingerprints.of_request(request)
         if self._extension.fingerprints.is_told_by_more(request, flight.key):
             # What is fetched in place of a URL is known by its URL alone: several requests would become one.
-            permission, flight.decision = max(permission, Leeway.AS_ASKED), None
+            permission, flight.decision = max(permission, Permission.AS_ASKED), None
         decision = flight.decision or self._crawl.policy.decide(request.url, host, permission, callback_of(request))
         if flight.found_on is None:
             decision = leaving(self._crawl.scope, request) or decision
         key = self._key(request, flight)
         if self._is_let_through(key, decision):
-            key, permission, decision = None, max(permission, Leeway.AS_ASKED), FETCH
+            key, permission, decision = None, max(permission, Permission.AS_ASKED), FETCH
         # Not needed any more: where the request itself is kept, so would be the page.
         found_on, flight.found_on = flight.found_on, None
         new = NewUrl(
@@ -254,7 +254,7 @@ class ReplicaScheduler(BaseScheduler):
             slot=slot,
         )
         entered = self._crawl.intake.enter([(new, decision)])[0]
-        if found_on is not None and permission < Leeway.AS_ASKED:
+        if found_on is not None and permission < Permission.AS_ASKED:
             self._crawl.outlinks.note(found_on, [(new, entered.decision)])
         return entered.is_waiting
 
@@ -304,7 +304,7 @@ class ReplicaScheduler(BaseScheduler):
         self._set_timer(0 if self._crawl.has_work else wait)
         return None
 
-    def _lease(self, request: Request, taken: Waiting) -> Request:
+    def _lease(self, request: Request, taken: UrlRow) -> Request:
         self._leases.append(request)
         flight = self._extension.flights.of(request)
         flight.url_id, flight.slot, flight.key = taken.id, taken.slot, taken.key
@@ -316,7 +316,7 @@ class ReplicaScheduler(BaseScheduler):
         self._crawl.counts["scheduler/dequeued"] += 1
         return request
 
-    def _request(self, taken: Waiting) -> Request | None:
+    def _request(self, taken: UrlRow) -> Request | None:
         try:
             return self._payloads.load(taken)
         except StoreError:
@@ -386,11 +386,11 @@ class ReplicaScheduler(BaseScheduler):
                 self._crawl.failed(
                     flight.url_id, flight.status, flight.error, via, flight.location, flight.size, callback
                 )
-            self._settle(request, flight)
+            self._note_answer(request, flight)
             self._urls.finish([flight.url_id])
         self._crawl.store.commit()
 
-    def _settle(self, request: Request, flight: Flight) -> None:
+    def _note_answer(self, request: Request, flight: Flight) -> None:
         """Take note what *request* showed, if it can be asked again."""
         is_lost = flight.payload is not None and flight.payload.startswith(LIVE)
         if is_lost or flight.has_conditions or request.method != "GET" or request.body:

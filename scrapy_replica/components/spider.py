@@ -13,17 +13,20 @@ from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS, LinkExtractor
 
 from scrapy_replica.components.extension import ReplicaExtension, page_of
+from scrapy_replica.components.extract import extract
 from scrapy_replica.components.items import PageItem
 from scrapy_replica.components.sitemaps import Sitemaps
 from scrapy_replica.config import ConfigError
+from scrapy_replica.records import Novelty
 from scrapy_replica.words.text import unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from scrapy.http import Response
 
     from scrapy_replica.components.sitemaps import Listed
+    from scrapy_replica.crawl import Observation
     from scrapy_replica.records import Link, Page
 
 IGNORED = frozenset(IGNORED_EXTENSIONS)
@@ -40,6 +43,8 @@ class TopicSpider(Spider):
 
     :param seeds: URLs, separated by commas or white space, or the path of a file with one URL a line.
     :param domains: domains to stay in, separated by commas; empty for the whole web.
+    :param fields: what items hold, separated by commas: names of :data:`FIELDS`.
+    :param new_only: give no item of a page that repeats another one.
 
     Under the add-on its links become rows of the crawl database without a ``Request`` for each. Without the add-on it
     is an ordinary spider with a ``LinkExtractor``, which follows the same links breadth-first or as Scrapy is set to.
@@ -51,8 +56,12 @@ class TopicSpider(Spider):
         "CONCURRENT_ITEMS": 16,
     }
 
-    def __init__(self, seeds: str = "", domains: str = "", **kwargs: Any) -> None:
+    def __init__(
+        self, seeds: str = "", domains: str = "", fields: str = "", new_only: bool | str = False, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
+        self.fields = read_fields(fields)
+        self.new_only = str(new_only).lower() in {"1", "true", "yes"}
         self.start_urls = read_seeds(seeds)
         self.allowed_domains = [domain.strip().lower() for domain in domains.split(",") if domain.strip()]
         self._suffixes = tuple("." + domain for domain in self.allowed_domains)
@@ -81,7 +90,8 @@ class TopicSpider(Spider):
         return []
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
-        yield self.item(response)
+        if not (self.new_only and _is_repeat(response)):
+            yield self.item(response)
         extension = self.crawler.get_extension(ReplicaExtension)
         # A page that could not be observed has no links as far as the add-on knows.
         is_followed = extension is not None and extension.has_frontier and page_of(response) is not None
@@ -95,13 +105,7 @@ class TopicSpider(Spider):
         observation = page_of(response)
         if observation is None:
             return PageItem(url=response.url)
-        return PageItem(
-            url=response.url,
-            title=observation.page.title,
-            language=observation.page.language,
-            relevance=round(observation.relevance, 4),
-            novelty=observation.novelty.value,
-        )
+        return PageItem({name: FIELDS[name](response, observation) for name in self.fields})
 
     def links_to_follow(self, page: Page) -> Sequence[Link]:
         """Return the links of *page* that the crawl may follow: in the domains, and not to images and the like."""
@@ -119,6 +123,48 @@ class TopicSpider(Spider):
             return True
         host = url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
         return host in self.allowed_domains or host.endswith(self._suffixes)
+
+
+def _is_repeat(response: Response) -> bool:
+    observation = page_of(response)
+    return observation is not None and observation.novelty in {Novelty.EXACT_DUPLICATE, Novelty.NEAR_DUPLICATE}
+
+
+def _of_html(response: Response, name: str) -> Any:
+    return getattr(extract(response), name) if isinstance(response, HtmlResponse) else None
+
+
+FIELDS: dict[str, Callable[[Response, Observation], Any]] = {
+    "url": lambda response, _: response.url,
+    "title": lambda _, found: found.page.title,
+    "language": lambda _, found: found.page.language,
+    "relevance": lambda _, found: round(found.relevance, 4),
+    "novelty": lambda _, found: found.novelty.value,
+    "repeats": lambda _, found: found.twin.url if found.twin is not None else None,
+    "date": lambda response, _: _of_html(response, "date"),
+    "text": lambda _, found: found.page.text,
+    "markdown": lambda response, _: _of_html(response, "markdown"),
+    "changed": lambda response, _: _of_html(response, "changed"),
+    "links": lambda _, found: [{"url": link.url, "anchor": link.text} for link in found.page.links],
+    "status": lambda response, _: response.status,
+    "depth": lambda _, found: found.depth,
+}
+"""What an item of a page can hold; ``repeats`` is the URL of the page that it repeats, dates are ISO 8601."""
+
+USUAL = ("url", "title", "language", "relevance", "novelty", "repeats", "date", "text")
+"""What it holds unless told otherwise."""
+
+
+def read_fields(fields: str) -> tuple[str, ...]:
+    """Return the names of fields that *fields* holds, separated by commas; ``+name`` adds to the usual ones.
+
+    :raises ConfigError: there is no such field.
+    """
+    names = [name.strip() for name in fields.split(",") if name.strip()]
+    if unknown := [name for name in names if name.removeprefix("+") not in FIELDS]:
+        raise ConfigError(f"fields: there is no {unknown[0]!r}; choose of {', '.join(FIELDS)}")
+    own = [name for name in names if not name.startswith("+")]
+    return tuple(dict.fromkeys([*(own or USUAL), *(name[1:] for name in names if name.startswith("+"))]))
 
 
 def read_seeds(seeds: str) -> list[str]:

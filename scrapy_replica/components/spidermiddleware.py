@@ -11,16 +11,16 @@ from scrapy import Request
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension, page_of
-from scrapy_replica.components.flight import leeway_of
+from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.items import item_hashes
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.returns import silence
 from scrapy_replica.components.scope import belongs, outsiders
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.crawl.urls.host_pages import form_of
-from scrapy_replica.crawldb.contract import Leeway, NewUrl, StoreError
+from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError
 from scrapy_replica.decision import FETCH, Action, as_guess
-from scrapy_replica.records import Link
+from scrapy_replica.records import Link, Novelty
 from scrapy_replica.urls.scope import Outside
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ class ReplicaSpiderMiddleware:
                 silence(response)
                 return
             if extension.crawl.has_to_learn:
-                with extension.crawl.store.page():
+                with extension.crawl.store.span():
                     extension.crawl.learn_anew()
-            with extension.crawl.store.page():
+            with extension.crawl.store.span():
                 observation = extension.observe(response)
                 if observation is not None and extension.has_frontier:
                     self._follow(observation)
@@ -152,15 +152,28 @@ class ReplicaSpiderMiddleware:
         requests = [output for output in outputs if isinstance(output, Request)]
         if len(requests) < len(outputs):
             # Now: what comes after may change them.
-            found_on.take_items([output for output in outputs if not isinstance(output, Request)])
+            items = [output for output in outputs if not isinstance(output, Request)]
+            if self._extension.repeats.is_asked:
+                self._tell_repeats(found_on, items)
+            else:
+                found_on.take_items(items)
         left_out = self._judge(found_on, asked_by, requests) if requests else ()
         return (output for output in outputs if id(output) not in left_out)
 
-    def _gave(self, found_on: _FoundOn) -> None:
-        """Take note of the items that the callback gave so far."""
-        if found_on.items:
-            items, found_on.items = found_on.items, set()
-            self._extension.gave(found_on.observation, items)
+    def _tell_repeats(self, found_on: _FoundOn, items: list[Any]) -> None:
+        """Take note of *items* one by one, and of those that another page gave whose text is that of this one."""
+        observation = found_on.observation
+        for item in items:
+            self._gave(found_on)
+            found_on.take_items([item])
+            is_new = not found_on.items or self._gave(found_on)
+            if not is_new and observation.twin is not None and observation.novelty is not Novelty.NOVEL:
+                self._extension.repeats.add(item, observation.twin.url)
+
+    def _gave(self, found_on: _FoundOn) -> bool:
+        """Take note of the items that the callback gave so far; tell whether one of them is new."""
+        items, found_on.items = found_on.items, set()
+        return bool(items) and self._extension.gave(found_on.observation, items)
 
     def _judge(self, found_on: _FoundOn, asked_by: Request, requests: list[Request]) -> set[int]:
         """Score and decide about *requests*; return the ids of those that nothing would come of."""
@@ -191,14 +204,14 @@ class ReplicaSpiderMiddleware:
             if self._is_seen(request, score):
                 left_out.add(id(request))
                 continue
-            permission = leeway_of(request)
+            permission = permission_of(request)
             flight = flights.of(request)
             flight.found_on, flight.score = observation, score
-            if permission is Leeway.EXEMPT:
+            if permission is Permission.EXEMPT:
                 continue
             host, flight.key = host_of(request.url), self._extension.fingerprints.of_request(request)
             callback = callback_of(request)
-            if permission < Leeway.AS_ASKED and request.url in own:
+            if permission < Permission.AS_ASKED and request.url in own:
                 flight.decision = crawl.policy.decide_link(observation, request.url, host, permission, callback)
             else:
                 flight.decision = crawl.policy.decide(request.url, host, permission, callback, observation.url_id)

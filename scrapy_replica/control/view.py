@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import has_secret, redacted
 from scrapy_replica.claim import Standing
-from scrapy_replica.crawl.links.relevance import KEY
+from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import PAUSE, RESUME
 from scrapy_replica.report import sections

@@ -10,12 +10,12 @@ from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.coverage import Summary
 from scrapy_replica.crawl.intake import Payloads
-from scrapy_replica.crawl.links.relevance import KEY as RELEVANCE
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, full
 from scrapy_replica.crawl.steering import Steering
+from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
 from scrapy_replica.crawl.wiring import wire
-from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, RemoteUpdate, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, NewUrl, Permission, RemoteUpdate, UrlRow
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.crawldb.pages import NOT_MODIFIED, Fetched, is_absent
 from scrapy_replica.decision import Decision, Reason
@@ -122,7 +122,7 @@ class Crawl:
         """
         has_obeyed = False
         if self.store.is_leader:
-            self.claims.end_mirrors(self.replicas.expire())
+            self.claims.mirrors_ended(self.replicas.expire())
             has_obeyed = self.orders.obey()
         self.store.commit()
         return has_obeyed
@@ -167,7 +167,7 @@ class Crawl:
             self.forms.forget(host)
         self.store.commit()
 
-    def _claim(self) -> None:
+    def _reread_hosts(self) -> None:
         """Read anew what is held of hosts that other processes had until now."""
         for host in self.store.urls.claimed():
             self.replicas.read_again(host)
@@ -290,7 +290,7 @@ class Crawl:
         *size* is that of the body, in bytes; *callback* was to get it.
         """
         if is_absent(status):
-            self.replicas.missing(self.store.urls.url_of(url_id))
+            self.replicas.add_missing(self.store.urls.url_of(url_id))
         self.revisits.fails(url_id)
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
@@ -338,15 +338,15 @@ class Crawl:
             self._asking.work()
         self.outlinks.rescore(self.runner.learn_anew(self._pages))
 
-    def gave(self, observation: Observation, items: Collection[int]) -> None:
-        """Take note of *items*, as hashes, that the callback made of the page.
+    def gave(self, observation: Observation, items: Collection[int]) -> bool:
+        """Take note of *items*, as hashes, that the callback made of the page; tell whether one of them is new.
 
         A page that gives an item that no page gave before is news, whatever its text says, and so is the page that it
         was found on.
         """
         if observation.is_known:
-            return
-        with self.store.page():
+            return True
+        with self.store.span():
             is_new = self.store.items.enter(items)
             observation.items.update(items)
             if is_new and not observation.gives_news:
@@ -356,6 +356,7 @@ class Crawl:
                 parent = self.store.urls.row(observation.url_id).parent
                 if parent is not None:
                     self._reward(parent)
+        return is_new
 
     def _reward(self, url_id: int) -> None:
         """Take note that the page of the URL of that id brought news after all, unless it is known to."""
@@ -379,12 +380,12 @@ class Crawl:
         """
         if observation.url_id in self.outlinks.unshown:
             self.outlinks.scores(observation, ())
-        with self.store.page():
+        with self.store.span():
             if asks_more:
                 self._guard.leads_on(observation.page.url, observation.page.host)
             if observation.items:
                 self.store.items.keep(observation.url_id, observation.items)
-                told = self.replicas.gave(observation.page, observation.url_id, observation.items)
+                told = self.replicas.add_page_items(observation.page, observation.url_id, observation.items)
                 self.evidence.add_findings(None, told)
             self.evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
             if not observation.is_known:
@@ -405,7 +406,7 @@ class Crawl:
                 self.scope.count(outside)
                 continue
             new = NewUrl(url, host, self.intake.key(url), depth=1)
-            asked.append((new, self.policy.decide(url, host, Leeway.MOVE, "")))
+            asked.append((new, self.policy.decide(url, host, Permission.MOVE, "")))
         self.intake.enter(asked)
         changed = {self.intake.key(url): at for url, at in listed if at is not None}
         found = self.store.urls.find(changed)
@@ -414,7 +415,7 @@ class Crawl:
 
     # The frontier
 
-    def take(self) -> Waiting | None:
+    def take(self) -> UrlRow | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
         self.restorer.work()
         self.revisits.work()
@@ -426,26 +427,26 @@ class Crawl:
             taken = self.store.urls.take()
             if taken is None:
                 return None
-            self._claim()
+            self._reread_hosts()
             if is_check := self.checks.is_check(taken.id):
                 taken = taken._replace(is_demoted=True)  # it is fetched whatever only demotes it
             if (decision := self._left_out(taken)) is not None:
                 self._scope_check.leave_out(taken, decision)
-            elif self.intake.reconsider(taken):
+            elif self.intake.decide_again(taken):
                 return taken
             if is_check:
                 self.checks.end(taken.id, is_content=False)
         self.is_behind = True
         return None
 
-    def _left_out(self, taken: Waiting) -> Decision | None:
+    def _left_out(self, taken: UrlRow) -> Decision | None:
         """Return why a URL whose turn has come does not belong to the crawl any more; ``None`` if it does."""
         decision = self.scope.about(taken)
         if decision is None and self._guard.is_full(taken.host) and not self.store.pages.has_page(taken.id):
             decision = full(taken.host)
         if decision is None or decision.reason is Reason.EXCLUDED:
             return decision
-        is_asked = taken.permission is Leeway.AS_ASKED or self._payloads.may_leave(taken.payload)
+        is_asked = taken.permission is Permission.AS_ASKED or self._payloads.may_leave(taken.payload)
         return None if is_asked else decision
 
     def summary(self) -> Summary:

@@ -1,4 +1,4 @@
-"""The log of decisions: the ledger of the store, the counts, the user's sink, and what each decision suppressed."""
+"""Decisions, written down: ledger, counts, the user's sink, and rows of what is suppressed or sampled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from scrapy_replica.decision import Action, Decision, Reason
 
 
 class DecisionLog:
-    """Writes decisions down. People read ledger and sink: secrets in URLs are left out there.
+    """Writes each decision to the ledger, and the suppressed or sample rows that follow from it.
+
+    People read ledger and sink: secrets in URLs are left out there.
 
     :param key: URL -> 64 bits of its request fingerprint, signed.
     :param now: seconds since the epoch.

@@ -12,7 +12,7 @@ from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawldb.contract import CrawlDB, Found, Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Permission, UrlRow
 from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
 
 MAX_REWRITES = 5
@@ -159,7 +159,7 @@ class Intake:
             new = new._replace(is_demoted=True)
         return [*rows, Row(new, decision, is_moved=is_moved or bool(rows))]
 
-    def _decide(self, url: NewUrl | Waiting) -> Decision:
+    def _decide(self, url: NewUrl | UrlRow) -> Decision:
         callback = self._payloads.callback(url.payload)
         return self._policy.decide(url.url, url.host, url.permission, callback, url.parent)
 
@@ -208,7 +208,7 @@ class Intake:
             callback = self._payloads.callback(row.new.payload) if is_found else None
             self._on_new(row.new.url, row.new.host, callback)
 
-    def reconsider(self, taken: Waiting) -> bool:
+    def decide_again(self, taken: UrlRow) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
         if self._payloads.is_lost(taken.payload):
             return True  # which fails
@@ -233,12 +233,12 @@ class Intake:
             self._enter_instead(taken, decision.url)
         return decision.action is Action.FETCH
 
-    def _enter_instead(self, taken: Waiting, url: str) -> None:
+    def _enter_instead(self, taken: UrlRow, url: str) -> None:
         """Enter *url* in place of *taken*, in its place in the order."""
         new = self._moved(self._like(taken), url)
         self.enter([(new, self._decide(new))], are_moved=True)
 
-    def _like(self, row: Waiting) -> NewUrl:
+    def _like(self, row: UrlRow) -> NewUrl:
         """Return a URL to enter that is asked for as *row* is; the user's slot stays the one of the request."""
         return NewUrl(
             row.url,
@@ -263,15 +263,15 @@ class Intake:
         is_free = decision is FETCH or decision.reason is Reason.OTHER_NAME
         if has_secret(url) or self._scope.outside(url, host) or not is_free:
             return False
-        permission = Leeway.MOVE if decision is FETCH else Leeway.EXEMPT
+        permission = Permission.MOVE if decision is FETCH else Permission.EXEMPT
         new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent, permission=permission)
         return self.enter([(new, FETCH)], are_added=True)[0].is_waiting
 
-    def ask_elsewhere(self, failed: Waiting, url: str, *, is_demoted: bool) -> int | None:
+    def ask_elsewhere(self, failed: UrlRow, url: str, *, is_demoted: bool) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
         if not self._scope.may_stand(url):
             return None
-        new = self._moved(self._like(failed)._replace(is_demoted=is_demoted, permission=Leeway.EXEMPT), url)
+        new = self._moved(self._like(failed)._replace(is_demoted=is_demoted, permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
         self._count_added(url_id, found, is_added=True)
         return url_id if found in {Found.NEW, Found.RESTORED} else None

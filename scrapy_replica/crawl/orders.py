@@ -70,7 +70,7 @@ class Orders:
             for name, kind in says.items():
                 if not isinstance(order.what.get(name), kind):
                     raise ValueError(f"its {name!r} is missing or wrong")
-            with self._store.page():
+            with self._store.span():
                 return handler(order.what)
         except StoreError:
             raise  # the file, not the order

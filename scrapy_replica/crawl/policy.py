@@ -1,4 +1,4 @@
-"""From evidence to decisions: the mode, the claims in force, the user's aliases and budgets."""
+"""Decides about a URL: verdicts, rules, schemes, names, traps and budgets are asked; the first objection counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.host_rules import Hit
 from scrapy_replica.crawl.urls.watched_rule import CONFIRMED
-from scrapy_replica.crawldb.contract import Leeway
+from scrapy_replica.crawldb.contract import Permission
 from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
 from scrapy_replica.records import Novelty, Verdict
 from scrapy_replica.sites.aliases import Aliases
@@ -28,7 +28,7 @@ from scrapy_replica.urls.validation import PROVED
 
 
 class Policy:
-    """Says what to do with a URL.
+    """Turns the first objection to a URL into a :class:`Decision`, under the mode.
 
     What the evidence asks for is done to the letter in ``drop`` mode; in ``demote`` mode what is not certain waits
     behind everything else; in ``observe`` mode everything is fetched. A refuted claim does not act. Which URLs are
@@ -53,13 +53,18 @@ class Policy:
         self._scope, self._states, self._schemes, self._own_names = scope, states, schemes, own_names
 
     def decide(
-        self, url: str, host: str, permission: Leeway = Leeway.MOVE, callback: str = "", found_on: int | None = None
+        self,
+        url: str,
+        host: str,
+        permission: Permission = Permission.MOVE,
+        callback: str = "",
+        found_on: int | None = None,
     ) -> Decision:
         """Return what is done with *url* on *host*, which *callback* is to get, less the samples.
 
         *found_on* is the id of the page that it was found on. Nothing is drawn, counted or written.
         """
-        if permission is Leeway.EXEMPT:
+        if permission is Permission.EXEMPT:
             return FETCH
         if (pattern := self._scope.excluded_by(url, host)) is not None:
             return excluded(pattern)
@@ -68,50 +73,52 @@ class Policy:
         # What is not asked for can stand for something only where it was fetched before.
         if other is not None and not self._may_ask(other) and not self._states.is_fetched(other):
             decision = FETCH
-        is_full = decision is FETCH and permission <= Leeway.STAY and self._guard.is_full(host)
+        is_full = decision is FETCH and permission <= Permission.STAY and self._guard.is_full(host)
         return full(host) if is_full else decision
 
     def _may_ask(self, url: str) -> bool:
         return self._scope.may_stand(url) and not self._guard.is_full(host_of(url))
 
-    def _of_url(self, url: str, host: str, permission: Leeway, callback: str, found_on: int | None) -> Decision:
+    def _of_url(self, url: str, host: str, permission: Permission, callback: str, found_on: int | None) -> Decision:
         block = self._replicas.block_of(url, host)
-        if block is not None and permission is Leeway.MOVE and has_secret(url):
-            permission = Leeway.STAY
-        if block is not None and block.is_manual and permission > Leeway.MOVE:
+        if block is not None and permission is Permission.MOVE and has_secret(url):
+            permission = Permission.STAY
+        if block is not None and block.is_manual and permission > Permission.MOVE:
             return self._ordered(block)
-        if permission is Leeway.AS_ASKED:
+        if permission is Permission.AS_ASKED:
             return FETCH
-        target = self._aliases.canonical_url(url, host) if self._aliases and permission is Leeway.MOVE else url
+        target = self._aliases.canonical_url(url, host) if self._aliases and permission is Permission.MOVE else url
         if target != url:
             return self._aliased(target, host)
         # Rules before verdicts: without its session id a page is found on the canonical host.
         hit = self._dust.hit(url, host, callback)
-        if hit is not None and (decision := self._changed(hit)) is not FETCH:
+        if hit is not None and (decision := self._by_rule(hit)) is not FETCH:
             return decision
-        if permission is Leeway.MOVE and block is not None:
+        if permission is Permission.MOVE and block is not None:
             return self._blocked(block, host, callback)
-        if permission is Leeway.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
+        if permission is Permission.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
             return saved
-        if permission is Leeway.MOVE and (saved := self._same_elsewhere(url, host, callback)) is not None:
+        if permission is Permission.MOVE and (saved := self._same_elsewhere(url, host, callback)) is not None:
             return saved
         if (bar := self._guard.bars(url, host, found_on)) is not None:
             kind = Kind.TRAP if bar.reason is Reason.TRAP_BUDGET else Kind.BUDGET
             claim = Claim(kind, host, str(bar.evidence.get("kind", bar.reason.value)))
-            decision = self._resolve(bar.wanted, bar.reason, claim, bar.evidence, is_certain=bar.is_certain)
+            decision = self._decision(bar.wanted, bar.reason, claim, bar.evidence, is_certain=bar.is_certain)
             return replace(decision, n_agreed=bar.n_agreed) if decision.reason is not None else FETCH
         return FETCH
 
-    def decide_link(self, observation: Observation, url: str, host: str, permission: Leeway, callback: str) -> Decision:
+    def decide_link(
+        self, observation: Observation, url: str, host: str, permission: Permission, callback: str
+    ) -> Decision:
         """Return what is done with a link to *url* on the page of *observation*, as :meth:`decide` does."""
         decision = self.decide(url, host, permission, callback, observation.url_id)
         twin = observation.twin
-        if decision is not FETCH or twin is None or observation.gives_news or permission > Leeway.STAY:
+        if decision is not FETCH or twin is None or observation.gives_news or permission > Permission.STAY:
             return decision
         evidence: dict[str, object] = {"page": observation.page.url, "repeats": twin.url}
         claim = Claim(Kind.LINKS, twin.host, host)
         if observation.novelty is Novelty.NEAR_DUPLICATE:
-            return self._resolve(Action.DEMOTE, Reason.NEAR_DUPLICATE_LINKS, claim, evidence, is_certain=False)
+            return self._decision(Action.DEMOTE, Reason.NEAR_DUPLICATE_LINKS, claim, evidence, is_certain=False)
         # Equal text says little of what it links to. Where the same link of the twin is known there is a page to stand
         # for it; otherwise nothing does, and it may only wait.
         other, urls = counterpart(url, observation.page.url, twin.url), self._states
@@ -120,7 +127,7 @@ class Policy:
         is_saved = is_saved and not self._scope.left_out_of(twin.host) and self._replicas.shares(twin.host, callback)
         evidence["counterpart"] = other if is_saved else None
         wanted = Action.DROP if is_saved else Action.DEMOTE
-        decision = self._resolve(wanted, Reason.EXACT_DUPLICATE_LINKS, claim, evidence, is_certain=False)
+        decision = self._decision(wanted, Reason.EXACT_DUPLICATE_LINKS, claim, evidence, is_certain=False)
         return replace(decision, representative=other) if is_saved and decision.reason is not None else decision
 
     def _aliased(self, target: str, host: str) -> Decision:
@@ -136,25 +143,25 @@ class Policy:
     def _ordered(self, block: Block) -> Decision:
         """Decide about a request that may not be changed on a host that a person blocked."""
         evidence = {"canonical": block.verdict.canonical}
-        return self._resolve(Action.DROP, Reason.MANUAL_BLOCK, block.verdict.claim, evidence, is_certain=True)
+        return self._decision(Action.DROP, Reason.MANUAL_BLOCK, block.verdict.claim, evidence, is_certain=True)
 
     def _blocked(self, block: Block, host: str, callback: str) -> Decision:
         verdict, target = block.verdict, block.url
         if block.is_manual:
             # What a person ordered stands, whatever the canonical host shows: it is no target that brings it back.
-            decision = self._replica(verdict, Reason.MANUAL_BLOCK)
+            decision = self._by_verdict(verdict, Reason.MANUAL_BLOCK)
             told = {**decision.evidence, "url": target} if target is not None else decision.evidence
             return self._rewritten(replace(decision, evidence=told), target)
         if target is None or self._states.is_missing(target) or not self._replicas.shares(verdict.canonical, callback):
             return FETCH
         if self._states.is_known(target):
-            decision = replace(self._replica(verdict), representative=target, n_agreed=verdict.n_aligned)
+            decision = replace(self._by_verdict(verdict), representative=target, n_agreed=verdict.n_aligned)
             return self._rewritten(decision, target)
         # Nobody but the copy leads to it: what the two have in common says less about it.
         unshared = Claim(Kind.UNSHARED, host, verdict.canonical)
         if self._replicas.has_own_pages(host) or self._standings.is_refuted(unshared):
             return FETCH
-        decision = self._replica(verdict)
+        decision = self._by_verdict(verdict)
         claims = (*decision.claims, unshared)
         decision = replace(decision, claims=claims, representative=target, n_agreed=verdict.n_aligned)
         return self._rewritten(decision, target)
@@ -165,9 +172,9 @@ class Policy:
         action = Action.REWRITE if decision.action is Action.DROP else decision.action
         return replace(decision, action=action, url=url)
 
-    def _replica(self, verdict: Verdict, reason: Reason = Reason.REPLICA_HOST) -> Decision:
+    def _by_verdict(self, verdict: Verdict, reason: Reason = Reason.REPLICA_HOST) -> Decision:
         evidence = {"canonical": verdict.canonical, "score": round(verdict.score, 4)}
-        decision = self._resolve(Action.DROP, reason, verdict.claim, evidence, is_certain=True)
+        decision = self._decision(Action.DROP, reason, verdict.claim, evidence, is_certain=True)
         return replace(decision, probability=verdict.score)
 
     def _fetched_on_copy(self, url: str, host: str, callback: str) -> Decision | None:
@@ -186,7 +193,7 @@ class Policy:
             return None
         claims = tuple(verdict.claim for verdict in verdicts)
         n_agreed = min(verdict.n_aligned for verdict in verdicts)
-        return replace(self._replica(verdicts[0]), claims=claims, representative=target, n_agreed=n_agreed)
+        return replace(self._by_verdict(verdicts[0]), claims=claims, representative=target, n_agreed=n_agreed)
 
     def _same_elsewhere(self, url: str, host: str, callback: str) -> Decision | None:
         """Return the decision about *url* whose page is found by the other scheme, or says that *url* is its own."""
@@ -197,14 +204,14 @@ class Policy:
             reason, same = Reason.OTHER_SCHEME, self._schemes.same_of(url, host)
         if same is None or not self._replicas.shares(host, callback):
             return None
-        decision = self._resolve(Action.DROP, reason, same.claim, {"other": same.url}, is_certain=True)
+        decision = self._decision(Action.DROP, reason, same.claim, {"other": same.url}, is_certain=True)
         action = decision.action if same.is_proved or decision.action is not Action.DROP else Action.DEMOTE
         return replace(decision, action=action, representative=same.url)
 
-    def _changed(self, hit: Hit) -> Decision:
+    def _by_rule(self, hit: Hit) -> Decision:
         evidence = {"rules": list(hit.rules), "representative": hit.url, "fetched": hit.is_fetched}
         claims = of_rules(hit.rules)
-        decision = self._resolve(Action.DROP, Reason.DUST_RULE, claims[0], evidence, is_certain=hit.is_certain)
+        decision = self._decision(Action.DROP, Reason.DUST_RULE, claims[0], evidence, is_certain=hit.is_certain)
         if decision.reason is None:
             return FETCH
         n_agreed = CONFIRMED if hit.is_certain else PROVED
@@ -217,10 +224,10 @@ class Policy:
     def rewritten(self, url: str, host: str, callback: str) -> str:
         """Return the URL that is fetched in place of *url* as the rules in force stand; *url* itself if none is."""
         hit = self._dust.hit(url, host, callback)
-        decision = self._changed(hit) if hit is not None else FETCH
+        decision = self._by_rule(hit) if hit is not None else FETCH
         return decision.url if decision.action is Action.REWRITE and decision.url is not None else url
 
-    def _resolve(
+    def _decision(
         self, wanted: Action, reason: Reason, claim: Claim, evidence: Mapping[str, object], *, is_certain: bool
     ) -> Decision:
         if self._standings.is_refuted(claim):

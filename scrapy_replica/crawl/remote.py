@@ -14,8 +14,8 @@ from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Payloads
-from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.recent import Recent
@@ -92,7 +92,7 @@ class RemoteUpdates:
     def _alone(self, what: str) -> Iterator[None]:
         """Open a span in which nothing that goes wrong stops the crawl."""
         try:
-            with self._store.page():
+            with self._store.span():
                 yield
         except StoreError:
             raise
@@ -130,9 +130,9 @@ class RemoteUpdates:
     def _apply_urls(self, update: RemoteUpdate) -> None:
         for found in self._store.urls.found(update.urls):
             callback = self._payloads.callback(found.payload) if found.parent is not None else None
-            self._replicas.known(found.url, found.host, callback)
+            self._replicas.add_url(found.url, found.host, callback)
             if found.found_on is not None and found.found_on != found.host:
-                self._replicas.linked(found.host, found.found_on)
+                self._replicas.add_link(found.host, found.found_on)
 
     # Pages
 
@@ -152,7 +152,7 @@ class RemoteUpdates:
 
     def _add_failure(self, page: RemotePage) -> None:
         if is_absent(page.status):
-            self._replicas.missing(page.url)
+            self._replicas.add_missing(page.url)
         self._evidence.add_failure(page.url_id, page.status, is_own=False)
 
     def _add_first(self, page: RemotePage) -> None:

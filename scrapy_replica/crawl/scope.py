@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.claims.test import stratum_of
-from scrapy_replica.crawldb.contract import CrawlDB, Waiting
+from scrapy_replica.crawl.claims.claim_test import stratum_of
+from scrapy_replica.crawldb.contract import CrawlDB, UrlRow
 from scrapy_replica.crawldb.orders import EXCLUDE
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.host_cache import HostCache
@@ -165,7 +165,7 @@ class CrawlScope:
     def _read_left_out(self, host: str) -> dict[str, str]:
         return {stratum_of(url): url for url in json.loads(self._store.meta(f"{LEFT_OUT_OF}{host}") or "[]")}
 
-    def about(self, taken: Waiting) -> Decision | None:
+    def about(self, taken: UrlRow) -> Decision | None:
         """Return the decision about a URL whose turn has come and that does not belong to the crawl any more.
 
         The scope may be another one than when it was found. Seeds belong to it whatever they look like, unless a person

@@ -1,4 +1,4 @@
-"""How URLs stand that may be fetched in the place of others."""
+"""Whether a URL is known, fetched or missing, for whoever wants to fetch it in the place of another."""
 
 from __future__ import annotations
 

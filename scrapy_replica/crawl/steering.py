@@ -12,7 +12,7 @@ from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Leeway, NewUrl, State
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, NewUrl, Permission, State
 from scrapy_replica.crawldb.orders import EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.decision import FETCH
 from scrapy_replica.words.terminal import counted
@@ -78,7 +78,7 @@ class Steering:
         return urls
 
     def _seed(self, url: str) -> NewUrl:
-        return NewUrl(url, host_of(url), self._intake.key(url), URGENT, permission=Leeway.EXEMPT)
+        return NewUrl(url, host_of(url), self._intake.key(url), URGENT, permission=Permission.EXEMPT)
 
     def _exclude(self, what: Mapping[str, Any]) -> None:
         """Exclude a pattern, or lift one and let what it excluded come back."""

@@ -25,11 +25,10 @@ from scrapy_replica.crawl.hosts.own_names import OwnNames
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake, Payloads
-from scrapy_replica.crawl.links.asking import Asking
-from scrapy_replica.crawl.links.head_rescorer import HeadRescorer
 from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawl.links.seen import Seen
-from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
+from scrapy_replica.crawl.order.head_rescorer import HeadRescorer
+from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
@@ -39,6 +38,7 @@ from scrapy_replica.crawl.remote import RemoteUpdates
 from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.states import UrlStates
+from scrapy_replica.crawl.topic.asking import Asking
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
@@ -117,7 +117,7 @@ def wire(
         log,
         key=key,
         counts=counts,
-        on_new=replicas.known,
+        on_new=replicas.add_url,
         on_led=revisits.led_on,
     )
     checks = Checks(store, config.stop_at, salt, is_topic=config.topic is not None)

@@ -63,7 +63,7 @@ class State(Enum):
     DROPPED = "dropped"
 
 
-class Leeway(IntEnum):
+class Permission(IntEnum):
     """What a decision may do to a request."""
 
     MOVE = 0
@@ -106,14 +106,14 @@ class NewUrl(NamedTuple):
     """Id of the page that it was found on."""
     payload: bytes | None = None
     """The request where it is more than a plain GET."""
-    permission: Leeway = Leeway.MOVE
+    permission: Permission = Permission.MOVE
     slot: str | None = None
     """Download slot that the user chose; ``None`` for the one of the host name."""
     is_dropped: bool = False
     """Enter it as dropped; one that is known stays what it is."""
 
 
-class Waiting(NamedTuple):
+class UrlRow(NamedTuple):
     """A URL that waits or was taken."""
 
     id: int
@@ -127,7 +127,7 @@ class Waiting(NamedTuple):
     depth: int
     parent: int | None
     payload: bytes | None
-    permission: Leeway
+    permission: Permission
 
 
 class Known(NamedTuple):
@@ -214,7 +214,7 @@ class UrlStore(Protocol):
     def url_of(self, url_id: int) -> str:
         """Return the URL of that id."""
 
-    def row(self, url_id: int) -> Waiting:
+    def row(self, url_id: int) -> UrlRow:
         """Return the URL of that id as it was entered; its payload is kept until it is done."""
 
     def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
@@ -232,7 +232,7 @@ class UrlStore(Protocol):
     def set_host_ip(self, host: str, ip: str) -> None:
         """Keep the address that answered for *host*."""
 
-    def take(self) -> Waiting | None:
+    def take(self) -> UrlRow | None:
         """Lease the best waiting URL of the slots that are not held."""
 
     def claimed(self) -> Sequence[str]:
@@ -241,7 +241,7 @@ class UrlStore(Protocol):
         What is held of them is read anew. Empty where one process has the whole crawl.
         """
 
-    def heads(self, most: int) -> list[Waiting]:
+    def heads(self, most: int) -> list[UrlRow]:
         """Return the best waiting URLs of the host whose URL :meth:`take` would give, best first.
 
         Where each look costs time, those of the hosts that come next follow, so many of each.
@@ -386,7 +386,7 @@ class CrawlDB(Protocol):
     @property
     def texts(self) -> TextTable: ...
 
-    def page(self) -> AbstractContextManager[None]:
+    def span(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""
 
     def commit(self) -> None:

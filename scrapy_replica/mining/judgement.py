@@ -102,7 +102,7 @@ def judged(
     for row in progress(_in_order(wanted)):
         for host in (row.first, row.second):
             for domain in readers.get(host, ()):
-                detector.linked(host, domain)
+                detector.add_link(host, domain)
         findings = detector.decide(row.pair())
         found.n_judged += 1
         found.verdicts += findings.verdicts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.claim import Claim, Kind, Standing
-from scrapy_replica.crawl.links.relevance import KEY
+from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Action, Reason

@@ -16,9 +16,9 @@ from scrapy_replica.records import Doubt, Page, UncertainPair, Verdict
 from scrapy_replica.sites.alignment import joined, normal_path, relative
 from scrapy_replica.sites.arguments import idle_arguments, without_arguments
 from scrapy_replica.sites.candidates import Candidates, Pair
+from scrapy_replica.sites.canonical_host import Conflict, host_to_keep, is_tried
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.groups import Conflict, canonical, is_tried
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, likeness_of, obvious_labels
 from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
@@ -94,21 +94,21 @@ class Detector:
         self._max_probes_of_pair = max_probes_of_pair
         self._max_probes_of_host = max_probes_of_host
         self._need_items = need_items
-        self._allowed: set[frozenset[str]] = set()
-        self._own: set[str] = set()
+        self._kept_apart: set[frozenset[str]] = set()
+        self._never_judged: set[str] = set()
         self._idle: dict[str, tuple[int, frozenset[str]]] = {}
         """Copy -> pages of the two hosts by then, and arguments of the copy that change nothing."""
 
-    def known(self, host: str, path: str) -> None:
+    def add_url(self, host: str, path: str) -> None:
         """Take note of a URL that is known for the first time: *path* with its query."""
         if host not in self.verdicts:
             self.candidates.add_url(host, path)
 
-    def linked(self, host: str, source: str) -> None:
+    def add_link(self, host: str, source: str) -> None:
         """Take note of a link to *host* from the host *source*."""
         self.candidates.add_link(host, source)
 
-    def missing(self, host: str, path: str) -> None:
+    def add_missing(self, host: str, path: str) -> None:
         """Take note that *host* has no page at *path* (with its query): it is gone, or leads elsewhere."""
         pending = self.candidates.record(host).pending
         if pending is not None:
@@ -124,7 +124,7 @@ class Detector:
         *mark*, *neighbours* and the time *at* that it was fetched are those of :meth:`Candidates.add_page`.
         """
         for url in page.redirected_from:
-            self.missing(host_of(url), path_of(url))
+            self.add_missing(host_of(url), path_of(url))
         mark = mark or mark_of(page)
         path = normal_path(path_of(page.url))
         pending = self.candidates.record(page.host).pending
@@ -141,7 +141,7 @@ class Detector:
                 break
         return findings
 
-    def gave(self, host: str, path: str, items: int) -> Findings:
+    def add_items(self, host: str, path: str, items: int) -> Findings:
         """Take note of the *items*, hashed, of the page at *path* (with its query), and judge what they make ripe."""
         normal, findings = normal_path(path), Findings()
         self.candidates.add_items(host, normal, items)
@@ -209,7 +209,7 @@ class Detector:
         met = self.candidates.met.get(host)
         return met.n_pages if met is not None else 0
 
-    def _kept(self, comparison: Comparison) -> HostEvidence:
+    def _host_to_keep(self, comparison: Comparison) -> HostEvidence:
         """Return which of two hosts is to be kept."""
         pair = {comparison.first.name, comparison.second.name}
         own = {registered_domain(host) for kept in pair for host in (kept, *self._copies.get(kept, ()))}
@@ -218,9 +218,9 @@ class Detector:
             met = self.candidates.met.get(host)
             return len({*met.readers} - own) if met is not None else 0
 
-        return canonical(comparison, readers)
+        return host_to_keep(comparison, readers)
 
-    def restore(self, verdict: Verdict) -> None:
+    def enact(self, verdict: Verdict) -> None:
         """Take a verdict that holds, as stored earlier."""
         self.verdicts[verdict.copy] = verdict
         self._copies.setdefault(verdict.canonical, {})[verdict.copy] = verdict
@@ -232,7 +232,7 @@ class Detector:
 
     def keep_apart(self, a: str, b: str) -> None:
         """Never judge these two again."""
-        self._allowed.add(frozenset((a, b)))
+        self._kept_apart.add(frozenset((a, b)))
 
     def expire(self, copy: str) -> None:
         """End the verdict on *copy* without prejudice: its pages are looked at anew."""
@@ -260,7 +260,7 @@ class Detector:
 
     def never_judge(self, host: str) -> None:
         """Reach no verdict on *host* any more; those that hold stay."""
-        self._own.add(host)
+        self._never_judged.add(host)
 
     def rewritten(self, host: str, path: str) -> tuple[str, str] | None:
         """Return the host and path that stand for *path* (with its query) of the copy *host*.
@@ -339,9 +339,9 @@ class Detector:
         first, second = pair.first, pair.second
         if first in self.verdicts or second in self.verdicts:
             return False  # a page of the copy was on its way when it was blocked
-        if self._own and (first in self._own or second in self._own):
+        if self._never_judged and (first in self._never_judged or second in self._never_judged):
             return False
-        return not self._allowed or frozenset((first, second)) not in self._allowed
+        return not self._kept_apart or frozenset((first, second)) not in self._kept_apart
 
     def _has_grown(self, pair: Pair, comparison: Comparison) -> bool:
         """Tell whether the pages fetched on both have grown enough to judge.
@@ -361,7 +361,7 @@ class Detector:
         if self._is_hopeless(pair):
             findings.certain.append((pair.first, pair.second))
             return False
-        kept = self._kept(comparison)
+        kept = self._host_to_keep(comparison)
         verdict = _verdict(comparison, kept, pair.score)
         doubt = Doubt.SCORE if pair.score < wanted else self._doubt(comparison, kept, findings)
         pair.waits_for_items = doubt is Doubt.ITEMS
@@ -370,7 +370,7 @@ class Detector:
                 pair.judged_at = -1  # what comes next may tell
             findings.uncertain.append(UncertainPair(verdict, wanted, doubt))
             return False
-        self.restore(verdict)
+        self.enact(verdict)
         findings.verdicts.append(verdict)
         return True
 
@@ -422,7 +422,7 @@ class Detector:
         return [(kept, prefix), *((self.candidates.host(verdict.copy), verdict.copy_prefix) for verdict in copies)]
 
     def _are_two_sites(self, pair: Comparison) -> bool:
-        if frozenset((pair.first.name, pair.second.name)) in self._allowed:
+        if frozenset((pair.first.name, pair.second.name)) in self._kept_apart:
             return True
         return len(pair.aligned) >= _WELL_KNOWN and self._score(pair) < _CONTRADICTION * self.judge.threshold
 
@@ -438,7 +438,7 @@ class Detector:
         if not self._is_likely(pair, comparison):
             return
         first, second, prefixes = comparison.first, comparison.second, comparison.prefixes
-        if self._kept(comparison) is first:
+        if self._host_to_keep(comparison) is first:
             first, second, prefixes = second, first, prefixes[::-1]
         self._ask(pair, (first, second), prefixes, findings, may_guess=True)
         self._ask(pair, (second, first), prefixes[::-1], findings, may_guess=False)

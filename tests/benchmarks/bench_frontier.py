@@ -50,7 +50,7 @@ def test_discover_and_take(tmp_path, capsys):
     for _ in range(WAITING // LINKS_PER_PAGE):
         links = links_of_a_page(rng)
         start = time.perf_counter()
-        with db.page():
+        with db.span():
             db.urls.discover(links)
         db.commit()
         filling.append(time.perf_counter() - start)
@@ -59,7 +59,7 @@ def test_discover_and_take(tmp_path, capsys):
         links = links_of_a_page(rng)
         start, cpu = time.perf_counter(), time.process_time()
         taken = db.urls.take()
-        with db.page():
+        with db.span():
             db.urls.discover(links)
             db.urls.finish([taken.id])
         db.commit()

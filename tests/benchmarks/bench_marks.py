@@ -13,7 +13,7 @@ import pytest
 
 from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.commands.truth import Truth
-from scrapy_replica.crawl.links.questions import asked_about
+from scrapy_replica.crawl.topic.questions import asked_about
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.warc.archive import open_archive

@@ -41,7 +41,7 @@ def pages_ms(db: RedisCrawlDB | SqliteCrawlDB, numbers: random.Random, pages: in
     links = [[link(numbers, hosts) for _ in range(LINKS)] for _ in range(pages)]
     begun = time.process_time()
     for page in links:
-        with db.page():
+        with db.span():
             db.urls.discover(page)
         db.commit()
         db.urls.take()

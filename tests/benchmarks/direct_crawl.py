@@ -28,7 +28,7 @@ from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
-from scrapy_replica.crawldb.contract import NewUrl, Waiting
+from scrapy_replica.crawldb.contract import NewUrl, UrlRow
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import FETCH
 from scrapy_replica.pages.terms import terms
@@ -148,7 +148,7 @@ class DirectCrawl:
         self.crawl.probes.may_enter = True
         if config.topic is not None:
             self.crawl.runner.relevance.learn(Examples(config).model)
-        self._in_flight: deque[Waiting] = deque()
+        self._in_flight: deque[UrlRow] = deque()
         self._of_slot: Counter[str] = Counter()
         self._looked = time.monotonic()
         self._enter_seed()
@@ -170,7 +170,7 @@ class DirectCrawl:
             if self._of_slot[taken.slot] == OF_SLOT:
                 urls.hold(taken.slot)
 
-    def _finish(self, taken: Waiting, turns: Turns) -> None:
+    def _finish(self, taken: UrlRow, turns: Turns) -> None:
         crawl = self.crawl
         self._of_slot[taken.slot] -= 1
         crawl.store.urls.release(taken.slot)
@@ -192,12 +192,12 @@ class DirectCrawl:
                 self._obey(turns)
             on_page(done)
 
-    def _answer(self, taken: Waiting, page: Page | None, turns: Turns) -> None:
+    def _answer(self, taken: UrlRow, page: Page | None, turns: Turns) -> None:
         """Do what the observer does with the response: that of *page*, or 404."""
         crawl = self.crawl
-        with crawl.store.page():
+        with crawl.store.span():
             crawl.learn_anew()
-        with crawl.store.page():
+        with crawl.store.span():
             if page is None:
                 crawl.failed(taken.id, 404, None)
                 return

@@ -14,7 +14,7 @@ from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
-from scrapy_replica.crawldb.contract import Leeway, NewUrl
+from scrapy_replica.crawldb.contract import NewUrl, Permission
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import FETCH
@@ -50,7 +50,7 @@ class OneOf:
 
     def seed(self, *urls):
         crawl = self.crawl
-        new = [NewUrl(url, host_of(url), crawl.intake.key(url), permission=Leeway.EXEMPT) for url in urls]
+        new = [NewUrl(url, host_of(url), crawl.intake.key(url), permission=Permission.EXEMPT) for url in urls]
         crawl.intake.enter([(one, FETCH) for one in new])
         self.store.commit()
 
@@ -79,14 +79,14 @@ class OneOf:
         self._in_flight.remove(taken)
         self.fetched.append(taken.url)
         crawl, found = self.crawl, self.web.get(taken.url, 404)
-        with self.store.page():
+        with self.store.span():
             crawl.learn_anew()
         if isinstance(found, int):
-            with self.store.page():
+            with self.store.span():
                 crawl.failed(taken.id, found, None)
         else:
             page = self._page_of(taken.url, found)
-            with self.store.page():
+            with self.store.span():
                 observation = crawl.observe(page, taken.id, taken.depth)
                 crawl.outlinks.follow(observation, page.links)
             crawl.end(observation)

@@ -287,7 +287,7 @@ def batches(connection, size):
 
 
 def test_the_first_copy_is_the_whole_job(pair, server):
-    with pair.one.page():
+    with pair.one.span():
         for number in range(3_000):
             pair.one.set_meta(f"key {number}", b"\x00\xff")
         enter(pair.one, *(f"h{number % 7}/{number}" for number in range(500)))

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from redis_server import RedisServer
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
-from scrapy_replica.crawldb.contract import Found, Leeway, State, StoreError, Suppressed
+from scrapy_replica.crawldb.contract import Found, Permission, State, StoreError, Suppressed
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.redis.layout import LAYOUT
@@ -769,12 +769,12 @@ class TestRestarts:
             for store in (one, two, one):
                 store.listen()
             one._server.run("SAVE")
-            with one.page():
+            with one.span():
                 mine = one.urls.discover([url("b/1")])
                 one.suppressed.begin(Work(Claim(Kind.RULE, "1")))
             redis.kill()
             redis.start()
-            with two.page():
+            with two.span():
                 theirs = two.urls.discover([url("c/1"), url("c/2")])
                 two.suppressed.begin(Work(Claim(Kind.RULE, "2")))
             for store in (one, two, one):
@@ -902,7 +902,7 @@ class TestRaces:
     def operate(self, store, leased, done, what, one, score):
         urls, known = store.urls, store.urls.find([key_of(one)]).get(key_of(one))
         if what == "enter":
-            urls.discover([url(one, score, permission=Leeway.MOVE)])
+            urls.discover([url(one, score, permission=Permission.MOVE)])
         elif what == "take" and (row := urls.take()) is not None:
             leased.append(row.id)
         elif what == "finish" and leased:

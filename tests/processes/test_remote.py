@@ -16,9 +16,9 @@ from shared_crawls import IN_FLIGHT, Crawls
 from test_live_replicas import html, site, text_of
 
 from scrapy_replica.address import host_of
-from scrapy_replica.claim import Claim, Kind, Standing
+from scrapy_replica.claim import Claim, Kind, Standing, Why
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawldb.contract import Leeway, NewUrl, State
+from scrapy_replica.crawldb.contract import NewUrl, Permission, State
 from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
 from scrapy_replica.decision import Action, Decision, Mode, Outcome, Reason
 from scrapy_replica.focus.background import Background
@@ -230,7 +230,7 @@ class TestRaces:
         leader.listen()
         assert leader.crawl.replicas.verdict_of("b.example") is None
         # Not judged again, either.
-        assert frozenset({"a.example", "b.example"}) in leader.crawl.replicas._detector._allowed
+        assert frozenset({"a.example", "b.example"}) in leader.crawl.replicas._detector._kept_apart
         self.end(two)
 
     def test_samples_that_only_together_refute_a_claim_end_it(self, crawls):
@@ -351,7 +351,7 @@ class TestRules:
         number = self.enter_rule(follower)
         leader.listen()
         if end == "disable":
-            leader.crawl.claims.end_rule(leader.crawl.dust.disable(number))
+            leader.crawl.claims.rule_ended(leader.crawl.dust.disable(number), Why.ENDED)
         else:
             leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
         leader.store.commit()
@@ -662,7 +662,7 @@ def test_a_host_that_comes_over_is_counted_anew(crawls):
     assert first.turn()
     second.listen()
     # Met while another process has the host.
-    assert second.crawl.policy.decide("http://a.example/99", "a.example", Leeway.MOVE, "").action is Action.FETCH
+    assert second.crawl.policy.decide("http://a.example/99", "a.example", Permission.MOVE, "").action is Action.FETCH
     for _ in range(6):
         first.turn()
     while first._in_flight:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scrapy_replica.claim import Why
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.orders import Orders
@@ -30,17 +31,17 @@ class ByHand:
 
     def _block(self, what: Mapping[str, Any]) -> None:
         prefixes = what.get("copy_prefix", ""), what.get("canonical_prefix", "")
-        self._claims.end_mirrors(self._replicas.block(what["host"], what["canonical"], *prefixes))
+        self._claims.mirrors_ended(self._replicas.block(what["host"], what["canonical"], *prefixes))
         self._scope.open_to(what["canonical"])  # which is to bring what the other has
 
     def _allow(self, what: Mapping[str, Any]) -> None:
-        self._claims.end_mirrors(self._replicas.allow(what["host"]))
+        self._claims.mirrors_ended(self._replicas.allow(what["host"]))
 
     def _part(self, what: Mapping[str, Any]) -> None:
-        self._claims.end_mirrors(self._replicas.part(what["host"], what["other"]))
+        self._claims.mirrors_ended(self._replicas.part(what["host"], what["other"]))
 
     def _impose(self, what: Mapping[str, Any]) -> str:
         return f"rule {self._dust.impose(Rule.from_dict(what['rule']))}"
 
     def _disable(self, what: Mapping[str, Any]) -> None:
-        self._claims.end_rule(self._dust.disable(what["id"]))
+        self._claims.rule_ended(self._dust.disable(what["id"]), Why.ENDED)

@@ -1,4 +1,7 @@
-"""Claims: what follows when one ends. Nobody else changes how a claim stands."""
+"""Claims that end: what they suppressed comes back.
+
+Replicas and Dust write how their verdicts and rules stand; all other claims are written here.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from scrapy_replica.records import Verdict
 
 
 class Claims:
-    """Ends claims: writes how they stand from now on, and lets come back what they suppressed.
+    """Begins the return of what an ended claim suppressed.
 
     A claim that comes into force needs no work here: what waits is decided once more when it is taken.
     """
@@ -38,27 +41,33 @@ class Claims:
         """Take note that samples refuted *claims*."""
         for claim in claims:
             if claim.kind is Kind.MIRROR:
-                self.end_mirror(self._replicas.refute(claim))
+                self.mirror_ended(self._replicas.refute(claim), Why.REFUTED)
             elif claim.kind is Kind.RULE:
-                self.end_rule(self._dust.refute(int(claim.subject)))
+                self.rule_ended(self._dust.refute(int(claim.subject)), Why.REFUTED)
             elif claim.kind in TESTED and not self._standings.is_refuted(claim):  # a user's limit is no belief
                 self._standings.refute(claim)
                 self._counts[f"sample/ended/{reason_of(claim).value}"] += 1
-                self._restorer.end(claim, Restoration(Why.REFUTED, str(claim)))
+                self._restorer.bring_back(claim, Restoration(Why.REFUTED, str(claim)))
 
-    def end_mirror(self, verdict: Verdict | None) -> None:
-        """Let come back what a mirror suppressed that was refuted; nothing where it was not in force."""
+    def mirror_ended(self, verdict: Verdict | None, why: Why, what: str | None = None) -> None:
+        """Let come back what a mirror suppressed that was withdrawn; nothing where it was not in force.
+
+        :param why: what ended it: samples (``REFUTED``), or the scope, which left out *what* (``LEFT_OUT``).
+        """
         if verdict is not None:
             self._counts["host/withdrawn"] += 1
-            self._restorer.end(verdict.claim, Restoration(Why.REFUTED, str(verdict.claim)))
+            self._restorer.bring_back(verdict.claim, Restoration(why, what or str(verdict.claim)))
 
-    def end_mirrors(self, verdicts: Iterable[Verdict]) -> None:
+    def mirrors_ended(self, verdicts: Iterable[Verdict]) -> None:
         """Let come back what mirrors suppressed that a person or their age ended."""
         for verdict in verdicts:
-            self._restorer.end(verdict.claim, Restoration(Why.ENDED, str(verdict.claim)))
+            self._restorer.bring_back(verdict.claim, Restoration(Why.ENDED, str(verdict.claim)))
 
-    def end_rule(self, watched: WatchedRule | None) -> None:
-        """Let come back what a rewrite rule suppressed that is refuted or switched off; nothing if it did not act."""
+    def rule_ended(self, watched: WatchedRule | None, why: Why) -> None:
+        """Let come back what a rewrite rule suppressed; nothing if it did not act.
+
+        :param why: samples refuted it, or a person switched it off (``ENDED``).
+        """
         if watched is None:
             return
         self._counts["dust/withdrawn"] += 1
@@ -68,11 +77,11 @@ class Claims:
             "wrong": watched.wrong,
             "for example": [f"{pair.url} is not {pair.image}" for pair in watched.wrong_pairs],
         }
-        self._restorer.end(claim, Restoration(Why.REFUTED, str(claim), details))
+        self._restorer.bring_back(claim, Restoration(why, str(claim), details))
 
     def lift(self, claim: Claim) -> None:
         """Let come back what *claim* suppressed, to be decided about anew when its turn comes; it may act again."""
-        self._restorer.end(claim, Restoration(Why.ENDED, str(claim)))
+        self._restorer.bring_back(claim, Restoration(Why.ENDED, str(claim)))
 
     def lift_traps(self, host: str) -> None:
         """Let come back what traps of *host* suppressed: one of them brought news."""

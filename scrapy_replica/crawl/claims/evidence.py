@@ -106,7 +106,7 @@ class Evidence:
     def _try_unshared(self, claims: Sequence[Claim], *, is_kept: bool) -> None:
         for claim in claims:
             if claim.kind is Kind.UNSHARED:
-                self._replicas.tried(claim.subject, is_kept=is_kept)
+                self._replicas.count_own_page(claim.subject, is_kept=is_kept)
 
     def end_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         """Take note that *callback* is through with the page; *asks_more*: it asked for what is new and not on it."""
@@ -133,7 +133,7 @@ class Evidence:
     def _apply(self, findings: DustFindings, depth: int, found_on: int) -> None:
         """Draw the consequences of what rules showed on a page, at a *depth*, of the URL *found_on* (its id)."""
         for watched in findings.ended:
-            self._claims.end_rule(watched)
+            self._claims.rule_ended(watched, Why.REFUTED)
         for settled in findings.settled:
             self._claims.refute(self._settle(settled))
         for rules in findings.disputed:

@@ -10,7 +10,7 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawldb.contract import CrawlDB, Leeway
+from scrapy_replica.crawldb.contract import CrawlDB, Permission
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty
 
@@ -43,7 +43,9 @@ class Fallback:
     def ask(self, url_id: int) -> None:
         """Ask the mirrors, and the other scheme, for what was not brought at the URL of that id."""
         failed = self._store.urls.row(url_id)
-        is_plain = failed.permission is Leeway.MOVE or (failed.permission is Leeway.EXEMPT and failed.payload is None)
+        is_plain = failed.permission is Permission.MOVE or (
+            failed.permission is Permission.EXEMPT and failed.payload is None
+        )
         if is_plain and not has_secret(failed.url):
             others = self._replicas.on_copies(failed.url, failed.host)
             if (other := self._schemes.instead_of(failed.url, failed.host)) is not None:
@@ -63,7 +65,7 @@ class Fallback:
             claim, reason = Claim(Kind.SCHEME, host), Reason.OTHER_SCHEME
         elif (verdict := self._replicas.verdict_of(host)) is not None:
             claim, reason = verdict.claim, Reason.REPLICA_HOST
-            self._replicas.asked(host, is_news=outcome is not Outcome.SAME)
+            self._replicas.count_fallback(host, is_news=outcome is not Outcome.SAME)
         else:
             return []
         if outcome is Outcome.SAME:
@@ -87,4 +89,4 @@ class Fallback:
             return
         host = self._store.urls.row(url_id).host
         if host != self._store.urls.row(failed_id).host:
-            self._replicas.asked(host, is_news=False)
+            self._replicas.count_fallback(host, is_news=False)

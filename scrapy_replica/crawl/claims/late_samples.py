@@ -109,7 +109,7 @@ class LateSamples:
         return is_asked
 
     def _restore_left(self) -> bool:
-        """Go on with what processes that are gone left: work, and what they suppressed just before it ended."""
+        """Go on with the work of dead processes, and bring back what they suppressed under claims that had ended."""
         mirrors = {verdict.claim: is_manual for verdict, is_manual in self._store.verdicts.holding()}
         in_force = mirrors.keys() | {Claim(Kind.RULE, str(row.id)) for row in self._store.rules.acting()}
         for claim in self._store.suppressed.claims():

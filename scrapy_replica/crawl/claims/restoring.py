@@ -67,7 +67,7 @@ class Restorer:
         self._store.suppressed.begin(work)
         self._add(work, _Job(reason, restoration, is_own=True))
 
-    def end(self, claim: Claim, restoration: Restoration) -> None:
+    def bring_back(self, claim: Claim, restoration: Restoration) -> None:
         """Let come back what *claim* suppressed, which is not in force any more."""
         self.begin(Work(claim), reason_of(claim), restoration)
 

@@ -12,7 +12,7 @@ from itertools import chain, repeat
 import mmh3
 
 from scrapy_replica.claim import Claim, Kind
-from scrapy_replica.crawl.claims.test import ClaimTest, stratum_of
+from scrapy_replica.crawl.claims.claim_test import ClaimTest, stratum_of
 from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
@@ -217,10 +217,10 @@ class Samples:
         """Take note what fetching a sample showed of one *claim* or of all; return those that this refutes."""
         return self._settled(lambda: self._store.samples.settle(url_id, outcome, claim), url_id, None, outcome)
 
-    def reconsider(self, url_id: int) -> list[Claim]:
+    def overturn(self, url_id: int) -> list[Claim]:
         """Take note that a sample is another page, whatever it seemed to be; return the claims that this refutes."""
         refuted = self.settle(url_id, Outcome.OTHER)
-        changed = self._settled(lambda: self._store.samples.reconsider(url_id), url_id, Outcome.SAME, Outcome.OTHER)
+        changed = self._settled(lambda: self._store.samples.overturn(url_id), url_id, Outcome.SAME, Outcome.OTHER)
         return refuted + changed
 
     def _settled(

@@ -10,7 +10,7 @@ from scrapy_replica.crawl.claims.settling import Settling
 from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawldb.contract import CrawlDB, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, UrlRow
 from scrapy_replica.decision import Decision, Reason
 
 
@@ -55,14 +55,14 @@ class ScopeCheck:
             for verdict in self._replicas.judged_copies_of(host):
                 copies = (self._replicas.on_copy(verdict, url) for url in urls)
                 if any(other is not None and self._scope.may_stand(other) for other in copies):
-                    self._claims.end_mirror(self._replicas.refute(verdict.claim))
+                    self._claims.mirror_ended(self._replicas.refute(verdict.claim), Why.LEFT_OUT, host)
 
     def _restore_for(self, key: int, url: str) -> None:
         """Let come back what was suppressed in favour of *url*: what it leads to, or itself, is left out."""
         if self._claims.claims_for(key):
             self._claims.restore_for(key, Why.LEFT_OUT, url)
 
-    def leave_out(self, taken: Waiting, decision: Decision) -> None:
+    def leave_out(self, taken: UrlRow, decision: Decision) -> None:
         """Drop a URL whose turn has come and that does not belong to the crawl; what it stood for comes back."""
         if decision.reason is not Reason.HOST_PAGES:
             self._scope.note(taken.url)

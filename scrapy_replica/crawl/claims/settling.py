@@ -119,9 +119,9 @@ class Settling:
         return refuted
 
     def _enter_unasked(self, page: Page, url_id: int) -> list[Claim]:
-        """Take note of a page of a mirror that was fetched for another reason; return the claims that it refuted.
+        """Enter a sample of weight 1 for a mirror's page that was fetched although nobody drew it.
 
-        It is a sample that stands for itself alone.
+        Return the claims that it refuted.
         """
         verdict, twin = self._replicas.verdict_of(page.host), self._replicas.twin_url(page)
         if verdict is None or twin is None or self._samples.is_sample(url_id):
@@ -143,7 +143,7 @@ class Settling:
         """
         trace, parent = self._store.pages.trace(url_id), self._store.urls.row(url_id).parent
         is_own = trace is not None and trace.novelty == Novelty.NOVEL.value
-        return self._samples.reconsider(parent) if is_own and parent is not None else []
+        return self._samples.overturn(parent) if is_own and parent is not None else []
 
     def _settle(self, sample: Sample, url_id: int, other_id: int | None, *, is_away: bool = False) -> list[Claim]:
         """Settle *sample*, whose page is that of *url_id*, if its representative was fetched: as *other_id* where told.

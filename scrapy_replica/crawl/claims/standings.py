@@ -7,7 +7,7 @@ from scrapy_replica.crawldb.contract import CrawlDB
 
 
 class Standings:
-    """The refuted ones in memory, since each decision asks: one for each host at most, in practice a handful."""
+    """Keeps refuted claims without a row of their own in memory, because every decision asks: a handful."""
 
     def __init__(self, store: CrawlDB) -> None:
         self._store = store

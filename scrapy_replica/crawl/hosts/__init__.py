@@ -1,1 +1,1 @@
-"""What the crawl knows of hosts: replicas, and the samples that test verdicts."""
+"""What the crawl knows of hosts: replicas, both schemes of one host, names that pages give themselves."""

@@ -61,7 +61,7 @@ class Block(NamedTuple):
 
 @dataclass(slots=True)
 class _Own:
-    """What became of the pages of a copy that nothing but the copy leads to."""
+    """Counts, for one copy, how many pages that nothing but the copy links to the canonical host has, or lacks."""
 
     kept: int = 0
     """The canonical host has them."""
@@ -111,7 +111,7 @@ class Replicas:
         self.lead()
 
     def lead(self) -> None:
-        """Read what is not to be judged any more."""
+        """Load the pairs and hosts that are never to be judged: withdrawn verdicts, and what a person ordered."""
         for copy, canonical in self._db.verdicts.refuted():
             self._detector.keep_apart(copy, canonical)
         for order in self._db.orders.done(ALLOW):
@@ -228,7 +228,7 @@ class Replicas:
         path = moved(path_of(url), verdict.canonical_prefix, verdict.copy_prefix)
         return copy.origin + copy.paths.get(normal_path(path), path) if path and copy.origin else None
 
-    def asked(self, copy: str, *, is_news: bool) -> None:
+    def count_fallback(self, copy: str, *, is_news: bool) -> None:
         """Take note whether a *copy* had a page that its canonical host did not bring."""
         asked = self._asked.setdefault(copy, _Asked())
         asked.news += is_news
@@ -244,7 +244,7 @@ class Replicas:
         own = self._own.get(copy)
         return own is not None and own.missing >= MIN_MISSING and own.missing > own.kept
 
-    def tried(self, copy: str, *, is_kept: bool) -> None:
+    def count_own_page(self, copy: str, *, is_kept: bool) -> None:
         """Take note whether the canonical host has a page that nothing but the *copy* leads to."""
         own = self._own.setdefault(copy, _Own())
         own.kept += is_kept
@@ -259,28 +259,28 @@ class Replicas:
 
     # Evidence
 
-    def known(self, url: str, host: str, callback: str | None) -> None:
+    def add_url(self, url: str, host: str, callback: str | None) -> None:
         """Take note of a URL that was found for the first time, and which *callback* is to get its page."""
         if self._config.mirrors:
             if callback is not None and callback not in self._callbacks.get(host, NO_CALLBACKS):
                 self._callbacks[host] = self._callbacks.get(host, NO_CALLBACKS) | {callback}
             evidence = self._detector.candidates.evidence.peek(host)
             if self._db.is_leader:
-                self._detector.known(host, path_of(url))
+                self._detector.add_url(host, path_of(url))
             elif evidence is not None:
                 evidence.add_path(normal_path(path_of(url)), path_of(url))
             if evidence is not None and evidence.origin is None:
                 evidence.origin = origin_of(url)
 
-    def linked(self, host: str, source: str) -> None:
+    def add_link(self, host: str, source: str) -> None:
         """Take note of a link to *host* from the host *source*."""
         if self._config.mirrors and self._db.is_leader:
-            self._detector.linked(host, source)
+            self._detector.add_link(host, source)
 
-    def missing(self, url: str) -> None:
+    def add_missing(self, url: str) -> None:
         """Take note that there is no page at *url*."""
         if self._config.mirrors and self._db.is_leader:
-            self._detector.missing(host_of(url), path_of(url))
+            self._detector.add_missing(host_of(url), path_of(url))
         elif self._config.mirrors:
             self._detector.candidates.add_missing(host_of(url), path_of(url))
 
@@ -293,7 +293,7 @@ class Replicas:
         self._db.pages.set_mark(url_id, mark.pack(), neighbours.to_json())
         return self.add_page(page, mark, neighbours, self._now())
 
-    def gave(self, page: Page, url_id: int, items: Iterable[int]) -> Findings:
+    def add_page_items(self, page: Page, url_id: int, items: Iterable[int]) -> Findings:
         """Take note of the *items*, as hashes, that a callback made of a *page*; return what they brought to light."""
         trace = self._db.pages.trace(url_id)
         if trace is None or trace.mark is None:
@@ -305,7 +305,7 @@ class Replicas:
     def add_items(self, url: str, host: str, mark: PageMark) -> Findings:
         """Take note of the items that the *mark* of a page tells, which was observed before."""
         if self._db.is_leader:
-            return self._kept(self._detector.gave(host, path_of(url), mark.items))
+            return self._write_all(self._detector.add_items(host, path_of(url), mark.items))
         self._detector.candidates.add_items(host, normal_path(path_of(url)), mark.items)
         return Findings()
 
@@ -328,7 +328,7 @@ class Replicas:
             self._detector.note(page, mark, neighbours, at)
             return Findings(), []
         self._uncertain.remember(page)
-        findings = self._kept(self._detector.observe(page, mark, neighbours, at))
+        findings = self._write_all(self._detector.observe(page, mark, neighbours, at))
         self._pages += 1
         if self._pages == self._recalibrate_at:
             self._lesson = self._detector.recalibrate(self._config.max_fpr)
@@ -336,9 +336,9 @@ class Replicas:
         urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
         return findings, [url for url in urls if url is not None]
 
-    def _kept(self, findings: Findings) -> Findings:
+    def _write_all(self, findings: Findings) -> Findings:
         for verdict in findings.verdicts:
-            self._keep(verdict, is_manual=False)
+            self._write(verdict, is_manual=False)
         self._uncertain.enter(findings)
         return findings
 
@@ -377,11 +377,11 @@ class Replicas:
     # Verdicts
 
     def _enact(self, verdict: Verdict, *, is_manual: bool) -> None:
-        self._detector.restore(verdict)
+        self._detector.enact(verdict)
         if is_manual:
             self._detector.by_hand.add(verdict.copy)
 
-    def _keep(self, verdict: Verdict, *, is_manual: bool) -> None:
+    def _write(self, verdict: Verdict, *, is_manual: bool) -> None:
         now = self._now()
         expires_at = None if is_manual else now + self._config.verdict_days * DAY_SECONDS
         self._db.verdicts.enter(verdict, now, expires_at)
@@ -426,7 +426,7 @@ class Replicas:
             )  # what that one saved is decided once more, under this order
         verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, 1.0, 0)
         self._enact(verdict, is_manual=True)
-        self._keep(verdict, is_manual=True)
+        self._write(verdict, is_manual=True)
         return freed
 
     def _end(self, copy: str, standing: Standing) -> Verdict:

@@ -14,7 +14,7 @@ from scrapy_replica.sites.memory import MAX_DISTANCE_BITS, NearText
 from scrapy_replica.sites.neighbours import Neighbours
 
 MAX_WAITING = 150
-"""Waiting URLs of a host that are read, the best first."""
+"""UrlRow URLs of a host that are read, the best first."""
 MAX_LINKING = 100
 """Hosts read that link to a host."""
 MAX_NEAR = 20

@@ -9,12 +9,12 @@ from scrapy_replica.address import host_of
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.links.seen import Seen
-from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawldb.contract import CrawlDB, Leeway, NewUrl, State
+from scrapy_replica.crawldb.contract import CrawlDB, NewUrl, Permission, State
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Link
 
@@ -88,7 +88,7 @@ class Outlinks:
     def _link(self, observation: Observation, url: str, score: float) -> tuple[NewUrl, Decision]:
         host, key = host_of(url), self._intake.key(url)
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
-        return new, self._policy.decide_link(observation, url, host, Leeway.MOVE, callback="")
+        return new, self._policy.decide_link(observation, url, host, Permission.MOVE, callback="")
 
     def is_seen(self, url: str, score: float, priority: int = 0) -> bool:
         """Tell whether *url* was entered a short while ago in as good a place, so that nothing would come of it."""
@@ -108,4 +108,4 @@ class Outlinks:
             else:  # it may come up again from a better page
                 self._seen.discard(new.url)
             if new.host != observation.page.host:
-                self._replicas.linked(new.host, observation.page.host)
+                self._replicas.add_link(new.host, observation.page.host)

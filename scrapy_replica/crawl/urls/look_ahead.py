@@ -9,7 +9,7 @@ from scrapy_replica.claim import Claim
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.urls.guard import TrapGuard
-from scrapy_replica.crawldb.contract import CrawlDB, State, Suppressed, Waiting
+from scrapy_replica.crawldb.contract import CrawlDB, State, Suppressed, UrlRow
 from scrapy_replica.decision import Reason
 from scrapy_replica.urls.shapes import TrapKind, shape, siblings
 from scrapy_replica.urls.steps import Walk, walk_of
@@ -80,7 +80,7 @@ class LookAhead:
                 is_asked |= place.left > 0 and self._ask(place, walk, row, claim)
         return is_asked, has_news
 
-    def _walk(self, row: Waiting) -> Walk | None:
+    def _walk(self, row: UrlRow) -> Walk | None:
         """Return the walk that led to the URL; ``None`` where no step is known, or its callback is told more."""
         found = shape(row.url)
         is_walk = found is None or found.kind is TrapKind.CALENDAR
@@ -113,7 +113,7 @@ class LookAhead:
             place.looks.clear()
             place.left = LOOKS
 
-    def _ask(self, place: _Place, walk: Walk | None, row: Waiting, claim: Claim) -> bool:
+    def _ask(self, place: _Place, walk: Walk | None, row: UrlRow, claim: Claim) -> bool:
         """Ask for the next URL ahead that nothing is known of; tell whether there was one."""
         is_ahead = walk is None or walk.step > 0
         while place.looks[is_ahead] < (LOOKS if walk is not None else UNSTEPPED):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from scrapy_replica.crawldb.contract import Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.contract import NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.redis.mirror import Mirror
 from scrapy_replica.crawldb.redis.records import Records, Row, packed_key
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -194,12 +194,12 @@ class RedisUrlTable(UrlTable):
     def _new_id(self) -> int:
         return self._ids.pop()
 
-    def heads(self, most: int) -> list[Waiting]:
+    def heads(self, most: int) -> list[UrlRow]:
         return [head for host in self.frontier.best(LOOKED_AT) for head in self._best(host, most)]
 
     # What becomes of a URL
 
-    def take(self) -> Waiting | None:
+    def take(self) -> UrlRow | None:
         self._link.ship()
         taken = self._link.take()
         if taken is None:
@@ -219,7 +219,7 @@ class RedisUrlTable(UrlTable):
         if taken.is_other:
             self._claimed += self._names[slot]
         name = self._rows[row.host][0]
-        return Waiting(
+        return UrlRow(
             row.id,
             name,
             slot,
@@ -231,7 +231,7 @@ class RedisUrlTable(UrlTable):
             row.depth,
             row.parent,
             row.payload,
-            Leeway(row.permission),
+            Permission(row.permission),
         )
 
     def states(self, keys: Collection[int]) -> dict[int, tuple[int, str]]:

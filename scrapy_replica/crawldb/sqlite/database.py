@@ -114,7 +114,7 @@ class SqliteCrawlDB:
         return str(self._connection.path), "JOBDIR"
 
     @contextmanager
-    def page(self) -> Iterator[None]:
+    def span(self) -> Iterator[None]:
         mark = self.urls.mark()
         try:
             with self._connection.span():

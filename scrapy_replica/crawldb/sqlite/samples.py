@@ -50,7 +50,7 @@ class SampleTable:
         """Write what fetching a URL showed of one *claim* or of all; return its samples that this settled."""
         return self._change("outcome IS NULL", url_id, outcome, claim)
 
-    def reconsider(self, url_id: int) -> list[Sample]:
+    def overturn(self, url_id: int) -> list[Sample]:
         """Make other pages of the samples of a URL that were the same; return them."""
         return self._change(f"outcome = '{Outcome.SAME.value}'", url_id, Outcome.OTHER)
 

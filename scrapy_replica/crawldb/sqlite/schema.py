@@ -202,7 +202,7 @@ CREATE TABLE uncertain_pairs (        -- hosts that may be one site, for a perso
     n_aligned INTEGER NOT NULL,
     evidence TEXT NOT NULL,           -- JSON: feature -> value
     wanted REAL NOT NULL,             -- score that a verdict takes
-    doubt TEXT NOT NULL,              -- what is missing: score, unshared, untried or conflict
+    doubt TEXT NOT NULL,              -- what is missing: score, unshared, untried, items or conflict
     pages TEXT NOT NULL               -- JSON: URLs, titles and beginnings of text at some equal places
 ) WITHOUT ROWID;
 CREATE TABLE orders (                 -- what a person told the crawl to do, and what became of it

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from scrapy_replica.address import name_of
-from scrapy_replica.crawldb.contract import URGENT, Found, FoundUrl, Known, Leeway, NewUrl, Waiting
+from scrapy_replica.crawldb.contract import URGENT, Found, FoundUrl, Known, NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
@@ -20,7 +20,7 @@ WAITING_META = "waiting"
 LAST_ID_META = "last id"
 """Key of the last id given when URLs were last deleted, lest one be given again."""
 
-RAISED = f"state = {WAITING} AND is_demoted"
+IS_DEMOTED = f"state = {WAITING} AND is_demoted"
 
 COLUMNS = "url, key, score, priority, is_demoted, depth, parent, payload, permission"
 
@@ -173,8 +173,8 @@ class UrlTable:
         url_id, key, state, is_demoted, priority, score = row
         if url.is_dropped or state in {LEASED, DONE}:
             return Found.KNOWN
-        if state == WAITING and url.permission is Leeway.EXEMPT:
-            self._write("UPDATE urls SET permission = ? WHERE id = ?", (Leeway.EXEMPT.value, url_id))
+        if state == WAITING and url.permission is Permission.EXEMPT:
+            self._write("UPDATE urls SET permission = ? WHERE id = ?", (Permission.EXEMPT.value, url_id))
         place = (url.is_demoted, url.priority, URGENT if state == WAITING and score == URGENT else url.score)
         is_better = (not place[0], *place[1:]) > (not is_demoted, priority, score)
         if state == WAITING and not is_better:
@@ -239,10 +239,10 @@ class UrlTable:
             self._frontier.resume(host_id)
         return True
 
-    def _waiting(self, row: Sequence[Any]) -> Waiting:
+    def _waiting(self, row: Sequence[Any]) -> UrlRow:
         url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, permission = row
         name, slot = self._rows[host]
-        return Waiting(
+        return UrlRow(
             url_id,
             name,
             slot,
@@ -254,17 +254,17 @@ class UrlTable:
             depth,
             parent,
             payload,
-            Leeway(permission),
+            Permission(permission),
         )
 
     def claimed(self) -> Sequence[str]:
         return ()
 
-    def heads(self, most: int) -> list[Waiting]:
+    def heads(self, most: int) -> list[UrlRow]:
         host = self._frontier.first()
         return [] if host is None else self._best(host, most)
 
-    def _best(self, host: int, most: int) -> list[Waiting]:
+    def _best(self, host: int, most: int) -> list[UrlRow]:
         rows = self._read(
             f"SELECT id, host, {COLUMNS} FROM urls WHERE state = {WAITING} AND host = ?"
             " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?",
@@ -333,7 +333,7 @@ class UrlTable:
 
     # What becomes of a URL
 
-    def take(self) -> Waiting | None:
+    def take(self) -> UrlRow | None:
         found = self._frontier.pop()
         if found is None:
             return None
@@ -385,7 +385,7 @@ class UrlTable:
         ).fetchone()
         if row is None:
             return None
-        self.waiting += condition != RAISED
+        self.waiting += condition != IS_DEMOTED
         url, host, is_demoted, priority, score = row
         self._offer(host, is_demoted, priority, score, url_id)
         return str(url)
@@ -400,15 +400,15 @@ class UrlTable:
 
     def restore(self, url_id: int, *, is_exempt: bool) -> str | None:
         """Let a URL that was dropped or demoted wait as before, or exempt; return it if it was."""
-        change = f"is_demoted = 0{f', permission = {Leeway.EXEMPT.value}' if is_exempt else ''}"
+        change = f"is_demoted = 0{f', permission = {Permission.EXEMPT.value}' if is_exempt else ''}"
         dropped = self._wait(url_id, change, f"state = {DROPPED}")
-        return dropped if dropped is not None else self._wait(url_id, change, RAISED)
+        return dropped if dropped is not None else self._wait(url_id, change, IS_DEMOTED)
 
     def url_of(self, url_id: int) -> str:
         url: str = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return url
 
-    def row(self, url_id: int) -> Waiting:
+    def row(self, url_id: int) -> UrlRow:
         return self._waiting(self._read(f"SELECT id, host, {COLUMNS} FROM urls WHERE id = ?", (url_id,)).fetchone())
 
     def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:

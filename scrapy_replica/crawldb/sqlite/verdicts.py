@@ -61,7 +61,7 @@ class VerdictTable:
             yield verdict, bool(is_manual)
 
     def refuted(self) -> list[tuple[str, str]]:
-        """Return (copy, canonical) of the verdicts that samples refuted."""
+        """Return (copy, canonical) of the withdrawn verdicts: these pairs are never judged again."""
         return self._read("SELECT copy, canonical FROM verdicts WHERE standing = 'refuted'").fetchall()
 
     def expired(self, now: float) -> list[str]:

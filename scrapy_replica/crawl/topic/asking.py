@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from scrapy_replica.crawl.links.relevance import Relevance
+from scrapy_replica.crawl.topic.relevance import Relevance
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.focus.asking import uncertainty

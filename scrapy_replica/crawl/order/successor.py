@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from scrapy_replica.crawl.links.recipe import show
+from scrapy_replica.crawl.order.recipe import show
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relearning import BestScores

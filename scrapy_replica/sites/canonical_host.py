@@ -34,7 +34,7 @@ class Conflict:
     contradicting: tuple[str, str]
 
 
-def canonical(pair: Comparison, readers: Callable[[str], int]) -> HostEvidence:
+def host_to_keep(pair: Comparison, readers: Callable[[str], int]) -> HostEvidence:
     """Return the host of *pair* to keep.
 
     The one that has more of the other's pages, of those that were asked of both; then the one that most of the other's

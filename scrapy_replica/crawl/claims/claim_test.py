@@ -76,7 +76,7 @@ class ClaimTest:
     def probability(self, stratum: str | None, n_agreed: int, least: float) -> float:
         """Return the probability that a URL of *stratum* is fetched all the same, *least* to 1.
 
-        ``None`` for a claim whose parts are looked at in each stratum.
+        *stratum* is ``None`` for several rules at once: each single rule draws a first sample in each stratum.
         """
         fresh = FRESH * FADING ** len(self.strata) if stratum is not None and stratum not in self.strata else 0.0
         return min(1.0, max(least, self.likelihood_ratio(n_agreed), fresh))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.address import redacted
-from scrapy_replica.crawl.links.recipe import MODEL, relevance_model
-from scrapy_replica.crawl.links.relevance import KEY
+from scrapy_replica.crawl.order.recipe import MODEL, relevance_model
+from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.focus.asking import Candidate, most_telling
 from scrapy_replica.focus.links import finite

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from scrapy_replica.crawl.links.marks import Marks
+from scrapy_replica.crawl.topic.marks import Marks
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus.links import finite

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scrapy_replica.crawl.links.seen import Seen
-from scrapy_replica.crawl.links.strategy_runner import StrategyRunner
-from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Leeway, Waiting
+from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Permission, UrlRow
 
 LOOKED_AT = 8
 """Best waiting URLs of a host that are asked for their present scores together."""
@@ -44,10 +44,10 @@ class HeadRescorer:
             asked.update(head.id for head in heads)
             self._ask([head for head in heads if self._may_move(head)])
 
-    def _may_move(self, head: Waiting) -> bool:
-        return head.permission < Leeway.EXEMPT and head.score < URGENT and not self._is_known(head.id)
+    def _may_move(self, head: UrlRow) -> bool:
+        return head.permission < Permission.EXEMPT and head.score < URGENT and not self._is_known(head.id)
 
-    def _ask(self, heads: list[Waiting]) -> None:
+    def _ask(self, heads: list[UrlRow]) -> None:
         if not heads:
             return
         scores = self._runner.scores_now([head.url for head in heads])

@@ -7,8 +7,8 @@ import pytest
 from replica_sites import page, site, text_of
 
 from scrapy_replica.sites.candidates import Candidates
+from scrapy_replica.sites.canonical_host import MIN_READERS, held_share, host_to_keep
 from scrapy_replica.sites.features import Comparison
-from scrapy_replica.sites.groups import MIN_READERS, canonical, held_share
 
 
 def evidence(pages):
@@ -24,7 +24,7 @@ def pair(first, second, prefixes=("", "")):
 
 
 def kept(compared, **readers):
-    return canonical(compared, lambda host: readers.get(host.partition(".")[0], 0)).name
+    return host_to_keep(compared, lambda host: readers.get(host.partition(".")[0], 0)).name
 
 
 class TestCanonical:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.links.recipe import MODEL, RECIPE, Recipe, show
-from scrapy_replica.crawl.links.relevance import KEY, Relevance
-from scrapy_replica.crawl.links.successor import SHOWN_AT_ONCE, NewScores, Successor
+from scrapy_replica.crawl.order.recipe import MODEL, RECIPE, Recipe, show
+from scrapy_replica.crawl.order.successor import SHOWN_AT_ONCE, NewScores, Successor
 from scrapy_replica.crawl.recent import Recent
+from scrapy_replica.crawl.topic.relevance import KEY, Relevance
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
