@@ -205,7 +205,7 @@ def _wrap(settings: BaseSettings, name: str, cls: type, fallback: str) -> None:
 
 
 def _set_scheduler(settings: BaseSettings, config: Config) -> None:
-    has_no_topic = config.topic is None and config.topic_model is None
+    has_no_topic = config.topic is None and config.topic_model is None and config.scorer is None
     changes_nothing = config.mode is Mode.OBSERVE and has_no_topic and config.strategy == Config.strategy
     changes_nothing = changes_nothing and not config.revisit and config.crawldb is None
     if not changes_nothing and (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:

@@ -88,8 +88,9 @@ class Config:
     )
     topic: Path | None = _setting(
         None,
-        "Examples of the topic: a folder of ``.txt`` and ``.html`` files, a file of URLs (fetched first), or a JSONL "
-        "file with ``text`` or ``html`` and an optional ``label``.",
+        "What the crawl is to find: some words (``machine learning courses``), or better examples: a folder of "
+        "``.txt`` and ``.html`` files, a file of URLs (fetched first), or a JSONL file with ``text`` or ``html`` and "
+        "an optional ``label``.",
     )
     background: Path | None = _setting(
         None,
@@ -100,6 +101,11 @@ class Config:
         None,
         "In place of ``REPLICA_TOPIC`` and ``REPLICA_BACKGROUND``: a file that ``scrapy replica export JOB model`` "
         "wrote of another crawl: its topic, and what its links taught.",
+    )
+    scorer: str | None = _setting(
+        None,
+        "A score of your own for each page, in place of the topic or beside it: ``module:callable``, called with the "
+        "page and its relevance: :ref:`scorer`.",
     )
     strategy: str = _setting(
         "auto",

@@ -112,7 +112,7 @@ class TestRefused:
         assert "\n" not in str(refused.value)
 
     def test_missing(self, tmp_path: Path) -> None:
-        with pytest.raises(ValueError, match=r"nowhere: no such file or folder"):
+        with pytest.raises(ValueError, match=r"nowhere: no such file or folder; a topic in words has two or more"):
             load_topic(tmp_path / "nowhere")
 
     def test_empty_folder(self, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.focus.background import Background
 from scrapy_replica.words.terminal import counted
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,6 +164,9 @@ def _of_topic(area: str, config: Config) -> Iterator[Check]:
             Background.shipped(config.language)
     except (ValueError, OSError) as error:
         yield Check(area, BROKEN, one_line(error), "correct it; no crawl begins with it")
+        return
+    if topic.words:
+        yield Check(area, OK, f"REPLICA_TOPIC is in words: {cleaned(topic.words)}")
         return
     examples = len(topic.positives) + len(topic.urls)
     yield Check(area, OK, f"REPLICA_TOPIC has {counted(examples, 'example')}, {len(topic.urls)} of them by URL")

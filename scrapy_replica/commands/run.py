@@ -22,6 +22,7 @@ from scrapy_replica.components.others import ALL
 from scrapy_replica.components.outputs import refusal
 from scrapy_replica.components.spider import TopicSpider, read_fields, read_seeds
 from scrapy_replica.config import Config
+from scrapy_replica.focus.topic import load_topic
 from scrapy_replica.records import Reach
 from scrapy_replica.urls.scope import Scope
 from scrapy_replica.words.text import cleaned
@@ -46,7 +47,9 @@ SHOWN = 3
 
 def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what every command takes that crawls."""
-    parser.add_argument("--topic", help="folder of examples, file of URLs, or JSONL; see REPLICA_TOPIC")
+    parser.add_argument(
+        "--topic", help="some words, or examples: a folder, a file of URLs, or JSONL; see REPLICA_TOPIC"
+    )
     parser.add_argument("--background", help="unlabelled pages in the same formats; see REPLICA_BACKGROUND")
     parser.add_argument(
         "--model", metavar="FILE", dest="topic_model", help="what another crawl has learnt, in place of --topic"
@@ -154,6 +157,7 @@ class Run:
         process = AsyncCrawlerProcess(settings)
         self.crawler = process.create_crawler(TopicSpider)
         self.meter = PageMeter(self.crawler, opts.max_pages or 0)
+        self._words = topic_in_words(Config.from_settings(settings))
         self._border = border_of(Config.from_settings(settings), opts.seeds)
         self.crawler.signals.connect(self._opened, signals.spider_opened)
         _in_one_line()
@@ -174,6 +178,8 @@ class Run:
     def _opened(self) -> None:
         if self._border is not None:
             say(self._border)
+        if self._words:
+            say(f"looking for pages about: {cleaned(self._words)}")
 
     def _exit_code(self) -> int:
         by_reason = {"shutdown": INTERRUPTED, "no_topic": 2, "crawl_database": 1, "output": 1}
@@ -250,6 +256,14 @@ def border_of(config: Config, seeds: str) -> str | None:
     more = f" and {len(places) - SHOWN:,} more" if len(places) > SHOWN else ""
     told = cleaned(", ".join(places[:SHOWN])) or "the seeds, which are files"
     return f"staying on {told}{more} (--scope any goes anywhere)"
+
+
+def topic_in_words(config: Config) -> str:
+    """Return the topic if it is given in words; empty where it is given by examples, or there is none."""
+    try:
+        return load_topic(config.topic).words if config.topic is not None and not config.topic.exists() else ""
+    except ValueError:
+        return ""  # the crawl will refuse it
 
 
 def memory_figures() -> dict[str, float]:

@@ -91,6 +91,8 @@ def check_settings(config: Config, store: CrawlDB) -> None:
 def _digest(path: Path) -> str:
     """Return what tells the content of a file, or of the files in a folder, from any other."""
     digest = hashlib.sha256()
+    if not path.exists():
+        digest.update(str(path).encode())  # a topic in words
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if file.is_file():
             digest.update(file.name.encode("utf-8", "replace") * path.is_dir() + b"\0" + file.read_bytes())

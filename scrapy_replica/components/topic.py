@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
+from scrapy_replica.address import redacted
 from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.description import Description
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.topic import Document, Topic, load_background, load_topic
 from scrapy_replica.pages.page import EXTRACTORS, page_from_tree
 from scrapy_replica.pages.terms import terms
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_replica.config import Config
     from scrapy_replica.crawl import Crawl
+    from scrapy_replica.crawldb.contract import CrawlDB
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +32,12 @@ Terms = Mapping[str, int]
 
 FETCHED = "fetched examples"
 """Key of the examples that were given by URL, in the crawl database."""
+
+CHOSEN = "chosen examples"
+"""Key of the pages of the crawl that were taken for examples of a topic in words, in the crawl database."""
+
+MOST_CHOSEN = 15
+"""Pages that are taken for examples."""
 
 DOUBTED_AT, MANY = 300, 0.9
 """Pages after which a topic is doubted aloud that none of them is on, or more than that share."""
@@ -54,6 +64,8 @@ class Examples:
     :raises ValueError: a file cannot be read, or there are no statistics for the language and no background.
     """
 
+    _store: CrawlDB
+
     def __init__(self, config: Config) -> None:
         self._language = config.language
         self._extract = EXTRACTORS[config.noise]
@@ -61,6 +73,13 @@ class Examples:
         self._fetched: dict[str, Terms] = {}
         """Those given by URL."""
         self.positives = [self._terms(document) for document in self.topic.positives]
+        self._words = terms(self.topic.words, self._language)
+        if self.topic.words and not self._words:
+            raise ValueError(
+                f"REPLICA_TOPIC: no word of {self.topic.words!r} counts: say in some words what the pages are about"
+            )
+        self._chosen: dict[str, Terms] = {}
+        """Pages of the crawl that are taken for examples of a topic in words."""
         unlabelled = [*self.topic.background, *background]
         if unlabelled:
             self.background = Background.from_documents(map(self._terms, unlabelled))
@@ -82,6 +101,11 @@ class Examples:
         :raises ValueError: no example has any text.
         """
         relevance, store = crawl.runner.relevance, crawl.store
+        if self.topic.words:
+            self._store = store
+            self._chosen = json.loads(store.meta(CHOSEN) or b"{}")
+            relevance.learn(self.model, self.choose)
+            return
         # The examples are needed whenever the topic is learnt anew, by a person's marks at any time.
         if (fetched := store.meta(FETCHED)) is not None:
             self._fetched = json.loads(fetched)
@@ -118,9 +142,30 @@ class Examples:
         :raises ValueError: no example has any text.
         """
         model = Relevance()
+        if self.topic.words:
+            model.describe(self._words, self.background.with_documents(unlabelled))
+            chosen = [terms for terms in (*self._chosen.values(), *yes) if terms not in no]
+            if chosen:
+                others = [terms for terms in unlabelled if terms not in chosen]
+                model.fit(chosen, self.background.with_documents(others), no)
+            return model
         positives = [terms for terms in (*self.positives, *self._fetched.values(), *yes) if terms not in no]
         model.fit(positives, self.background.with_documents(unlabelled), no)
         return model
+
+    def choose(self, seen: Sequence[tuple[str, Terms]]) -> None:
+        """Take those of the pages *seen* (URL, stem counts) that have most of the words for examples of the topic.
+
+        Mean average precision of the words alone .334; of 15 of the first 960 pages .363, with the words beside them
+        .373; of 3,840 .396 and .396; of 240 .152 and .309, so fewer pages are not asked for.
+        """
+        described = Description()
+        described.fit(self._words, self.background.with_documents(terms for _, terms in seen))
+        ranked = sorted(((described.relevance(terms), url, terms) for url, terms in seen), key=lambda one: -one[0])
+        self._chosen = {url: terms for score, url, terms in ranked[:MOST_CHOSEN] if score > 0}
+        self._store.set_meta(CHOSEN, json.dumps(self._chosen).encode())
+        told = ", ".join(redacted(cleaned(url)) for url in self._chosen) or "none, for no page has any of the words"
+        logger.info("Taken for examples of the topic %r: %s", self.topic.words, told)
 
 
 def doubt_topic(crawl: Crawl) -> None:

@@ -94,7 +94,7 @@ def wire(
 ) -> Parts:
     """Return the parts of a crawl; the parameters are those of :class:`~scrapy_replica.crawl.crawl.Crawl`."""
     scope = CrawlScope(config, store, counts, aliases.canonical_host)
-    runner = StrategyRunner(config, store)
+    runner = StrategyRunner(config, store, counts)
     asking = Asking(store, runner.relevance)
     duplicates = Duplicates(store.pages, config)
     replicas = Replicas(config, store, now, duplicates.index)

@@ -15,6 +15,8 @@ GROWTH = 4
 """The topic is learnt again at the end of the warm-up, and whenever there are so many times as many pages ..."""
 MOST_PAGES = 4_000
 """... up to so many."""
+CHOOSES_AT = 960
+"""Pages before which none of them is taken for an example of a topic in words: of 240 the best are too often others."""
 MOST_UNLABELLED = 1_000
 """Pages of the crawl that the model is given."""
 POWER = 0.75
@@ -43,11 +45,11 @@ def unlabelled(urls: Sequence[str], warm_up: int) -> list[int]:
     of_directory: dict[str, list[int]] = defaultdict(list)
     for place, url in enumerate(urls[warm_up:], warm_up):
         of_directory[directories(url)[-1]].append(place)
-    later = [place for places in of_directory.values() for place in _even(places, math.ceil(len(places) ** POWER))]
-    return _even([*range(min(warm_up, len(urls))), *sorted(later)], MOST_UNLABELLED)
+    later = [place for places in of_directory.values() for place in even(places, math.ceil(len(places) ** POWER))]
+    return even([*range(min(warm_up, len(urls))), *sorted(later)], MOST_UNLABELLED)
 
 
-def _even(places: Sequence[int], most: int) -> list[int]:
+def even(places: Sequence[int], most: int) -> list[int]:
     """Return at most so many of *places*, evenly spread."""
     if len(places) <= most:
         return list(places)

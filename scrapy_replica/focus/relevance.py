@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from scrapy_replica.focus.background import Background, examples_and_others
 from scrapy_replica.focus.bprtfidf import BPrTFIDF
+from scrapy_replica.focus.description import Description
 from scrapy_replica.focus.elkan_noto import ElkanNoto
 from scrapy_replica.focus.rows import Rows
 from scrapy_replica.focus.state import pack, unpack
+from scrapy_replica.numeric import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Terms = Mapping[str, int]
 
@@ -45,12 +50,31 @@ class Relevance:
     def __init__(self) -> None:
         self._bayes = BPrTFIDF()
         self._regression: ElkanNoto | None = None
+        self._description: Description | None = None
+        self._has_examples = True
+
+    @classmethod
+    def of_nothing(cls) -> Self:
+        """Return a model that finds no page relevant."""
+        model = cls()
+        model._description, model._has_examples = Description(), False
+        return model
+
+    def describe(self, words: Terms, background: Background) -> None:
+        """Take a topic that is described in *words*; with examples as well (:meth:`fit`) both count alike.
+
+        Raises ``ValueError`` when no word counts.
+        """
+        self._description = Description()
+        self._description.fit(words, background)
+        self._has_examples = False
 
     def fit(self, positives: Sequence[Terms], background: Background, negatives: Sequence[Terms] = ()) -> None:
         """Learn a topic, from pages that are known not to be on it as well (*negatives*), where there are any.
 
         Raises ``ValueError`` when no example has a term, or the background is empty.
         """
+        self._has_examples = True
         self._bayes.fit(positives, background, negatives)
         _, others = examples_and_others(positives, background)
         self._regression = ElkanNoto() if len(others) >= FEWEST_DOCUMENTS else None
@@ -59,23 +83,43 @@ class Relevance:
 
     def relevance(self, terms: Terms) -> float:
         """Return how sure the models are that a page is on topic, 0..1; more than .5 is relevant."""
-        bayes = self._bayes.relevance(terms)
-        return bayes if self._regression is None else (bayes + self._regression.relevance(terms)) / 2.0
+        described = self._description.relevance(terms) if self._description is not None else None
+        if described is not None and not self._has_examples:
+            return described
+        learnt = self._bayes.relevance(terms)
+        if self._regression is not None:
+            learnt = (learnt + self._regression.relevance(terms)) / 2.0
+        return learnt if described is None else (learnt + described) / 2.0
 
     def rows(self, vocabulary: Sequence[str]) -> Rows:
         """Return :meth:`relevance` for many pages at once, their terms given as places in *vocabulary*."""
         models = [model.rows(vocabulary) for model in (self._bayes, self._regression) if model]
-        return lambda start, ids, counts: np.mean([model(start, ids, counts) for model in models], axis=0)
+        described = self._description.rows(vocabulary) if self._description is not None else None
+
+        def relevance(start: IntArray, ids: IntArray, counts: IntArray) -> FloatArray:
+            if described is not None and not self._has_examples:
+                return described(start, ids, counts)
+            learnt: FloatArray = np.mean([model(start, ids, counts) for model in models], axis=0)
+            return learnt if described is None else (learnt + described(start, ids, counts)) / 2.0
+
+        return relevance
 
     def save(self) -> bytes:
-        """Return both models as NPZ."""
+        """Return the models as NPZ."""
         regression = self._regression.save() if self._regression else b""
-        return pack({"bayes": self._bayes.save(), "regression": regression})
+        described = self._description.save() if self._description else b""
+        bayes = self._bayes.save() if self._has_examples else b""
+        return pack({"bayes": bayes, "regression": regression, "description": described})
 
     def load(self, state: bytes) -> None:
         """Take the models that :meth:`save` returned."""
         parts = unpack(state)
-        self._bayes.load(parts["bayes"])
+        self._has_examples = bool(parts["bayes"])
+        if self._has_examples:
+            self._bayes.load(parts["bayes"])
+        self._description = Description() if parts["description"] else None
+        if self._description:
+            self._description.load(parts["description"])
         self._regression = ElkanNoto() if parts["regression"] else None
         if self._regression:
             self._regression.load(parts["regression"])

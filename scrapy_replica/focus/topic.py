@@ -37,11 +37,13 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What the user gave; at least one positive document or one URL."""
+    """What the user gave: at least one positive document or URL, or words."""
 
     documents: tuple[Document, ...] = ()
     urls: tuple[str, ...] = ()
     """Positive examples that are to be fetched first."""
+    words: str = ""
+    """What the pages are about, in place of all examples."""
 
     @property
     def positives(self) -> tuple[Document, ...]:
@@ -60,6 +62,8 @@ def load_topic(path: Path | str) -> Topic:
     positive, 0, false, null, "negative" and "unlabelled" are background. A file of URLs (.txt, .urls, .lst) has one
     http(s) URL per line; blank lines and lines that begin with ``#`` are skipped.
 
+    What is no file, and has two words or more, says itself what the pages are about.
+
     Raises ValueError, with one line that names the file and line, for a missing or empty one, an unknown form, broken
     gzip, JSON or encoding, and when there is no positive example.
     """
@@ -68,7 +72,9 @@ def load_topic(path: Path | str) -> Topic:
         topic = Topic(documents=tuple(_folder(path)))
         missing = "no .txt or .html file in this folder"
     elif not path.is_file():
-        raise ValueError(f"{path}: no such file or folder")
+        if len(str(path).split()) > 1 and "/" not in str(path) and not path.suffix:
+            return Topic(words=str(path))
+        raise ValueError(f"{path}: no such file or folder; a topic in words has two or more of them")
     elif (suffix := _suffix(path)) == ".jsonl":
         topic = Topic(documents=tuple(_jsonl(path)))
         missing = "no positive example"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
@@ -18,7 +18,8 @@ from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.focus.model_file import load
-from scrapy_replica.focus.relearning import BestScores, next_stage, unlabelled
+from scrapy_replica.focus.relearning import CHOOSES_AT, MOST_UNLABELLED, BestScores, even, next_stage, unlabelled
+from scrapy_replica.focus.scorer import Scorer
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Link, Page
 
@@ -42,10 +43,16 @@ class StrategyRunner:
     strategies that do not remember pages need no more of them then.
     """
 
-    def __init__(self, config: Config, db: CrawlDB) -> None:
+    def __init__(self, config: Config, db: CrawlDB, counts: Counter[str] | None = None) -> None:
         self._config, self._db, self._visits = config, db, db.visits
-        self.relevance = Relevance(db)
+        try:
+            scorer = Scorer(config.scorer, Counter() if counts is None else counts) if config.scorer else None
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        self.relevance = Relevance(db, scorer)
         self._model = self._begun_with(db)
+        if scorer is not None and config.topic is None and self._model is None:
+            self.relevance.have_no_topic()
         self._recipe = Recipe.of(config, self.order)
         if self._model is not None and db.meta(MODEL) is None:
             self._recipe.try_out(self.relevance.of_terms, self._model)
@@ -100,7 +107,7 @@ class StrategyRunner:
     def order(self) -> str:
         """Name of the strategy in use."""
         config = self._config
-        has_topic = config.topic is not None or self._model is not None
+        has_topic = config.topic is not None or self._model is not None or config.scorer is not None
         name = config.strategy
         if name == "auto":
             name = WITH_TOPIC if has_topic else WITHOUT_TOPIC
@@ -272,6 +279,10 @@ class StrategyRunner:
         return self.relevance.marks.are_new and self._db.is_leader
 
     def _begin_anew(self, stage: int) -> None:
+        if self.relevance.choose is not None and stage >= CHOOSES_AT:
+            pages = [self._visits.pages()[place] for place in even(range(stage), MOST_UNLABELLED)]
+            seen = zip((url for _, url in pages), self._visits.terms([number for number, _ in pages]), strict=True)
+            self.relevance.choose([(url, terms) for url, terms in seen if terms])
         if self.relevance.relearn(self._unlabelled(stage)):
             self._successor = self._new_successor(stage)
         else:

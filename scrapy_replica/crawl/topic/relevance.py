@@ -12,6 +12,7 @@ from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus.links import finite
 from scrapy_replica.focus.relevance import Relevance as Model
+from scrapy_replica.focus.scorer import Scorer
 from scrapy_replica.records import Page
 
 Terms = Mapping[str, int]
@@ -29,12 +30,21 @@ class Fit(Protocol):
         """
 
 
+class Choose(Protocol):
+    """Takes pages of the crawl for examples."""
+
+    def __call__(self, seen: Sequence[tuple[str, Terms]]) -> None:
+        """Choose from pages that were *seen*: URL and terms."""
+
+
 class Relevance:
     """The relevance model, kept in the crawl database, and a person's marks. Without a model nothing is relevant."""
 
-    def __init__(self, db: CrawlDB) -> None:
-        self._db = db
+    def __init__(self, db: CrawlDB, scorer: Scorer | None = None) -> None:
+        self._db, self._scorer = db, scorer
         self._fit: Fit | None = None
+        self.choose: Choose | None = None
+        """What takes pages for examples, of a topic in words."""
         self._model: Model | None = None
         self.marks = Marks(db)
         self.version = 0
@@ -58,9 +68,12 @@ class Relevance:
     def is_learnt(self) -> bool:
         return self._model is not None
 
-    def learn(self, fit: Fit) -> None:
-        """Take the model that *fit* makes of the user's examples, unless one was learnt before."""
-        self._fit = fit
+    def learn(self, fit: Fit, choose: Choose | None = None) -> None:
+        """Take the model that *fit* makes of the user's examples, unless one was learnt before.
+
+        Of a topic in words *choose* takes pages of the crawl for examples.
+        """
+        self._fit, self.choose = fit, choose
         if self._model is None:
             self._learn(fit, [])
 
@@ -93,16 +106,28 @@ class Relevance:
             self.version += 1
 
     def of(self, page: Page) -> float:
-        """Return the probability that *page* is on topic, 0..1; what a person said of it where it is marked."""
-        return self._of(page.url, page.terms)
+        """Return the probability that *page* is on topic, 0..1; what a person said of it where it is marked.
+
+        Where the user has a scorer, that has the last word but for the person.
+        """
+        marked = self.marks.relevance(page.url)
+        if marked is not None:
+            return marked
+        relevance = self.of_terms(page.terms)
+        return relevance if self._scorer is None else self._scorer(page, relevance)
 
     def of_visit(self, visit: Visit) -> float:
-        """Return the same of a page that was visited."""
-        return self._of(visit.url, visit.terms)
+        """Return the same of a page that was visited; a scorer is not asked once more."""
+        marked = self.marks.relevance(visit.url)
+        if marked is not None:
+            return marked
+        return self.of_terms(visit.terms) if self._scorer is None else finite(visit.relevance or 0.0)
 
-    def _of(self, url: str, terms: Terms) -> float:
-        marked = self.marks.relevance(url)
-        return self.of_terms(terms) if marked is None else marked
+    def have_no_topic(self) -> None:
+        """Take note that the scorer alone says what is relevant: by its text no page is."""
+        if self._model is None:
+            self._model = Model.of_nothing()
+            self._db.set_meta(KEY, self._model.save())
 
     def of_terms(self, terms: Terms) -> float:
         """Return the probability that text with these *terms* is on topic, 0..1; 0 where the model has no answer."""

@@ -1,0 +1,79 @@
+"""A topic that is described in words: BM25 of a page, as a number from 0 to 1."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scrapy_replica.focus.background import Background
+from scrapy_replica.focus.rows import Rows, row_sums
+from scrapy_replica.numeric import FloatArray, IntArray
+
+Terms = Mapping[str, int]
+
+K1, B = 1.2, 0.75
+"""As usual (Robertson & Zaragoza 2009, *The Probabilistic Relevance Framework: BM25 and Beyond*)."""
+MEAN_LENGTH = 300.0
+"""Words of a page of usual length."""
+PAGE_WORDS = 200.0
+"""Running words of a page: they turn the share of a word in the language into a share of pages."""
+PRIOR_PAGES = 60.0
+"""Pages that the language counts for beside those of the background."""
+
+
+class Description:
+    """How far a page has the words of a description, rare ones more than common ones.
+
+    Mean average precision over 16 topics of three labelled crawls, each described in one line: .325 by the term
+    statistics of the language, .334 with the first 60 pages of the crawl beside them (five examples: .345).
+    """
+
+    def __init__(self) -> None:
+        self._weights: dict[str, float] = {}
+        """Stem -> inverse document frequency, as a share of the sum of all."""
+
+    def fit(self, description: Terms, background: Background) -> None:
+        """Take the stems of a *description*; how rare each is tells the *background*.
+
+        Raises ``ValueError`` when the description has no word that counts.
+        """
+        if not description:
+            raise ValueError("no word of the description counts: say in some words what the pages are about")
+        pages = background.documents
+        weights = {}
+        for stem in description:
+            general = 1.0 - math.exp(-PAGE_WORDS * background.frequencies.get(stem, 1e-7))
+            share = (sum(stem in page for page in pages) + PRIOR_PAGES * general + 0.5) / (
+                len(pages) + PRIOR_PAGES + 1.0
+            )
+            weights[stem] = math.log1p(1.0 / share)
+        total = sum(weights.values())
+        self._weights = {stem: weight / total for stem, weight in weights.items()}
+
+    def relevance(self, terms: Terms) -> float:
+        """Return 0..1; more than .5 is relevant."""
+        length = K1 * (1.0 - B + B * sum(terms.values()) / MEAN_LENGTH)
+        return sum(
+            weight * terms[stem] / (terms[stem] + length) for stem, weight in self._weights.items() if stem in terms
+        )
+
+    def rows(self, vocabulary: Sequence[str]) -> Rows:
+        """Return :meth:`relevance` for many pages at once, their terms given as places in *vocabulary*."""
+        weights = np.array([self._weights.get(stem, 0.0) for stem in vocabulary])
+
+        def relevance(start: IntArray, ids: IntArray, counts: IntArray) -> FloatArray:
+            length = K1 * (1.0 - B + B * row_sums(start, counts.astype(np.float64)) / MEAN_LENGTH)
+            return row_sums(start, weights[ids] * counts / (counts + np.repeat(length, np.diff(start))))
+
+        return relevance
+
+    def save(self) -> bytes:
+        """Return the weights as JSON."""
+        return json.dumps(self._weights, ensure_ascii=False).encode()
+
+    def load(self, state: bytes) -> None:
+        """Take the weights that :meth:`save` returned."""
+        self._weights = {str(stem): float(weight) for stem, weight in json.loads(state).items()}
