@@ -82,7 +82,7 @@ class TestTables:
         assert (found[-1]["state"], found[-1]["depth"], found[-1]["is_demoted"]) == ("dropped", 2, False)
 
     def test_relevance(self, job, capsys):
-        found = rows(capsys, job, "relevance", "--format", "jsonl")
+        found = rows(capsys, job, "pages", "--format", "jsonl")
         assert [row["title"] for row in found] == [FORMULA, "+1", HOSTILE]
         assert found[1]["repeats"] == "http://a.example/"
         assert {**found[0], "id": 0} == {
@@ -115,7 +115,7 @@ class TestTables:
             assert "http://b.example/?token=***" in out
             assert "0123456789abcdef" not in out
 
-    @pytest.mark.parametrize("what", ["links", "relevance", "decisions"])
+    @pytest.mark.parametrize("what", ["links", "pages", "decisions"])
     def test_a_row_once_however_many_are_read_at_a_time(self, job, capsys, monkeypatch, what):
         whole = rows(capsys, job, what, "--format", "jsonl")
         monkeypatch.setattr(export, "BATCH", 2)
@@ -139,10 +139,10 @@ class TestTables:
 
 class TestFormats:
     def test_no_text_of_a_page_is_a_formula(self, job, capsys):
-        titles = [row["title"] for row in rows(capsys, job, "relevance")]
+        titles = [row["title"] for row in rows(capsys, job, "pages")]
         assert titles[:2] == [f"'{FORMULA}", "'+1"]
 
-    @pytest.mark.parametrize(("what", "form"), [("relevance", "csv"), ("relevance", "jsonl"), ("links", "gexf")])
+    @pytest.mark.parametrize(("what", "form"), [("pages", "csv"), ("pages", "jsonl"), ("links", "gexf")])
     def test_nothing_steers_the_terminal(self, job, capsys, what, form):
         out = replica(capsys, job, what, "--format", form)[1]
         assert all(line.isprintable() for line in out.split("\n"))
@@ -156,7 +156,7 @@ class TestFormats:
 
     def test_parquet(self, job, tmp_path, capsys, monkeypatch):
         monkeypatch.setattr(export, "BATCH", 2)
-        assert replica(capsys, job, "relevance", "--format", "parquet", "--out", tmp_path / "x")[:2] == (
+        assert replica(capsys, job, "pages", "--format", "parquet", "--out", tmp_path / "x")[:2] == (
             0,
             f"{tmp_path / 'x'}: 3 rows\n",
         )
@@ -247,5 +247,5 @@ class TestBadInput:
             execute(["scrapy", "replica", "export", str(job), "links", "--out", str(tmp_path / "x")])
         assert (tmp_path / "x").read_text() == "before"
         assert sorted(one.name for one in tmp_path.iterdir()) == ["job", "x"]
-        assert replica(capsys, job, "relevance", "--out", tmp_path / "x")[0] == 0
+        assert replica(capsys, job, "pages", "--out", tmp_path / "x")[0] == 0
         assert (tmp_path / "x").read_text().startswith("id,url,")

@@ -16,5 +16,5 @@ scrapy replica status job --hosts 3
 scrapy replica explain docs.pydoc.example/pages/socket.html --job job
 
 # A table of all pages with their relevance, for a spreadsheet or pandas.
-scrapy replica export job relevance --out relevance.csv
+scrapy replica export job pages --out pages.csv
 head -n 3 relevance.csv

@@ -15,7 +15,7 @@ from scrapy_replica.commands.graph import Edge, Node, write_gexf
 from scrapy_replica.commands.job import add_job_argument, name_of, reading
 from scrapy_replica.commands.model import write_model
 from scrapy_replica.commands.write import replacing
-from scrapy_replica.crawldb.tables import DecisionRow, HostRow, LinkRow, RelevanceRow
+from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostRow, LinkRow
 from scrapy_replica.words.terminal import counted
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 MODEL = "model"
-TABLES = {"links": LinkRow, "relevance": RelevanceRow, "decisions": DecisionRow, "hosts": HostRow}
+TABLES = {"links": LinkRow, "pages": FetchRow, "decisions": DecisionRow, "hosts": HostRow}
 """Name of a table and what its rows are."""
 
 BATCH = 10_000
@@ -36,10 +36,10 @@ class ExportCommand(Command):
     """Reads the crawl database of a finished or running crawl."""
 
     name = "export"
-    help = "write links, relevance, decisions or hosts as a table or graph, or what it learnt"
+    help = "write links, pages, decisions or hosts as a table or graph, or what it learnt"
     group = "keep"
     examples = (
-        "scrapy replica export job relevance --format jsonl",
+        "scrapy replica export job pages --format jsonl",
         "scrapy replica export job links --format gexf --out links.gexf",
         "scrapy replica export job model --out wine.npz",
     )

@@ -22,7 +22,7 @@ class LinkRow(NamedTuple):
     """The strategy's; ``None`` where the URL is asked for to decide something."""
 
 
-class RelevanceRow(NamedTuple):
+class FetchRow(NamedTuple):
     """A fetch and what came of it."""
 
     id: int

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import STATES
 from scrapy_replica.crawldb.status import HostStatus
-from scrapy_replica.crawldb.tables import DecisionRow, HostLink, HostRow, LinkRow, RelevanceRow, TraceRow
+from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostLink, HostRow, LinkRow, TraceRow
 
 
 class TableReader:
@@ -31,7 +31,7 @@ class TableReader:
             for *row, state, is_demoted, score in rows
         ]
 
-    def relevance(self, after: int, most: int) -> list[RelevanceRow]:
+    def pages(self, after: int, most: int) -> list[FetchRow]:
         """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT pages.url, urls.url, hosts.name, fetched_at, status, error, title, words, relevance, novelty,"
@@ -39,7 +39,7 @@ class TableReader:
             " LEFT JOIN urls AS twins ON twins.id = pages.twin WHERE pages.url > ? ORDER BY pages.url LIMIT ?",
             (after, most),
         )
-        return [RelevanceRow(number, url, host, _time(at), *row) for number, url, host, at, *row in rows]
+        return [FetchRow(number, url, host, _time(at), *row) for number, url, host, at, *row in rows]
 
     def decisions(self, after: int, most: int) -> list[DecisionRow]:
         """Return at most so many rows whose number is greater than *after*."""
