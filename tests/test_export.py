@@ -211,7 +211,7 @@ class TestBadInput:
             (("decisions", "--format", "gexf"), "links and hosts"),
             (("links", "--format", "parquet"), "--out"),
             (("links", "--format", "xlsx"), "--format"),
-            (("pages",), "invalid choice: 'pages'"),
+            (("texts",), "invalid choice: 'texts'"),
         ],
     )
     def test_wrong_use(self, job, capsys, arguments, says):

@@ -17,4 +17,4 @@ scrapy replica explain docs.pydoc.example/pages/socket.html --job job
 
 # A table of all pages with their relevance, for a spreadsheet or pandas.
 scrapy replica export job pages --out pages.csv
-head -n 3 relevance.csv
+head -n 3 pages.csv

@@ -67,7 +67,7 @@ def test_topic_crawl(run, web):
     assert found
     assert sum(web.truth(item["url"]).is_networking for item in found) > len(found) / 2
     assert "http://docs.pydoc.example/pages/socket.html" in told
-    assert len((folder / "relevance.csv").read_text(encoding="utf-8").splitlines()) > 100
+    assert len((folder / "pages.csv").read_text(encoding="utf-8").splitlines()) > 100
 
 
 def test_mirrors(run):
