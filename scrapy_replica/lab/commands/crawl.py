@@ -113,7 +113,8 @@ def _crawl(seeds: str, settings: Settings, job: Path | None) -> Fetched:
     if job is not None:
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         settings.set("JOBDIR", str(job), "cmdline")
-    run = Run(argparse.Namespace(seeds=seeds, domains="", max_pages=0), settings)
+    arguments = argparse.Namespace(seeds=seeds, domains="", max_pages=0, fields="url", new_only=False)
+    run = Run(arguments, settings)
     if run.exit_code or run.stats.get("finish_reason") != "finished":
         raise ValueError(f"a crawl did not come to its end: {run.stats.get('finish_reason')}")
     # Plain Scrapy's pages have the fragments of the links that led to them.
