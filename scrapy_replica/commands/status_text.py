@@ -59,6 +59,7 @@ def in_words(
         begins = "the crawl has just begun" if is_running else "no crawl has the job open"
         return f"{begins}: nothing was fetched yet, {waits} waiting\n" + _processes(sharing)
     parts = [
+        wrapped(status.headline(has_topic=has_topic)) + "\n",
         _head(status, now, is_running=is_running),
         _fetches(status, has_topic=has_topic),
         _frontier(status),

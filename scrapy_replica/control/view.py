@@ -55,6 +55,7 @@ def figures(job: SqliteReader, status: Status, *, is_running: bool) -> dict[str,
         ("errors", f"{total.errors:,}", _share_of(total.errors, total.fetches)),
     ]
     return {
+        "headline": status.headline(has_topic=has_topic),
         "figures": [dict(zip(("name", "value", "note"), tile, strict=True)) for tile in tiles if tile is not None],
         "hosts": [_host(host, paused) for host in status.hosts],
         "n_hosts": status.n_hosts,

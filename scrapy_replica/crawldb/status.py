@@ -11,6 +11,7 @@ from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.decision import SAVING, Action, Reason
 from scrapy_replica.numeric import weighted_share
+from scrapy_replica.words.headline import Facts, headline
 
 
 class Traffic(NamedTuple):
@@ -171,6 +172,24 @@ class Status(NamedTuple):
             return None
         about, most = (sum(rate[end] * self.saved[reason] for reason, rate in rates.items()) for end in (0, 2))
         return Lost(sum(count for reason, count in self.saved.items() if reason not in rates), about, most)
+
+    def headline(self, *, has_topic: bool) -> str:
+        """Return how the crawl goes in one sentence."""
+        tested, total = self.all_tested, self.total
+        facts = Facts(
+            total.fetches,
+            total.pages,
+            total.novel,
+            total.relevant if has_topic else None,
+            total.errors,
+            self.holding,
+            self.rules.get(Standing.IN_FORCE.value, 0),
+            tested.samples,
+            tested.false_drops,
+            tested.rate[1] if tested.rate is not None else 0.0,
+            self.coverage,
+        )
+        return headline(facts)
 
     @property
     def all_tested(self) -> Tested:

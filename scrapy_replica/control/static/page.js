@@ -191,7 +191,8 @@ const sections = {
     at("problem").hidden = !state.problem;
     if (at("problem").textContent !== state.problem) at("problem").textContent = state.problem;
   },
-  figures({ figures, hosts, n_hosts }) {
+  figures({ headline, figures, hosts, n_hosts }) {
+    at("headline").textContent = headline;
     at("figures").replaceChildren(
       ...figures.map(({ name, value, note }) =>
         make("div", {}, make("dt", {}, name), make("dd", {}, value), make("dd", { className: "note" }, note))));

@@ -1,0 +1,74 @@
+"""How a crawl goes, in one sentence that begins with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scrapy_replica.coverage import Coverage
+from scrapy_replica.words.terminal import counted, percent
+
+FEWEST = 20
+"""Fetches before which nothing is said of shares."""
+MOST_ERRORS, LEAST_NEW = 0.5, 0.1
+"""Share of fetches that went wrong above which, and share of pages that are new below which, someone should look."""
+
+
+class Facts(NamedTuple):
+    """What the sentence is made of."""
+
+    fetches: int
+    pages: int
+    new: int
+    on_topic: int | None
+    """``None`` without a topic."""
+    errors: int
+    mirrors: int
+    """In force."""
+    rules: int
+    """In force."""
+    tests: int
+    """Of what is saved."""
+    wrong: int
+    wrongly: float
+    """Lower end of the 95 % interval of the share of wrong tests."""
+    coverage: Coverage
+
+
+def headline(facts: Facts) -> str:
+    """Return the sentence; empty while nothing was fetched."""
+    if not facts.fetches:
+        return ""
+    worry, found = _worry(facts), [*_found(facts)]
+    if not worry and not found:
+        return "Begun: no page so far."
+    return f"{'Look here' if worry else 'Going well'}: {', '.join([*worry, *found])}."
+
+
+def _worry(facts: Facts) -> list[str]:
+    if facts.fetches < FEWEST:
+        return []
+    found = []
+    if facts.errors > MOST_ERRORS * facts.fetches:
+        found.append(f"{percent(facts.errors / facts.fetches)} of the fetches brought no page")
+    if facts.wrongly > 0.05:
+        found.append(f"{facts.wrong:,} of {facts.tests:,} tests of what is saved were wrong")
+    if facts.pages >= FEWEST and facts.on_topic == 0:
+        found.append("no page is on the topic")
+    if facts.pages >= FEWEST and facts.new < LEAST_NEW * facts.pages:
+        found.append("next to nothing is new")
+    return found
+
+
+def _found(facts: Facts) -> Iterator[str]:
+    if facts.pages:
+        yield f"{percent(facts.new / facts.pages)} of {counted(facts.pages, 'page')} new"
+        if facts.on_topic is not None:
+            yield f"{percent(facts.on_topic / facts.pages)} on the topic"
+    found = [counted(n, what) for n, what in ((facts.mirrors, "mirror"), (facts.rules, "rule")) if n]
+    if found:
+        yield f"{' and '.join(found)} found"
+    if facts.tests:
+        yield f"{counted(facts.tests, 'test')}, {f'{facts.wrong:,} wrong' if facts.wrong else 'none wrong'}"
+    if facts.coverage.share is not None and facts.coverage.waiting:
+        yield f"about {percent(facts.coverage.share[0])} of what is within reach found"
