@@ -24,6 +24,7 @@ from scrapy_replica.components.downloadermiddleware import (
 from scrapy_replica.components.dupefilter import has_own_filter
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
+from scrapy_replica.components.patience import PatienceMiddleware
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.scheduler import ReplicaScheduler
@@ -47,6 +48,9 @@ GATE_ORDER = 60
 
 BORDER_ORDER = 760
 """After proxies (750) are chosen, and nearer to the downloader than retries (550)."""
+
+PATIENCE_ORDER = 555
+"""Nearer to the downloader than Scrapy's retries (550)."""
 
 ANSWER_ORDER = 890
 """Nearer to the downloader than Scrapy's redirects (600), not as near as its cache (900)."""
@@ -119,6 +123,7 @@ class Addon:
             _set_scheduler(settings, config)
             _add_components(settings)
             middlewares = "DOWNLOADER_MIDDLEWARES"
+            settings.setdefault_in_component_priority_dict(middlewares, PatienceMiddleware, PATIENCE_ORDER)
             if config.revisit:
                 settings.setdefault_in_component_priority_dict(middlewares, ConditionMiddleware, CONDITION_ORDER)
             if not config.private_addresses:

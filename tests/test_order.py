@@ -160,7 +160,7 @@ class Clock:
             settings=Settings(settings), slots=slots or {}, per_slot_settings=settings.get("DOWNLOAD_SLOTS", {})
         )
         self.politeness = Politeness(
-            self.downloader, hold=self.held.add, release=self.held.discard, now=lambda: self.time
+            self.downloader, hold=self.held.add, release=self.held.discard, now=lambda: self.time, asked={}
         )
 
     def start(self, slot="a.example"):

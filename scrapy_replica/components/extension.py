@@ -82,6 +82,10 @@ class ReplicaExtension:
         """The user chose what filters requests that were asked for before."""
         self.wake: Callable[[], None] = lambda: None
         """Lets the engine look for what is to be fetched; our scheduler knows how."""
+        self.rest: Callable[[str, float], None] | None = None
+        """Gives out nothing of a download slot for some seconds; ``None`` where another scheduler is in use."""
+        self.crawl_delays: dict[str, float] = {}
+        """Host name -> seconds between two requests that its ``robots.txt`` asks for."""
         self._closing: Deferred[None] | None = None
         """What closes the crawl, where the add-on does."""
         self.error: StoreError | None = None

@@ -6,13 +6,15 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from scrapy.core.downloader import Downloader
 
 
 class Politeness:
     """Counts the downloads of each slot, which is a host name or what the user chose, and tells when it may go on.
+
+    :param asked: slot -> seconds between two requests that its ``robots.txt`` asks for.
 
     Invariant: a slot is held (:meth:`hold` was called) exactly while it has as many downloads as it may, or while its
     delay since the last start runs. A request is only given out for a slot that is ready, so that a slow host never
@@ -26,8 +28,9 @@ class Politeness:
         hold: Callable[[str], None],
         release: Callable[[str], None],
         now: Callable[[], float],
+        asked: Mapping[str, float],
     ) -> None:
-        self._downloader = downloader
+        self._downloader, self._asked = downloader, asked
         self._hold, self._release, self._now = hold, release, now
         settings = downloader.settings
         self._concurrency = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
@@ -35,15 +38,18 @@ class Politeness:
         self._active: dict[str, int] = {}
         self._full: set[str] = set()
         self._ready_at: dict[str, float] = {}
+        self._resting: set[str] = set()
+        """Slots that have no delay but a rest."""
         self._timers: list[tuple[float, str]] = []
 
     def _limits(self, slot: str) -> tuple[int, float]:
         """Return (concurrency, delay in seconds) of *slot* by now; AutoThrottle changes its delay."""
+        asked = self._asked.get(slot, 0.0)
         live = self._downloader.slots.get(slot)
         if live is not None:
-            return live.concurrency, live.delay
+            return live.concurrency, max(live.delay, asked)
         own = self._downloader.per_slot_settings.get(slot, {})
-        return own.get("concurrency", self._concurrency), own.get("delay", self._delay)
+        return own.get("concurrency", self._concurrency), max(own.get("delay", self._delay), asked)
 
     def started(self, slot: str) -> float | None:
         """Take note that a request of *slot* was given out; return when its delay ends, if there is one."""
@@ -58,6 +64,13 @@ class Politeness:
         ready_at = self._ready_at[slot] = self._now() + delay
         heappush(self._timers, (ready_at, slot))
         return ready_at
+
+    def rest(self, slot: str, seconds: float) -> None:
+        """Give out nothing of *slot* for so many *seconds*, because its host asks for that."""
+        self._hold(slot)
+        self._resting.add(slot)
+        ready_at = self._ready_at[slot] = max(self._ready_at.get(slot, 0.0), self._now() + seconds)
+        heappush(self._timers, (ready_at, slot))
 
     def unused(self, slot: str, ready_at: float) -> None:
         """Take note that the request whose delay ends at *ready_at* never came to the downloader: it needs none."""
@@ -74,9 +87,10 @@ class Politeness:
             self._release(slot)
 
     @property
-    def rest(self) -> float:
-        """Seconds until all delays are over, and another process may ask the same hosts."""
-        return max([0.0, *(ready_at - self._now() for ready_at in self._ready_at.values())])
+    def longest(self) -> float:
+        """Seconds until all delays are over, and another process may ask the same hosts; rests are not waited for."""
+        left = (ready_at - self._now() for slot, ready_at in self._ready_at.items() if slot not in self._resting)
+        return max([0.0, *left])
 
     def wake(self) -> float | None:
         """Release the slots whose delay is over; return the seconds until the next one's is, if any waits."""
@@ -85,6 +99,7 @@ class Politeness:
             ready_at, slot = heappop(self._timers)
             if self._ready_at.get(slot) == ready_at:
                 del self._ready_at[slot]
+                self._resting.discard(slot)
                 if slot not in self._full:
                     self._release(slot)
         return self._timers[0][0] - now if self._timers else None

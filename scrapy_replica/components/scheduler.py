@@ -104,8 +104,13 @@ class ReplicaScheduler(BaseScheduler):
         self._engine = engine
         self._extension.wake = self._schedule
         self._politeness = Politeness(
-            engine.downloader, hold=self._urls.hold, release=self._urls.release, now=time.monotonic
+            engine.downloader,
+            hold=self._urls.hold,
+            release=self._urls.release,
+            now=time.monotonic,
+            asked=self._extension.crawl_delays,
         )
+        self._extension.rest = self._politeness.rest
         if self._extension.recorder is not None:
             self._extension.recorder.on_written = self._schedule
         self._feeds = Feeds(self._crawler)
@@ -147,7 +152,7 @@ class ReplicaScheduler(BaseScheduler):
                     self._crawl.revisits.end()
             self._crawl.store.commit()
             if self._extension.others is not None and reason != "finished":
-                await sleep(self._politeness.rest)  # then the hosts are free for others
+                await sleep(self._politeness.longest)  # then the hosts are free for others
         except StoreError as error:
             self._extension.stop(error)
         if (closing := self.df.close(reason)) is not None:
