@@ -31,7 +31,7 @@ class ArchiveCommand(Command):
     """Builds direct archives, shows what is in them and what they take, and cuts them."""
 
     name = "archive"
-    help = "keep the graph and the terms of a crawl in 200 bytes a page, to visit it again and again"
+    help = "keep the graph and the terms of a crawl in some 150 bytes a page, to visit it again and again"
     group = "measure"
     examples = (
         "scrapy replica lab archive build job --out folder",
