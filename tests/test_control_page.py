@@ -188,7 +188,7 @@ class TestOrders:
             ("explode", {}, "there is no order"),
             (ALLOW, {}, "the host is missing"),
             (ALLOW, {"host": ["a.example"]}, "the host is missing"),
-            (ALLOW, {"host": "http://a.example/"}, "is no host name"),
+            (ALLOW, {"host": "http://a.example/x"}, "is no host name"),
             (ALLOW, {"host": "unknown.example"}, "knows no host unknown.example"),
             (BLOCK, {"host": "a.example", "canonical": "A.example"}, "cannot be a copy of itself"),
             (BLOCK, {"host": "a.example", "canonical": "c.example"}, "knows no host c.example; did you mean"),

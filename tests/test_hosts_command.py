@@ -321,7 +321,11 @@ class TestWrongArguments:
     @pytest.mark.parametrize(
         ("arguments", "says"),
         [
-            (["steer", "block", "http://a.example/", "--as", "b.example"], "is no host name"),
+            (
+                ["steer", "block", "http://a.example/", "--as", "https://A.example"],
+                "http and https of one host need no",
+            ),
+            (["steer", "block", "ftp://a.example/", "--as", "b.example"], "is no host name"),
             (["steer", "block", "a.example", "--as", "b.example/x"], "knows no host b.example"),
             (["steer", "block", "a.example", "--as", "A.example"], "cannot be a copy of itself"),
             (["steer", "allow", ""], "is no host name"),

@@ -225,6 +225,7 @@ class TestCommands:
             ),
             (["steer", "exclude", "*/x/*", "--lift"], EXCLUDE, {"pattern": "*/x/*", "lift": True}, "comes back"),
             (["steer", "pause", "B.example"], PAUSE, {"host": "b.example"}, "b.example pauses"),
+            (["steer", "pause", "https://b.example/"], PAUSE, {"host": "b.example"}, "b.example pauses"),
             (["steer", "resume", "b.example"], RESUME, {"host": "b.example"}, "b.example goes on"),
         ],
     )
@@ -243,7 +244,7 @@ class TestCommands:
             (["steer", "add", "nowhere.txt"], "neither a URL nor a readable file"),
             (["steer", "exclude", "calendar"], "write '*calendar*'"),
             (["steer", "pause", "nobody.example"], "the job knows no host nobody.example"),
-            (["steer", "resume", "http://b.example/"], "is no host name"),
+            (["steer", "resume", "http://b.example/x"], "is no host name"),
         ],
     )
     def test_wrong_use_is_one_line(self, job, capsys, arguments, says):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from scrapy_replica.address import without_port
+from scrapy_replica.address import host_of, without_port
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.crawldb.orders import Order
 from scrapy_replica.words.terminal import wrapped
@@ -83,15 +83,25 @@ def near(host: str, names: list[str]) -> str:
     return f"; did you mean {' or '.join(map(cleaned, found))}?" if found else ""
 
 
+WEB = ("http://", "https://")
+
+
+def without_scheme(text: str) -> str:
+    """Return *text*, a host with a path or a URL, without its scheme."""
+    return text.strip().removeprefix(WEB[0]).removeprefix(WEB[1])
+
+
 def host_name(text: str) -> str:
-    """Return *text* as a host: its name, and the port where it is not the scheme's own.
+    """Return *text*, a host or the URL of its front page, as a host: name, and port where it is not the scheme's own.
 
     :raises ValueError: it is none.
     """
     host = text.strip().lower()
+    if host.startswith(WEB):
+        host = host_of(host) if host.partition("://")[2].partition("/")[2] == "" else host
     name, port = without_port(host)
     if not name or any(character in host for character in "/ @?#") or (port and not port[1:].isdecimal()):
-        raise ValueError(f"{text!r} is no host name; give it without scheme and path")
+        raise ValueError(f"{text!r} is no host name; give it without a path")
     return host
 
 
@@ -102,6 +112,6 @@ def checked_block(mirror: str, canonical: str, copy_prefix: str, canonical_prefi
     """
     what = {"host": host_name(mirror), "canonical": host_name(canonical)}
     if what["host"] == what["canonical"]:
-        raise ValueError(f"{what['host']} cannot be a copy of itself")
+        raise ValueError(f"{what['host']} cannot be a copy of itself; http and https of one host need no order")
     prefixes = {"copy_prefix": copy_prefix.strip("/"), "canonical_prefix": canonical_prefix.strip("/")}
     return what | {name: prefix for name, prefix in prefixes.items() if prefix}

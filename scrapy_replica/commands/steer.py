@@ -9,7 +9,7 @@ from scrapy import Request
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import add_job_argument
-from scrapy_replica.commands.order import checked_block, host_name, known_host, order
+from scrapy_replica.commands.order import checked_block, host_name, known_host, order, without_scheme
 from scrapy_replica.commands.parser import CommandGroup
 from scrapy_replica.components.spider import read_seeds
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, EXCLUDE, PAUSE, RESUME, SEEDS
@@ -39,7 +39,7 @@ class BlockCommand(Command):
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         (mirror, _, copy_prefix), (canonical, _, canonical_prefix) = (
-            named.strip().partition("/") for named in (opts.mirror, opts.canonical)
+            without_scheme(named).partition("/") for named in (opts.mirror, opts.canonical)
         )
         what = checked_block(mirror, canonical, copy_prefix, canonical_prefix)
         for host in (what["host"], what["canonical"]):
