@@ -13,8 +13,8 @@ import time
 
 import numpy as np
 
-from scrapy_replica.pages import minhash
-from scrapy_replica.pages.minhash import differences, minhash_of
+from scrapy_replica.lab.calibration import minhash
+from scrapy_replica.lab.calibration.minhash import differences, minhash_of
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.pages.simhash import shingle_hashes, simhash_of, token_hashes
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scrapy_replica.lab.calibration.minhash import N_HASHES
 from scrapy_replica.lab.calibration.pairs import Pairs
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
-from scrapy_replica.pages.minhash import N_HASHES
 from scrapy_replica.pages.near_duplicates import MAX_DISTANCE
 
 BITS = 64

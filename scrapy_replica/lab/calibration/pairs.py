@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.lab.calibration.minhash import BAND, N_HASHES, Differences, bands, common_bands, differences
 from scrapy_replica.lab.calibration.prints import Prints
 from scrapy_replica.numeric import BoolArray, Float32Array, IntArray
-from scrapy_replica.pages.minhash import BAND, N_HASHES, Differences, bands, common_bands, differences
 from scrapy_replica.pages.near_duplicates import MAX_DISTANCE, NearDuplicates
 from scrapy_replica.pages.simhash import UInt64Array
 

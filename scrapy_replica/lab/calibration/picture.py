@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from scrapy_replica.lab.calibration.figures import BITS, LEGACY_DISTANCE, quadrants
+from scrapy_replica.lab.calibration.minhash import N_HASHES
 from scrapy_replica.numeric import FloatArray
-from scrapy_replica.pages.minhash import N_HASHES
 
 _BOX = {"facecolor": "white", "edgecolor": "0.6", "alpha": 0.85, "boxstyle": "round,pad=0.3"}
 _TITLES = {

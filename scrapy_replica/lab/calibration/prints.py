@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from scrapy_replica.pages.minhash import N_HASHES, minhash_of
+from scrapy_replica.lab.calibration.minhash import N_HASHES, minhash_of
 from scrapy_replica.pages.simhash import UInt64Array, simhash_of, token_hashes
 
 _BATCH = 256

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.pages import minhash
-from scrapy_replica.pages.minhash import N_HASHES, bands, common_bands, differences, minhash_of
+from scrapy_replica.lab.calibration import minhash
+from scrapy_replica.lab.calibration.minhash import N_HASHES, bands, common_bands, differences, minhash_of
 from scrapy_replica.pages.simhash import shingle_hashes, token_hashes
 
 MASK = (1 << 64) - 1
