@@ -1,7 +1,9 @@
 """``scrapy replica doctor``: what is wrong is found, told in a line, and not mended."""
 
 import json
+import sqlite3
 from configparser import ConfigParser
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
@@ -9,8 +11,11 @@ import pytest
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.commands import checks
 from scrapy_replica.commands.checks import BROKEN, LOOK, OK, of_job, of_settings
+from scrapy_replica.crawldb.contract import NewUrl
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.words.text import width_of
 
@@ -129,6 +134,19 @@ def test_settings_of_a_project(settings, state, says):
 
 def test_a_polite_project_needs_nothing_done():
     assert states(of_settings(Settings(POLITE | ADDON), has_project=True, has_job=False)) == {OK}
+
+
+def test_a_job_with_tests_of_what_it_saves_is_whole(tmp_path, capsys):
+    """SQLite 3.40 took a table for damaged whose key was not made of its first columns."""
+    store = SqliteCrawlDB(tmp_path)
+    store.urls.discover([NewUrl("http://a.example/", "a.example", 1)])
+    claim = Claim(Kind.MIRROR, "b.example", "a.example")
+    store.samples.enter([Sample(1, claim, None, None, "b.example/", 1.0)])
+    store.close()
+    assert [check.state for check in of_job(str(tmp_path)) if "damaged" in check.what] == []
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
+        columns = [row[1] for row in file.execute("PRAGMA table_info(samples)")]
+    assert columns[:3] == ["url", "claim", "pass"]
 
 
 def test_extras(monkeypatch):

@@ -194,6 +194,18 @@ class TestFormats:
             assert any("&<b>" in node.get("label") for node in graph.iter(f"{GEXF}node"))
 
 
+def test_the_format_is_that_of_the_file_s_name(job, tmp_path, capsys):
+    for name, begins in (
+        ("x.jsonl", b"{"),
+        ("x.csv", b"id,"),
+        ("x.parquet", b"PAR1"),
+        ("x.GEXF", b"<?xml"),
+        ("x.txt", b"id,"),
+    ):
+        assert replica(capsys, job, "links", "--out", tmp_path / name)[0] == 0
+        assert (tmp_path / name).read_bytes().startswith(begins)
+
+
 class TestBadInput:
     def test_an_empty_job(self, tmp_path, capsys):
         SqliteCrawlDB(tmp_path).close()

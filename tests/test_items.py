@@ -78,6 +78,19 @@ class TestWhatCounts:
         kinds = [{"name": "Lamp"}, Data("Lamp"), Attrs("Lamp"), Item(name="Lamp")]
         assert len(set().union(*map(hashes, kinds))) == 1
 
+    def test_how_a_page_was_come_by_does_not_count(self):
+        """A spider may tell depth, referrer and what the add-on thinks: one page has others each time."""
+        found = set()
+        for depth, referrer, novelty in ((1, "https://shop.example/a", "novel"), (3, "https://shop.example/b", "x")):
+            of_request = {"depth": depth, "download_latency": depth / 7}
+            request = scrapy.Request(URL, headers={"Referer": referrer}, meta=of_request)
+            item = {"name": "Lamp", "referer": referrer, "novelty": novelty, "relevance": depth / 10, **of_request}
+            found.add(frozenset(item_hashes([item], HtmlResponse(URL, body=BODY, request=request))))
+        assert len(found) == 1
+        assert found != {frozenset(hashes({"name": "Lamp 2"}))}
+        # A field of that name that says something else counts: how deep the lamp is.
+        assert len({frozenset(hashes({"name": "Lamp", "depth": depth})) for depth in (30, 40)}) == 2
+
     def test_what_is_url_and_time_alone_says_nothing(self):
         assert hashes({"url": URL, "at": time.time()}) == set()
         assert hashes(PageItem(url=URL, title="Lamp")) == set()

@@ -72,8 +72,11 @@ class TestRetryAfter:
         gaps = [later - earlier for earlier, later in pairwise(times)]
         assert gaps == pytest.approx([0.3, 0.6, 1.2], abs=0.25)
 
-    async def test_a_failure_without_a_time_is_scrapy_s(self):
-        served, at, _ = web(99, (503, {}, ""))
+    @pytest.mark.parametrize(
+        "answer", [(503, {}, ""), (429, {"Retry-After": "3600"}, ""), (503, {"Retry-After": "601"}, "")]
+    )
+    async def test_a_failure_without_a_time_and_one_that_is_too_long_are_scrapy_s(self, answer):
+        served, at, _ = web(99, answer)
         result = await crawl(TopicSpider, served, POLITE, seeds=TOP)
         assert len(at[f"{TOP}2"]) == 3
         assert "replica/patience/rests" not in result.stats

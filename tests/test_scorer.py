@@ -97,7 +97,7 @@ class TestScorer:
         [
             ("nowhere:x", "'nowhere:x' cannot be imported as module:callable"),
             (f"{__name__}:missing", "cannot be imported as module:callable"),
-            ("no_colon", "cannot be imported as module:callable"),
+            ("no_colon", "names no function: write module:function"),
             (f"{__name__}:NOT_CALLABLE", "cannot be called"),
         ],
     )

@@ -116,3 +116,20 @@ class TestCrawl:
         rest = await crawl(TopicSpider, web(), kept, seeds=TOP)
         assert {*result.urls, *rest.urls} == set(web())
         assert len([line for line in caplog.messages if line.startswith("Taken for examples")]) == 1
+
+    async def test_a_job_keeps_the_words_that_it_began_with(self, tmp_path):
+        kept = settings("auto", WORDS, JOBDIR=str(tmp_path / "job"), CLOSESPIDER_PAGECOUNT=5)
+        await crawl(TopicSpider, web(), kept, seeds=TOP)
+        for other in ("red wine", str(tmp_path)):
+            (tmp_path / "a.txt").write_text("wine")
+            with pytest.raises(ConfigError, match=f"the crawl began with the words '{WORDS}'; give these, or another"):
+                await crawl(TopicSpider, web(), {**kept, "REPLICA_TOPIC": other}, seeds=TOP)
+        await crawl(TopicSpider, web(), kept, seeds=TOP)
+
+    async def test_a_job_that_began_with_examples_takes_no_words(self, tmp_path):
+        (tmp_path / "topic").mkdir()
+        (tmp_path / "topic" / "a.txt").write_text("markov chain hidden model " * 9)
+        kept = settings("auto", tmp_path / "topic", JOBDIR=str(tmp_path / "job"), CLOSESPIDER_PAGECOUNT=5)
+        await crawl(TopicSpider, web(), kept, seeds=TOP)
+        with pytest.raises(ConfigError, match="the crawl began with examples; give these, or another"):
+            await crawl(TopicSpider, web(), {**kept, "REPLICA_TOPIC": WORDS}, seeds=TOP)

@@ -14,6 +14,7 @@ from scrapy_replica.commands.status_text import saved_in_words
 from scrapy_replica.components.others import ALL
 from scrapy_replica.components.spider import read_seeds
 from scrapy_replica.crawldb.contract import State
+from scrapy_replica.crawldb.orders import SEEDS
 from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ TOLD_OF_THE_JOB = ("decision.", "samples", "false_drop_rate")
 
 OF_ALL = {"all_pages": "page/observed", "processes": "processes"}
 """Figures of all processes that share a crawl -> what they are called among the sums."""
+
+MOST_ORDERS = 1_000
+"""Orders given last among which added seeds are looked for."""
 
 POLITE = {"ROBOTSTXT_OBEY": True, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "DOWNLOAD_DELAY": 1}
 """What ``scrapy startproject`` writes into a new project's settings; a project's own settings and ``-s`` win."""
@@ -102,7 +106,8 @@ def check_seeds(job: str, seeds: Sequence[str]) -> None:
     :raises ValueError: no seed is on a site that the crawl began with.
     """
     with reading(job) as reader:
-        known = sorted(reader.seed_hosts())
+        ordered = (url for act in reader.acts(MOST_ORDERS) if act.kind == SEEDS for url in act.what.get("urls", ()))
+        known = sorted({*reader.seed_hosts(), *map(host_of, ordered)})
     wanted = sorted({host_of(url) for url in seeds})
     if known and not {site_of(host) for host in known} & {site_of(host) for host in wanted}:
         began, others = (cleaned(", ".join(hosts[:SHOWN])) for hosts in (known, wanted))

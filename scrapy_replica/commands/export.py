@@ -52,7 +52,7 @@ class ExportCommand(Command):
             choices=[*TABLES, MODEL],
             help=f"a table ({', '.join(TABLES)}), or model: what the crawl has learnt, for crawl --model",
         )
-        parser.add_argument("--format", choices=[*FORMATS, "gexf"], help="csv unless told")
+        parser.add_argument("--format", choices=[*FORMATS, "gexf"], help="as FILE ends, else csv")
         parser.add_argument("--out", metavar="FILE", help="file to write, replaced as a whole; else standard output")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
@@ -61,7 +61,8 @@ class ExportCommand(Command):
                 raise ValueError(f"{MODEL} is a file for crawl --model: name it with --out, and leave --format out")
             write_model(opts.job, opts.out)
             return 0
-        opts.format = opts.format or "csv"
+        named = Path(opts.out or "").suffix.removeprefix(".").lower()
+        opts.format = opts.format or (named if named in {*FORMATS, "gexf"} else "csv")
         if opts.format == "gexf" and opts.what not in GRAPHS:
             raise ValueError(f"--format gexf is for graphs ({' and '.join(GRAPHS)}), not for {opts.what}")
         if opts.format == "parquet" and not opts.out:

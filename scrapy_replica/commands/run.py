@@ -54,7 +54,7 @@ def add_crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="FILE", dest="topic_model", help="what another crawl has learnt, in place of --topic"
     )
-    parser.add_argument("--strategy", help="order of the crawl, e.g. best-first, breadth-first, depth-first, random")
+    parser.add_argument("--strategy", help="order of the crawl, e.g. best-first; see REPLICA_STRATEGY")
     parser.add_argument("--mode", help="observe, demote or drop; see REPLICA_MODE")
     scope = parser.add_argument_group("scope")
     scope.add_argument(
@@ -112,6 +112,8 @@ def apply_arguments(opts: argparse.Namespace, settings: Settings) -> None:
         if not opts.job:
             raise ValueError("--revisit: give the --job whose pages are to be asked for again")
         settings.set("REPLICA_REVISIT", True, "cmdline")
+    if opts.until is not None and not 0 < opts.until < 1:
+        raise ValueError(f"--until is {opts.until:g}: give a share below 1, 0.95 for 95 %")
     if opts.until is not None:
         settings.set("REPLICA_STOP_AT", opts.until, "cmdline")
     if opts.output or opts.overwrite_output:

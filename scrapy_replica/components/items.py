@@ -29,6 +29,12 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*$")
 _DAY = timedelta(days=1)
 
 
+_OF_THE_CRAWL = frozenset({"novelty", "relevance"})
+"""Names of fields in which a spider tells what the add-on thinks of a page."""
+_OF_THE_REQUEST = ("depth", "download_latency", "download_slot", "redirect_times", "retry_times")
+"""Keys of ``meta`` whose values differ each time that a page is fetched, where a field of that name holds them."""
+
+
 class PageItem(dict[str, Any]):
     """An item that tells what the add-on thinks of a page: it is no evidence of anything else."""
 
@@ -84,7 +90,7 @@ class _Reader:
     def read(self, name: str, value: Any, depth: int) -> Iterator[str]:
         """Yield a line for each value below *value*, which the item calls *name*."""
         self._left -= 1
-        if value is None or depth > MAX_DEPTH or self._left < 0:
+        if value is None or depth > MAX_DEPTH or self._left < 0 or self._is_of_the_crawl(name, value):
             return
         if isinstance(value, (bool, int, float, str)):
             told = self._scalar(value)
@@ -108,6 +114,18 @@ class _Reader:
             yield from sorted(line for member in value for line in self.read(name, member, depth + 1))
         else:
             yield f"{name}={_name_or_text(value)}"
+
+    def _is_of_the_crawl(self, path: str, value: Any) -> bool:
+        """Tell whether a field says how the page was come by: its depth, its referrer, what the add-on thinks of it."""
+        name = path.rpartition(".")[2].lower()
+        request = self._response.request
+        if name in _OF_THE_CRAWL:
+            return True
+        if request is None or isinstance(value, (Mapping, list, tuple)):
+            return False
+        if isinstance(value, (str, bytes)) and (referrer := request.headers.get("Referer")):
+            return referrer == (value.encode("utf-8", "replace") if isinstance(value, str) else value)
+        return any(name.endswith(key) and value == request.meta.get(key) for key in _OF_THE_REQUEST)
 
     def _scalar(self, value: float | str) -> str:
         if not isinstance(value, str):

@@ -25,8 +25,8 @@ WAITS = "replica_waits"
 MOST_WAITS = 5
 """Times that one request comes back; then the response is the user's, and Scrapy may try it again."""
 FIRST_S, MOST_S = 5.0, 600.0
-"""Seconds that a host rests which does not say how long, doubled each time, and seconds that any host rests at most: a
-server that lies must not stop a crawl for days."""
+"""Seconds that a host rests which does not say how long, doubled each time; and seconds beyond which nobody waits: a
+server must not stop a crawl for days, and what it does not bring a mirror may."""
 
 
 def retry_after(response: Response, now: float) -> float | None:
@@ -66,13 +66,13 @@ class PatienceMiddleware:
             self._in_a_row.pop(slot, None)
             return response
         asked = retry_after(response, time.time())
-        is_wish = response.status == TOO_MANY or asked is not None
+        is_wish = response.status == TOO_MANY if asked is None else asked <= MOST_S
         waits = request.meta.get(WAITS, 0)
         is_ours = extension.flights.of(request).url_id is not None  # it came from the crawl database
         if not (is_wish and is_ours and self._is_on) or waits >= MOST_WAITS or request.meta.get("dont_retry"):
             return response
         n = self._in_a_row[slot] = self._in_a_row.get(slot, 0) + 1
-        seconds = min(MOST_S, asked if asked is not None else FIRST_S * 2.0 ** min(max(n - 1, waits), 10))
+        seconds = asked if asked is not None else min(MOST_S, FIRST_S * 2.0 ** min(max(n - 1, waits), 10))
         extension.rest(slot, seconds)
         extension.crawl.counts["patience/rests"] += 1
         told = "%s answers %d: nothing is asked of it for %s, and then %s again"

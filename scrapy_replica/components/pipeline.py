@@ -39,5 +39,5 @@ class NoveltyPipeline:
         if isinstance(item, PageItem) and "duplicate" in str(item.get("novelty")):
             repeats = str(item.get("repeats") or "another page")
         if repeats is not None:
-            raise DropItem(f"it repeats what {repeats} gave")
+            raise DropItem(f"it repeats what {repeats} gave", log_level="INFO")
         return item

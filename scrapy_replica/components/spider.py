@@ -34,7 +34,9 @@ IGNORED = frozenset(IGNORED_EXTENSIONS)
 SCHEMES = ("http://", "https://", "file://")
 """Beginnings of URLs that a crawl may begin with."""
 
-_HOST = re.compile(r"(?:[\w-]+\.)+(?!txt|csv|gz|list|json)[A-Za-z][\w-]+(?::\d+)?(?:/\S*)?")
+_HOST = re.compile(
+    r"(?:(?:[\w-]+\.)+(?!txt|csv|gz|list|json)[A-Za-z][\w-]+|localhost|\d+\.\d+\.\d+\.\d+)(?::\d+)?(?:/\S*)?"
+)
 """What a person writes who means a URL and leaves its scheme out."""
 
 

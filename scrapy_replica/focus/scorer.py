@@ -31,6 +31,8 @@ class Scorer:
 
     def __init__(self, name: str, counts: Counter[str]) -> None:
         module, _, attribute = name.partition(":")
+        if not attribute:
+            raise ValueError(f"REPLICA_SCORER: {name!r} names no function: write module:function")
         try:
             self._score: Score = getattr(import_module(module), attribute)
         except (ImportError, AttributeError, ValueError) as error:

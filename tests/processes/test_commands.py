@@ -320,7 +320,7 @@ DEAD = "http://127.0.0.1:1/"
 
 
 class TestWhatCannotBegin:
-    @pytest.mark.parametrize("given", ["example.org", "www.example.org:8080/docs"])
+    @pytest.mark.parametrize("given", ["example.org", "www.example.org:8080/docs", "localhost:8000", "127.0.0.1"])
     def test_a_url_without_its_scheme_is_suggested(self, given, tmp_path, capsys):
         slash = "" if "/" in given else "/"
         code, _, err = replica_here(capsys, "crawl", given, "--job", tmp_path / "job")
@@ -349,7 +349,10 @@ class TestWhatCannotBegin:
             line for line in dead.stderr.splitlines() if f"Error downloading <GET {DEAD}>: " in line
         ]
         assert "Traceback" not in dead.stderr
-        other = replica("crawl", "http://127.0.0.2:1/", "--job", "job", *once, cwd=tmp_path)
+        new = "http://127.0.0.2:1/"
+        other = replica("crawl", new, "--job", "job", *once, cwd=tmp_path)
         assert (other.returncode, other.stderr.count("\n")) == (2, 1)
         assert "that crawl began on 127.0.0.1:1, and 127.0.0.2:1 is another site" in other.stderr
+        assert replica("steer", "add", "job", new, cwd=tmp_path).returncode == 0
+        assert "another site" not in replica("crawl", new, "--job", "job", *once, cwd=tmp_path).stderr
         assert "everything in scope was fetched" in replica("crawl", DEAD, "--job", "job", *once, cwd=tmp_path).stderr

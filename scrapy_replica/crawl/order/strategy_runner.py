@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 WITH_TOPIC, WITHOUT_TOPIC = "link-aware", "breadth-first"
 """What ``auto`` stands for."""
 
+WORDS = "topic in words"
+"""Key of the topic, where it was given in words."""
 STAGE = "stage"
 """Key of the number of pages at which the topic was learnt last."""
 
@@ -51,6 +53,7 @@ class StrategyRunner:
             raise ConfigError(str(error)) from None
         self.relevance = Relevance(db, scorer)
         self._model = self._begun_with(db)
+        self._check_words(config, db)
         if scorer is not None and config.topic is None and self._model is None:
             self.relevance.have_no_topic()
         self._recipe = Recipe.of(config, self.order)
@@ -102,6 +105,18 @@ class StrategyRunner:
             told = error.strerror if isinstance(error, OSError) else error
             raise ConfigError(f"REPLICA_TOPIC_MODEL: {config.topic_model}: {told}") from None
         return file
+
+    @staticmethod
+    def _check_words(config: Config, db: CrawlDB) -> None:
+        """Refuse a topic in other words than those that the job began with."""
+        if config.topic is None:
+            return
+        words, kept = "" if config.topic.exists() else str(config.topic), db.meta(WORDS)
+        if kept is None and db.meta(KEY) is None:
+            db.set_meta(WORDS, words.encode())
+        elif words != (before := (kept or b"").decode()):
+            told = f"the words {before!r}" if before else "examples"
+            raise ConfigError(f"REPLICA_TOPIC: the crawl began with {told}; give these, or another JOBDIR")
 
     @property
     def order(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 12
+VERSION = 13
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -166,12 +166,13 @@ CREATE INDEX decided_because ON decisions (reason, action, url);
 CREATE TABLE samples (                -- URLs that a claim would suppress and that are fetched all the same
     url INTEGER NOT NULL,             -- urls.id
     claim TEXT NOT NULL,              -- as in suppressed
+    -- What makes the key comes first: the check of SQLite 3.40 takes a table for damaged where it does not.
+    pass INTEGER NOT NULL DEFAULT 0,  -- number of the earlier pass over the job that it was settled in; 0: of this one
     reason TEXT,                      -- set for one of the claims of a URL, by which samples are counted
     representative INTEGER,           -- urls.key of the URL that it is held against
     stratum TEXT NOT NULL,            -- part of the site that it lies in
     weight REAL NOT NULL,             -- URLs that it stands for: one over the probability that it was drawn with
     outcome TEXT,                     -- same, other, unknown or failed; NULL: not known yet
-    pass INTEGER NOT NULL DEFAULT 0,  -- number of the earlier pass over the job that it was settled in; 0: of this one
     PRIMARY KEY (url, claim, pass)
 ) WITHOUT ROWID;
 CREATE INDEX samples_of ON samples (claim, pass);
