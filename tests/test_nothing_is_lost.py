@@ -26,6 +26,7 @@ from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawldb.orders import BLOCK
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.lock import is_locked
 from scrapy_replica.crawldb.sqlite.reader import open_orders
 from scrapy_replica.records import Verdict
 
@@ -362,6 +363,16 @@ class TestOneJob:
             first.close()
         result = await crawl(TopicSpider, FIVE, settings, seeds=TOP)
         assert sorted(result.urls) == sorted(FIVE)
+
+    async def test_a_refused_crawl_gives_the_job_up(self, tmp_path):
+        """Whoever mends the setting begins again, in a notebook in the same process."""
+        settings = {**REPLICA, "JOBDIR": str(tmp_path)}
+        with pytest.raises(RefusedError, match="worst") as refused:
+            await crawl(TopicSpider, FIVE, {**settings, "REPLICA_STRATEGY": "worst"}, seeds=TOP)
+        assert not is_locked(tmp_path)
+        result = await crawl(TopicSpider, FIVE, settings, seeds=TOP)
+        assert sorted(result.urls) == sorted(FIVE)
+        del refused
 
     async def test_two_crawls_at_once_lose_nothing(self, tmp_path):
         """One of them is refused, the other brings every item."""

@@ -16,7 +16,7 @@ from scrapy.utils.conf import feed_process_params_from_cli
 
 from scrapy_replica.address import host_of, site_of
 from scrapy_replica.commands import INTERRUPTED
-from scrapy_replica.commands.job import is_begun, is_shared, name_of
+from scrapy_replica.commands.job import is_begun, is_running, is_shared, name_of
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.others import ALL
 from scrapy_replica.components.outputs import refusal
@@ -216,14 +216,17 @@ class Run:
 
 
 def _fresh(job: str | None) -> Callable[[], None]:
-    """Return what takes a job away that a crawl made and could not begin; one that was there before stays."""
+    """Return what takes a job away that a crawl made and could not begin; what was there before stays."""
     folder = Path(job or "")
     if job is None or is_begun(job):
         return lambda: None
     made = [path for path in (folder, *folder.parents) if not path.exists()]
+    there = set(folder.glob("replica.*"))
 
     def undo() -> None:
-        for path in folder.glob("replica.*"):
+        if is_running(job):
+            return  # in another terminal, which began it meanwhile
+        for path in set(folder.glob("replica.*")) - there:
             path.unlink()
         for path in made:
             with suppress(OSError):  # something else is in it
@@ -236,11 +239,18 @@ def _in_one_line() -> None:
     """Let what cannot be downloaded be told in one line, without the trace of the calls that tried."""
     for name in ("scrapy.core.scraper", "scrapy.downloadermiddlewares.robotstxt"):
         logging.getLogger(name).addFilter(_without_trace)
-    logging.getLogger("scrapy.downloadermiddlewares.retry").addFilter(lambda record: record.levelno < logging.ERROR)
+    logging.getLogger("scrapy.downloadermiddlewares.retry").addFilter(_is_told_once)
+
+
+def _is_told_once(record: logging.LogRecord) -> bool:
+    """Leave out that a request is given up, which the scraper tells as well."""
+    return record.levelno < logging.ERROR
 
 
 def _without_trace(record: logging.LogRecord) -> bool:
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    if not record.getMessage().startswith("Error downloading "):
+        return True  # of a callback
     if isinstance(error, OSError) or type(error).__module__.startswith(("scrapy.exceptions", "twisted.")):
         if record.name.endswith("robotstxt"):
             return False  # that the page cannot be had either is told next

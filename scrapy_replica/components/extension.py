@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_replica.components.sitemaps import Listed
+    from scrapy_replica.crawldb.contract import CrawlDB
 
 logger = logging.getLogger(__name__)
 
@@ -74,8 +75,8 @@ class ReplicaExtension:
             raise NotConfigured("REPLICA_ENABLED is False")
         self._crawler = crawler
         self.flights = Flights()
-        self.repeats = RepeatedItems()
         """The requests on their way."""
+        self.repeats = RepeatedItems()
         self.has_frontier = False
         """Our scheduler is in use."""
         self.has_own_filter = has_own_filter(crawler.settings)
@@ -94,6 +95,7 @@ class ReplicaExtension:
         """What may not be fetched for where it lies."""
         self.others: Others | None = None
         """The other processes that share the job."""
+        self._store: CrawlDB | None = None
         self._sink: TextIO | None = None
         self._is_closed = False
         self._long_lived = LongLived()
@@ -133,8 +135,13 @@ class ReplicaExtension:
         """
         if self._is_open:
             return
-        with refusing():
-            _ = self.returns
+        try:
+            with refusing():
+                _ = self.returns
+        except BaseException:
+            if self._store is not None:
+                self._store.abandon()  # who mends the setting begins again, maybe in this process
+            raise
         if seconds := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):
             pages = partial(self.crawl.counts.__getitem__, "page/observed")
             self._progress = Progress(self._crawler, logger.info, seconds, pages, lambda: self.crawl)
@@ -177,7 +184,7 @@ class ReplicaExtension:
             with refusing("REPLICA_LEDGER"):
                 self._sink = config.ledger.open("a", encoding="utf-8")
         shared = shared_store(config, self._spider_name) if config.crawldb is not None else None
-        store = shared or own_store(folder, self._spider_name)
+        self._store = store = shared or own_store(folder, self._spider_name)
         counts: Counter[str] = Counter()
         self.payloads = RequestPayloads(
             is_stored=folder is not None, url_of=store.urls.url_of, counts=counts, is_shared=shared is not None
@@ -384,16 +391,24 @@ class ReplicaExtension:
         flight.observation = _observations[response] = observation
         return observation
 
-    def gave(self, observation: Observation, items: set[int]) -> bool:
-        """Take note of *items*, as hashes, that the callback made of a page so far; tell whether one of them is new."""
+    def were_given(self, items: set[int]) -> bool:
+        """Tell whether it is certain that *items*, as hashes, were given before."""
         try:
-            return self.error is not None or self.crawl.gave(observation, items)
+            return self.error is None and self.crawl.store.items.know(items)
+        except StoreError as error:
+            self.stop(error)
+        return False
+
+    def gave(self, observation: Observation, items: set[int]) -> None:
+        """Take note of *items*, as hashes, that the callback made of a page so far."""
+        try:
+            if self.error is None:
+                self.crawl.gave(observation, items)
         except StoreError as error:
             self.stop(error)
         except Exception:
             logger.exception("Nothing can be learnt from the items of %s", observation.page.url)
             self.crawl.counts["page/error"] += 1
-        return True
 
     def end(self, request: Request) -> None:
         """Take note that the callback of *request* is through with its page, or will never have it."""

@@ -395,6 +395,9 @@ class CrawlDB(Protocol):
     def close(self) -> None:
         """Commit, and let the job go."""
 
+    def abandon(self) -> None:
+        """Let the job go as it was at the last commit."""
+
     def meta(self, key: str) -> bytes | None:
         """Return what :meth:`set_meta` stored under *key*."""
 

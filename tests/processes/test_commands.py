@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from scrapy.cmdline import execute
 from test_hosts_command import replica as replica_here
 from web import job_states, page, record, text
 
+from scrapy_replica.commands import run
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
 PAGES = 90
@@ -340,6 +342,29 @@ class TestWhatCannotBegin:
         (tmp_path / "job" / "notes.txt").write_text("mine")
         assert replica("crawl", DEAD, "--job", "job", "--strategy", "worst", cwd=tmp_path).returncode == 2
         assert [path.name for path in (tmp_path / "job").iterdir()] == ["notes.txt"]
+
+    def test_a_refused_crawl_leaves_files_that_are_called_like_a_job_s(self, tmp_path):
+        (tmp_path / "job").mkdir()
+        (tmp_path / "job" / "replica.sqlite.bak").write_text("mine")
+        assert replica("crawl", DEAD, "--job", "job", "--strategy", "worst", cwd=tmp_path).returncode == 2
+        assert [path.name for path in (tmp_path / "job").iterdir()] == ["replica.sqlite.bak"]
+
+    def test_a_crawl_that_is_refused_beside_another_leaves_its_job(self, tmp_path):
+        undo = run._fresh(str(tmp_path / "job"))
+        (tmp_path / "job").mkdir()
+        beside = SqliteCrawlDB(tmp_path / "job")
+        undo()
+        assert (tmp_path / "job" / "replica.sqlite").is_file()
+        beside.close()
+
+    def test_the_trace_of_a_callback_stays(self):
+        def told(text):
+            error = OSError("the disk of a pipeline")
+            record = logging.LogRecord("scrapy.core.scraper", logging.ERROR, "", 1, text, (), (OSError, error, None))
+            return run._without_trace(record), record.exc_info is not None
+
+        assert told("Spider error processing <GET http://a.example/> (referer: None)") == (True, True)
+        assert told("Error downloading <GET http://a.example/>") == (True, False)
 
     def test_a_dead_seed_is_one_line_and_its_job_goes_on_with_no_other_site(self, tmp_path):
         once = ("-s", "RETRY_ENABLED=False", *HASTE)

@@ -260,11 +260,9 @@ class RedisCrawlDB(SqliteCrawlDB):
         """Return the processes that take part."""
         return processes(self._server)
 
-    def close(self) -> None:
-        try:
-            super().close()
-        finally:
-            self._leave()
+    def abandon(self) -> None:
+        super().abandon()
+        self._leave()
 
     def _leave(self) -> None:
         with suppress(StoreError):  # whoever sees that this process is gone does the same for it

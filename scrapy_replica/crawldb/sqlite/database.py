@@ -163,8 +163,11 @@ class SqliteCrawlDB:
         try:
             self.commit()
         finally:
-            self._connection.abandon()
-            self._release()
+            self.abandon()
+
+    def abandon(self) -> None:
+        self._connection.abandon()
+        self._release()
 
     def _release(self) -> None:
         if self._lock is not None:
