@@ -9,6 +9,7 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import NoveltyPipeline, TopicSpider
 from scrapy_replica.components.spider import FIELDS, USUAL, read_fields
 from scrapy_replica.config import ConfigError
+from scrapy_replica.crawldb.sqlite import items as tables
 
 TOP = "http://a.example/"
 PAGES = {
@@ -103,6 +104,15 @@ async def test_the_pipeline_drops_what_repeats_and_nothing_else(mode):
     assert sorted(names) == ["A-1", "B-2", "one", "two"]
     assert result.stats["item_dropped_count"] == 1
     assert len([item for item in result.items if "name" not in item]) == 5
+
+
+@pytest.mark.asyncio
+async def test_the_pipeline_keeps_what_is_not_known_for_certain(monkeypatch):
+    monkeypatch.setattr(tables, "EXACT", 0)  # all are known to the filter, which may err
+    settings = {**REPLICA, "REPLICA_MODE": "observe", "ITEM_PIPELINES": {NoveltyPipeline: 100}, "REPLICA_DUST": False}
+    result = await crawl(Shop, PRODUCTS, settings)
+    assert len(result.items) == 10
+    assert "item_dropped_count" not in result.stats
 
 
 @pytest.mark.asyncio

@@ -161,19 +161,22 @@ class ReplicaSpiderMiddleware:
         return (output for output in outputs if id(output) not in left_out)
 
     def _tell_repeats(self, found_on: _FoundOn, items: list[Any]) -> None:
-        """Take note of *items* one by one, and of those that another page gave whose text is that of this one."""
+        """Take *items*, and note those of them that were given before, where the text of the page repeats another's."""
         observation = found_on.observation
+        if observation.twin is None or observation.novelty is Novelty.NOVEL or observation.is_known:
+            found_on.take_items(items)
+            return
         for item in items:
             self._gave(found_on)
             found_on.take_items([item])
-            is_new = not found_on.items or self._gave(found_on)
-            if not is_new and observation.twin is not None and observation.novelty is not Novelty.NOVEL:
+            if found_on.items and self._extension.were_given(found_on.items):
                 self._extension.repeats.add(item, observation.twin.url)
 
-    def _gave(self, found_on: _FoundOn) -> bool:
-        """Take note of the items that the callback gave so far; tell whether one of them is new."""
+    def _gave(self, found_on: _FoundOn) -> None:
+        """Take note of the items that the callback gave so far."""
         items, found_on.items = found_on.items, set()
-        return bool(items) and self._extension.gave(found_on.observation, items)
+        if items:
+            self._extension.gave(found_on.observation, items)
 
     def _judge(self, found_on: _FoundOn, asked_by: Request, requests: list[Request]) -> set[int]:
         """Score and decide about *requests*; return the ids of those that nothing would come of."""

@@ -338,14 +338,14 @@ class Crawl:
             self._asking.work()
         self.outlinks.rescore(self.runner.learn_anew(self._pages))
 
-    def gave(self, observation: Observation, items: Collection[int]) -> bool:
-        """Take note of *items*, as hashes, that the callback made of the page; tell whether one of them is new.
+    def gave(self, observation: Observation, items: Collection[int]) -> None:
+        """Take note of *items*, as hashes, that the callback made of the page.
 
         A page that gives an item that no page gave before is news, whatever its text says, and so is the page that it
         was found on.
         """
         if observation.is_known:
-            return True
+            return
         with self.store.span():
             is_new = self.store.items.enter(items)
             observation.items.update(items)
@@ -356,7 +356,6 @@ class Crawl:
                 parent = self.store.urls.row(observation.url_id).parent
                 if parent is not None:
                     self._reward(parent)
-        return is_new
 
     def _reward(self, url_id: int) -> None:
         """Take note that the page of the URL of that id brought news after all, unless it is known to."""

@@ -38,6 +38,11 @@ class ItemTable:
             return False
         return self._filter(item)
 
+    def know(self, items: Collection[int]) -> bool:
+        """Tell whether each of *items* was entered for certain: one that only the filter knows may be new."""
+        found = (self._read("SELECT 1 FROM seen_items WHERE hash = ?", (item,)).fetchone() for item in items)
+        return None not in found
+
     def _filter(self, item: int) -> bool:
         """Set the bits of *item* in the filter; tell whether one was not set."""
         block, first, step = item % BLOCKS, item >> 10 & 0x7FFF, item >> 25 & 0x7FFF | 1
