@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 from scrapy import Spider
 from web import REPLICA, crawl, text
+
+from scrapy_replica import page_of
 
 pytestmark = pytest.mark.asyncio
 
@@ -56,6 +60,29 @@ async def test_where_the_items_agree_links_of_duplicates_are_saved_as_without_it
     ours = await crawl(Late, two_fronts(False), DROP)
     assert {item["id"] for item in ours.items} == {item["id"] for item in plain.items}
     assert len(ours.items) <= 0.8 * len(plain.items)
+
+
+async def test_items_that_tell_how_the_page_was_come_by_save_as_much():
+    class Telling(Late):
+        def parse(self, response):
+            known = page_of(response)
+            request, told = response.request, {"novelty": known.novelty, "relevance": known.relevance} if known else {}
+            told |= {"depth": response.meta["depth"], "referer": request.headers.get("Referer", b"").decode()}
+            for output in super().parse(response):
+                yield output | told if isinstance(output, dict) else output
+
+    class Counting(Late):
+        def parse(self, response):
+            for output in super().parse(response):
+                yield output | {"count": next(numbers)} if isinstance(output, dict) else output
+
+    numbers = count()
+    plain = await crawl(Telling, two_fronts(False))
+    ours = await crawl(Telling, two_fronts(False), DROP)
+    assert {item["id"] for item in ours.items} == {item["id"] for item in plain.items}
+    assert len(ours.items) == len((await crawl(Late, two_fronts(False), DROP)).items) <= 0.8 * len(plain.items)
+    # A field that no other page ever repeats is news: nothing is saved.
+    assert len((await crawl(Counting, two_fronts(False), DROP)).items) == len(plain.items)
 
 
 async def test_a_callback_that_raises_leaves_no_page_unsettled():

@@ -18,6 +18,7 @@ from scrapy_replica.components.items import PageItem, item_hashes
 from scrapy_replica.crawldb.items import SKETCH, goes_beyond
 from scrapy_replica.crawldb.sqlite import items as tables
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.records import Novelty
 
 URL = "https://shop.example/p/17?sid=3"
 BODY = b"<html><body><p>Lamp 1.299,00 EUR, token 0f3a9b7c5d1e2f4a6b8c</p></body></html>"
@@ -81,7 +82,10 @@ class TestWhatCounts:
     def test_how_a_page_was_come_by_does_not_count(self):
         """A spider may tell depth, referrer and what the add-on thinks: one page has others each time."""
         found = set()
-        for depth, referrer, novelty in ((1, "https://shop.example/a", "novel"), (3, "https://shop.example/b", "x")):
+        for depth, referrer, novelty in (
+            (1, "https://shop.example/a", "novel"),
+            (3, "https://shop.example/b", Novelty.NEAR_DUPLICATE),
+        ):
             of_request = {"depth": depth, "download_latency": depth / 7}
             request = scrapy.Request(URL, headers={"Referer": referrer}, meta=of_request)
             item = {"name": "Lamp", "referer": referrer, "novelty": novelty, "relevance": depth / 10, **of_request}
@@ -90,6 +94,25 @@ class TestWhatCounts:
         assert found != {frozenset(hashes({"name": "Lamp 2"}))}
         # A field of that name that says something else counts: how deep the lamp is.
         assert len({frozenset(hashes({"name": "Lamp", "depth": depth})) for depth in (30, 40)}) == 2
+
+    @pytest.mark.parametrize(
+        ("field", "one", "other"),
+        [
+            ("novelty", "First print of 1910", "Second print"),
+            ("relevance", 3, 4),
+            ("relevance", "for all", "for few"),
+            ("product", "https://shop.example/a", "https://shop.example/b"),
+            ("water_depth", 1, 3),
+        ],
+    )
+    def test_what_is_only_called_alike_counts(self, field, one, other):
+        """A field may say something else under that name, or say the referrer because the page is about it."""
+        found = set()
+        for depth, referrer, value in ((1, "https://shop.example/a", one), (3, "https://shop.example/b", other)):
+            request = scrapy.Request(URL, headers={"Referer": referrer}, meta={"depth": depth})
+            response = HtmlResponse(URL, body=BODY, request=request)
+            found.add(frozenset(item_hashes([{"name": "Good", field: value}], response)))
+        assert len(found) == 2
 
     def test_what_is_url_and_time_alone_says_nothing(self):
         assert hashes({"url": URL, "at": time.time()}) == set()
@@ -124,6 +147,8 @@ class TestTables:
         some = [hash((n, "item")) for n in range(5_000)]
         new = sum(items.enter({item}) for item in some)
         assert new >= 4_990  # one in some thousand new ones may be taken for known
+        assert items.know(some[:100])
+        assert not any(items.know({item}) for item in some[100:])
         assert not any(items.enter({item}) for item in some)
 
     def test_items_of_a_page(self, items):

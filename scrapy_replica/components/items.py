@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 import mmh3
 from itemadapter import ItemAdapter
 
+from scrapy_replica.records import Novelty
+
 if TYPE_CHECKING:
     from scrapy.http import Response
 
@@ -29,10 +31,10 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*$")
 _DAY = timedelta(days=1)
 
 
-_OF_THE_CRAWL = frozenset({"novelty", "relevance"})
-"""Names of fields in which a spider tells what the add-on thinks of a page."""
+_NOVELTIES = tuple(text for one in Novelty for text in (one.value, one.name, str(one)))
+"""What a spider may write that tells the novelty of a page."""
 _OF_THE_REQUEST = ("depth", "download_latency", "download_slot", "redirect_times", "retry_times")
-"""Keys of ``meta`` whose values differ each time that a page is fetched, where a field of that name holds them."""
+"""Keys of ``meta`` whose values differ each time that a page is fetched; they stay out of fields of that name."""
 
 
 class PageItem(dict[str, Any]):
@@ -117,15 +119,19 @@ class _Reader:
 
     def _is_of_the_crawl(self, path: str, value: Any) -> bool:
         """Tell whether a field says how the page was come by: its depth, its referrer, what the add-on thinks of it."""
-        name = path.rpartition(".")[2].lower()
-        request = self._response.request
-        if name in _OF_THE_CRAWL:
-            return True
-        if request is None or isinstance(value, (Mapping, list, tuple)):
+        if not isinstance(value, (int, float, str, bytes)):
             return False
-        if isinstance(value, (str, bytes)) and (referrer := request.headers.get("Referer")):
-            return referrer == (value.encode("utf-8", "replace") if isinstance(value, str) else value)
-        return any(name.endswith(key) and value == request.meta.get(key) for key in _OF_THE_REQUEST)
+        name, request = path.rpartition(".")[2].lower(), self._response.request
+        if name == "novelty":
+            return value in _NOVELTIES
+        if name == "relevance":
+            return isinstance(value, float) and 0 <= value <= 1
+        if request is None:
+            return False
+        if "refer" in name:
+            told = value.encode("utf-8", "replace") if isinstance(value, str) else value
+            return request.headers.get("Referer") == told
+        return name in _OF_THE_REQUEST and value == request.meta.get(name)
 
     def _scalar(self, value: float | str) -> str:
         if not isinstance(value, str):
