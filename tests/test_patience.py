@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from scrapy import Request, Spider
 from scrapy.http import Response
+from scrapy.robotstxt import RobotParser
 from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
@@ -155,3 +156,21 @@ class TestRobots:
         assert parser.allowed(f"{TOP}y", "me")
         assert not parser.allowed(f"{TOP}x", "me")
         assert delays == {"a.example": 60.0}
+
+    async def test_a_parser_that_fails_to_tell_delays_loses_no_page(self):
+        settings = {**POLITE, "ROBOTSTXT_OBEY": True, "ROBOTSTXT_PARSER": Silent}
+        served, _, pages = web(0, (200, {}, ""), n=3)
+        result = await crawl(TopicSpider, served, settings, seeds=TOP)
+        assert {item["url"] for item in result.items} == pages
+
+
+class Silent(RobotParser):
+    @classmethod
+    def from_crawler(cls, crawler, robotstxt_body):
+        return cls()
+
+    def allowed(self, url, user_agent):
+        return True
+
+    def crawl_delay(self, user_agent):
+        raise RuntimeError("no")

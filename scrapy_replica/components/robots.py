@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,6 +16,8 @@ from scrapy_replica.components.extension import ReplicaExtension
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
 
 _CLEAN_PARAM = re.compile(r"^[ \t]*clean-param[ \t]*:([^#\r\n]*)", re.IGNORECASE | re.MULTILINE)
 MAX_LINES = 100
@@ -46,7 +49,10 @@ class CleanParamParser(RobotParser):
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
         if not self._is_told:
             self._is_told = True
-            self._tell(url, user_agent)
+            try:
+                self._tell(url, user_agent)
+            except Exception as error:  # noqa: BLE001 - of a parser that somebody else wrote; the request goes on
+                logger.debug("The delays in the robots.txt of %s cannot be read: %s", url, error)
         return self._parser.allowed(url, user_agent)
 
     def _tell(self, url: str | bytes, user_agent: str | bytes) -> None:
