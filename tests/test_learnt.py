@@ -17,7 +17,7 @@ from scrapy_replica.commands.explain import explain_score, explain_url
 from scrapy_replica.commands.explain_text import in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.config import ConfigError
-from scrapy_replica.crawl.order.recipe import made_again
+from scrapy_replica.crawl.order.recipe import Recipe, made_again
 from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
 from scrapy_replica.focus import model_file
 from scrapy_replica.focus.model_file import Learnt, dump, load
@@ -106,6 +106,16 @@ class TestExplained:
                 lines = in_words(known | score).splitlines()
                 assert max(map(len, lines)) <= 80
         assert told
+
+    async def test_a_strategy_that_is_away_leaves_the_rest(self, jobs, monkeypatch, capsys):
+        job, result = await jobs("best-first")
+        waiting = next(url for url, states in result.states.items() if states == ["waiting"])
+        monkeypatch.setattr(Recipe, "kept", lambda _: Recipe("away_now:Mine", 0, "en"))
+        execute_replica("explain", waiting, "--job", job)
+        out = capsys.readouterr().out
+        assert "state: waiting" in out
+        assert "score now: cannot be told: " in out
+        assert "away_now" in out
 
     async def test_in_words(self, jobs, capsys):
         job, result = await jobs("hmm-dynamic")

@@ -18,6 +18,7 @@ from scrapy_replica.commands.forms_of_site import forms_of
 from scrapy_replica.commands.job import add_job_argument, reading
 from scrapy_replica.commands.order import near
 from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.config import ConfigError
 from scrapy_replica.crawl.order.recipe import made_again, relevance_model
 from scrapy_replica.crawl.scope import kept_scope
 from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
@@ -261,7 +262,10 @@ def explain_words(job: SqliteReader, url: str) -> dict[str, Any]:
 
 def explain_score(job: SqliteReader, known: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the strategy says of the URL of *known* now: distance, and what its score is made of."""
-    strategy, url = made_again(job), known["url"]
+    try:
+        strategy, url = made_again(job), known["url"]
+    except ConfigError as error:
+        return {"no score": str(error)}
     if strategy is None:
         return {}
     found_on = job.url(known["found on"]) if known["found on"] else None

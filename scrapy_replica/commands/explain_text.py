@@ -150,6 +150,8 @@ def _score_lines(known: Mapping[str, Any]) -> Iterator[str]:
         yield _line("score", "before all others: it was to decide something, or added by hand")
     elif known["score"] or known["state"] == State.WAITING.value:
         yield _line("score", score(known["score"]))
+    if "no score" in known:
+        yield _line("score now", f"cannot be told: {known['no score']}")
     if "score now" in known:
         yield _line("score now", score(known["score now"]))
     if known.get("judged by"):
