@@ -295,8 +295,9 @@ class StrategyRunner:
 
     def _begin_anew(self, stage: int) -> None:
         if self.relevance.choose is not None and stage >= CHOOSES_AT:
-            pages = [self._visits.pages()[place] for place in even(range(stage), MOST_UNLABELLED)]
-            seen = zip((url for _, url in pages), self._visits.terms([number for number, _ in pages]), strict=True)
+            pages = self._visits.pages()
+            some = [pages[place] for place in even(range(stage), MOST_UNLABELLED)]
+            seen = zip((url for _, url in some), self._visits.terms([number for number, _ in some]), strict=True)
             self.relevance.choose([(url, terms) for url, terms in seen if terms])
         if self.relevance.relearn(self._unlabelled(stage)):
             self._successor = self._new_successor(stage)
