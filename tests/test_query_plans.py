@@ -140,6 +140,7 @@ def use(db, folder):
     revisits, seeds, captures, items = rest
     items.enter({1})
     items.keep(1, {1})
+    items.know({1})
     assert (items.of_page(1), items.are_given()) == ({1}, True)
     with db.span():
         use_urls(urls, suppressed)
