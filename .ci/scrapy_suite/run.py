@@ -57,7 +57,9 @@ class Suite:
         if not self.source.is_dir():
             self._pip("download", "-q", "--no-binary", "scrapy", "--no-deps", "-d", self._folder, f"scrapy=={version}")
             with tarfile.open(self._folder / f"scrapy-{version}.tar.gz") as archive:
-                archive.extractall(self._folder, filter="data")
+                # The argument filter came with a patch release of 3.10 and 3.11.
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)
+                archive.extractall(self._folder)
 
     def _pip(self, *arguments: str | Path) -> None:
         subprocess.run([self._python, "-m", "pip", *arguments], check=True)  # noqa: S603 - our own command
