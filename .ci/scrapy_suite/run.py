@@ -59,7 +59,7 @@ class Suite:
             with tarfile.open(self._folder / f"scrapy-{version}.tar.gz") as archive:
                 # The argument filter came with a patch release of 3.10 and 3.11.
                 archive.extraction_filter = getattr(tarfile, "data_filter", None)
-                archive.extractall(self._folder)
+                archive.extractall(self._folder)  # noqa: S202 - filtered
 
     def _pip(self, *arguments: str | Path) -> None:
         subprocess.run([self._python, "-m", "pip", *arguments], check=True)  # noqa: S603 - our own command
