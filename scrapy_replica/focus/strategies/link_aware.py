@@ -61,8 +61,8 @@ CHANCE_WEIGHTS = {
 """Start weights. A directory that was never tried deserves a look (``is_new``): without it Pref is .936 instead of .946
 on one topic with 3,000 unlabelled pages, and at most .001 apart on three others. What links with such words led to
 (``link_words``) weighs as much as in the return: with .3 Pref is .786 instead of .799 in the mean of 13 visits of four
-collections, and .79 instead of .87 where anchors alone tell the way; the words of the page so, too, and it is .58 instead
-of .70 on one of them."""
+collections, and .79 instead of .87 where anchors alone tell the way. With the words of the page at 1 as well it is .58
+instead of .70 on one of them."""
 RETURN_WEIGHTS = CHANCE_WEIGHTS | {"parent": 0.0, "words": 0.0, "page_words": 1.0, "way": 0.5}
 FREE = (("bias", "way"), ("bias", "untried", "nearness", "page_words", "link_words", "way"))
 """Weights that are not held back by their start, of each head."""
