@@ -53,12 +53,14 @@ class OwnNames:
 
         Only of one that *callback* got, which is to get *url*: another callback makes other items of the same page.
         """
-        claim = Claim(Kind.NAME, host)
-        if not self._has_any or self._standings.is_refuted(claim):
+        if not self._has_any:
             return None
         key = self._key(url)
         page_id, got_by = (self._looked_up if key in self._looked_up else self._pages_of({key}))[key] or (0, "")
-        if not page_id or got_by != callback or not self._store.pages.has_page(page_id):
+        if not page_id or got_by != callback:
+            return None
+        claim = Claim(Kind.NAME, host)
+        if self._standings.is_refuted(claim) or not self._store.pages.has_page(page_id):
             return None
         is_proved = self._samples.test_of(claim).outcomes[Outcome.SAME] >= PROVED
         return SameByOther(self._store.urls.url_of(page_id), claim, is_proved)

@@ -47,8 +47,10 @@ class Schemes:
 
     def same_of(self, url: str, host: str) -> SameByOther | None:
         """Return *url* by the other scheme where that was found before and brought no failure."""
-        other, claim = self._other(url, host), Claim(Kind.SCHEME, host)
-        if other is None or self._standings.is_refuted(claim):
+        if (other := self._other(url, host)) is None:
+            return None
+        claim = Claim(Kind.SCHEME, host)
+        if self._standings.is_refuted(claim):
             return None
         known = self._states.of(other)
         if (

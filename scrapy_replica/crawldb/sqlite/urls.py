@@ -263,6 +263,10 @@ class UrlTable:
     def claimed(self) -> Sequence[str]:
         return ()
 
+    def first_id(self) -> int | None:
+        host = self._frontier.first()
+        return None if host is None else self._frontier.head(host)
+
     def heads(self, most: int) -> list[UrlRow]:
         host = self._frontier.first()
         return [] if host is None else self._best(host, most)
