@@ -20,6 +20,9 @@ WAITING_META = "waiting"
 LAST_ID_META = "last id"
 """Key of the last id given when URLs were last deleted, lest one be given again."""
 
+PERMISSIONS = tuple(Permission)
+"""By their values, which Python finds five times faster so."""
+
 IS_DEMOTED = f"state = {WAITING} AND is_demoted"
 
 COLUMNS = "url, key, score, priority, is_demoted, depth, parent, payload, permission"
@@ -257,7 +260,7 @@ class UrlTable:
             depth,
             parent,
             payload,
-            Permission(permission),
+            PERMISSIONS[permission],
         )
 
     def claimed(self) -> Sequence[str]:
