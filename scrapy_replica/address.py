@@ -29,6 +29,7 @@ _TOLD = re.compile(
 _PLAIN = re.compile(r"(https?)://([A-Za-z0-9_.-]+)(?::([1-9]\d{0,3}))?(?=[/?#]|\Z)")
 
 
+@lru_cache(maxsize=4096)  # a hundred calls a page, of a few dozen URLs
 def host_of(url: str) -> str:
     """Return the host of *url*: ``example.org``, ``example.org:8080``, ``[2001:db8::1]``; lower-case, without user."""
     plain = _PLAIN.match(url)

@@ -17,7 +17,8 @@ class HostCache(Generic[State]):
     Args:
         read: Makes the state of a host from the store.
         most: Weight of all states together; one host alone may weigh more.
-        weigh: Weight of a state, in whatever *most* counts; asked each time the host is met.
+        weigh: Weight of a state, in whatever *most* counts; asked when the host is met after another, and before the
+            next one is: most look-ups are of the host of the one before.
         evicted: Told each host that must go for others, and its state.
     """
 
@@ -31,21 +32,30 @@ class HostCache(Generic[State]):
         self._read, self._most, self._weigh, self._evicted = read, most, weigh, evicted
         self._states: OrderedDict[str, State] = OrderedDict()
         self._weights: dict[str, int] = {}
+        self._newest = ""
+        """The host that was met last."""
         self.weight = 0
 
     def of(self, host: str) -> State:
         """Return the state of *host*, reading it if it is not held."""
         state = self._states.get(host)
+        if state is not None and host == self._newest:
+            return state
         if state is None:
             state = self._states[host] = self._read(host)
         else:
             self._states.move_to_end(host)
-        weight = self._weigh(state)
-        self.weight += weight - self._weights.get(host, 0)
-        self._weights[host] = weight
+        for one in {self._newest, host} & self._states.keys():
+            self._note_weight(one)
+        self._newest = host
         while self.weight > self._most and len(self._states) > 1:
             self._evict(next(iter(self._states)))
         return state
+
+    def _note_weight(self, host: str) -> None:
+        weight = self._weigh(self._states[host])
+        self.weight += weight - self._weights.get(host, 0)
+        self._weights[host] = weight
 
     def _evict(self, host: str) -> None:
         if self._evicted is not None:
@@ -65,7 +75,7 @@ class HostCache(Generic[State]):
     def forget(self, host: str) -> None:
         """Let the state of *host* be read again when it is met."""
         if self._states.pop(host, None) is not None:
-            self.weight -= self._weights.pop(host)
+            self.weight -= self._weights.pop(host, 0)
 
     def clear(self) -> None:
         """Forget every host."""

@@ -40,16 +40,18 @@ class TestCache:
         cache.of("b")
         assert read[-1] == "b"
 
-    def test_what_grows_weighs_more_when_it_is_met(self):
+    def test_what_grew_weighs_more_when_another_is_met(self):
         cache = HostCache(lambda host: [host], 10, len)
         cache.of("a")
         cache.of("b").extend("x" * 9)
-        cache.of("b")
-        assert list(cache) == ["b"]
         cache.of("b").extend("x" * 90)
-        assert cache.of("b")
-        assert cache.weight == 100
-        cache.forget("b")
+        cache.of("c")
+        assert (list(cache), cache.weight) == (["c"], 1)
+        cache.of("c").extend("x" * 7)
+        cache.of("d")
+        assert (list(cache), cache.weight) == (["c", "d"], 9)
+        cache.forget("d")
+        cache.forget("c")
         assert (len(cache), cache.weight) == (0, 0)
 
 

@@ -236,6 +236,7 @@ def use_urls(urls, suppressed):
     urls.waiting_urls("a", 5)
     urls.leased_urls("a")
     urls.set_host_ip("a", "10.0.0.1")
+    urls.first_id()
     urls.heads(3)
     urls.hold("b")
     urls.release("b")

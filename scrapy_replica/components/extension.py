@@ -25,7 +25,7 @@ from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.items import RepeatedItems
 from scrapy_replica.components.others import Others
 from scrapy_replica.components.outputs import OutputError, claimed, claimed_feeds
-from scrapy_replica.components.pages import Pages
+from scrapy_replica.components.pages import Pages, elements_of
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
@@ -380,6 +380,7 @@ class ReplicaExtension:
             via = request.meta.get("redirect_urls", ())
             crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
             return None
+        flight.elements = elements_of(response)
         page, depth = self.pages.of(response), response.meta.get("depth", 0)
         if self.has_frontier and self.returns.is_known(response, flight, page):
             observation = crawl.observe_again(page, flight.url_id, depth)
@@ -413,7 +414,7 @@ class ReplicaExtension:
     def end(self, request: Request) -> None:
         """Take note that the callback of *request* is through with its page, or will never have it."""
         flight = self.flights.of(request)
-        observation, flight.observation = flight.observation, None
+        observation, flight.observation, flight.elements = flight.observation, None, ()
         if self.error is not None or observation is None:
             return
         try:
@@ -442,7 +443,7 @@ class ReplicaExtension:
             crawl.forget(host_of(response.url))
             assert response.request is not None
             flight = self.flights.of(response.request)
-            flight.answer = flight.observation = None
+            flight.answer, flight.observation, flight.elements = None, None, ()
             if flight.url_id is None or not self.has_frontier:
                 flight.url_id = crawl.fetched(response.request.url)  # that row was taken back as well
             crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")

@@ -10,6 +10,9 @@ from scrapy_replica.components.payloads import says_it_leaves
 from scrapy_replica.crawldb.contract import Permission
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lxml import etree
     from scrapy import Request
 
     from scrapy_replica.components.warc import Batch
@@ -77,6 +80,8 @@ class Flight:
     """Its callback came to its end."""
     observation: Observation | None = None
     """What was learnt from its page, until its callback is through."""
+    elements: Sequence[etree._Element] = ()
+    """Elements of its page, until its callback is through."""
     answer: Answer | None = None
     """What its response tells of changes, where it is a page or word that it did not change."""
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from typing_extensions import Self
 
+    from scrapy_replica.components.flight import Flight
     from scrapy_replica.crawl import Observation
 
 logger = logging.getLogger(__name__)
@@ -203,25 +204,33 @@ class ReplicaSpiderMiddleware:
         links = [own.get(request.url) or Link(request.url) for request in requests]
         has_order = self._extension.has_frontier  # another scheduler asks for no scores
         scores = crawl.outlinks.scores(observation, links) if has_order else [0.0] * len(links)
-        for request, score in zip(requests, scores, strict=True):
-            if self._is_seen(request, score):
-                left_out.add(id(request))
-                continue
-            permission = permission_of(request)
-            flight = flights.of(request)
-            flight.found_on, flight.score = observation, score
-            if permission is Permission.EXEMPT:
-                continue
-            host, flight.key = host_of(request.url), self._extension.fingerprints.of_request(request)
-            callback = callback_of(request)
-            if permission < Permission.AS_ASKED and request.url in own:
-                flight.decision = crawl.policy.decide_link(observation, request.url, host, permission, callback)
-            else:
-                flight.decision = crawl.policy.decide(request.url, host, permission, callback, observation.url_id)
-            new = NewUrl(request.url, host, flight.key, score, depth=observation.depth + 1, parent=observation.url_id)
-            if not self._extension.has_frontier and not self._may_pass(request, new):
-                left_out.add(id(request))
+        new = [each for each in zip(requests, scores, strict=True) if not self._is_seen(*each)]
+        left_out.update({id(request) for request in requests} - {id(request) for request, _ in new})
+        with crawl.policy.looked_up([request.url for request, _ in new] if has_order else ()):
+            for request, score in new:
+                flight = flights.of(request)
+                flight.found_on, flight.score = observation, score
+                if not self._decide(found_on, request, flight):
+                    left_out.add(id(request))
         return left_out
+
+    def _decide(self, found_on: _FoundOn, request: Request, flight: Flight) -> bool:
+        """Decide about *request*; ``False`` if it is dropped here, where another scheduler is in use."""
+        extension, observation, permission = self._extension, found_on.observation, permission_of(request)
+        if permission is Permission.EXEMPT:
+            return True
+        host, flight.key = host_of(request.url), extension.fingerprints.of_request(request)
+        callback, policy = callback_of(request), extension.crawl.policy
+        if permission < Permission.AS_ASKED and request.url in found_on.links:
+            flight.decision = policy.decide_link(observation, request.url, host, permission, callback)
+        else:
+            flight.decision = policy.decide(request.url, host, permission, callback, observation.url_id)
+        if extension.has_frontier:
+            return True
+        new = NewUrl(
+            request.url, host, flight.key, flight.score, depth=observation.depth + 1, parent=observation.url_id
+        )
+        return self._may_pass(request, new)
 
     def _asks_more(self, found_on: _FoundOn, requests: list[Request]) -> bool:
         """Tell whether one of *requests* is new, and for a URL that does not stand on the page.

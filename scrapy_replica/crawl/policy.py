@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from scrapy_replica.address import has_secret, host_of
@@ -51,6 +52,13 @@ class Policy:
         self._config, self._aliases = config, aliases
         self._replicas, self._dust, self._guard, self._standings = replicas, dust, guard, standings
         self._scope, self._states, self._schemes, self._own_names = scope, states, schemes, own_names
+
+    @contextmanager
+    def looked_up(self, urls: Sequence[str]) -> Iterator[None]:
+        """Within, what decisions about *urls* ask the store was asked at once; nothing may be entered meanwhile."""
+        forms = [form for url in urls for form in self._schemes.forms_of(url)]
+        with self._states.looked_up(forms), self._own_names.looked_up(urls):
+            yield
 
     def decide(
         self,

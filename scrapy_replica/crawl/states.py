@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawldb.contract import CrawlDB, Known, State
@@ -18,11 +19,22 @@ class UrlStates:
 
     def __init__(self, store: CrawlDB, key: Callable[[str], int], revisits: Revisits) -> None:
         self._store, self._key, self._revisits = store, key, revisits
+        self._looked_up: dict[int, Known | None] = {}
+
+    @contextmanager
+    def looked_up(self, urls: Iterable[str]) -> Iterator[None]:
+        """Within, what is known of *urls* was asked at once; nothing may be entered meanwhile."""
+        if keys := {self._key(url) for url in urls}:
+            self._looked_up = dict.fromkeys(keys) | self._store.urls.find(keys)
+        try:
+            yield
+        finally:
+            self._looked_up = {}
 
     def of(self, url: str) -> Known | None:
         """Return what is known of *url*; ``None`` if it was never entered."""
         key = self._key(url)
-        return self._store.urls.find([key]).get(key)
+        return self._looked_up[key] if key in self._looked_up else self._store.urls.find([key]).get(key)
 
     def is_known(self, url: str) -> bool:
         """Tell whether *url* was fetched or waits."""

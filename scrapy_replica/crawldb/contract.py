@@ -241,6 +241,9 @@ class UrlStore(Protocol):
         What is held of them is read anew. Empty where one process has the whole crawl.
         """
 
+    def first_id(self) -> int | None:
+        """Return the id of the URL that :meth:`take` would give, where that is known without a look."""
+
     def heads(self, most: int) -> list[UrlRow]:
         """Return the best waiting URLs of the host whose URL :meth:`take` would give, best first.
 

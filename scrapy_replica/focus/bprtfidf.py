@@ -157,7 +157,8 @@ def _sums(documents: Sequence[Terms]) -> tuple[dict[str, float], dict[str, int]]
     sums: dict[str, float] = {}
     holders: dict[str, int] = {}
     for terms in documents:
-        damped = {stem: 1.0 + math.log(count) for stem, count in terms.items()}
+        each = terms.items()
+        damped = {stem: _DAMPED[count] if count < _TABLE else 1.0 + math.log(count) for stem, count in each}
         total = sum(damped.values())
         for stem, value in damped.items():
             sums[stem] = sums.get(stem, 0.0) + value / total

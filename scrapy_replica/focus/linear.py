@@ -59,11 +59,12 @@ class LinearModel:
 
     def margin(self, terms: Terms) -> float:
         """Return the value of a page; minus infinity where it has no known term: nothing speaks for it."""
-        total = norm = 0.0
+        total, norm, get = 0.0, 0.0, self._idf.get
         for term, count in terms.items():
-            idf = self._idf.get(term)
-            if idf is not None:
-                value = (1.0 + math.log(count)) * idf
+            value = get(term)
+            if value is not None:
+                if count > 1:
+                    value *= 1.0 + math.log(count)
                 total += value * self._weights[term]
                 norm += value * value
         return self.intercept + total / math.sqrt(norm) if norm else -math.inf

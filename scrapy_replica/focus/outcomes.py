@@ -81,6 +81,8 @@ class DirectoryTree:
         self._unproductive = array("d", bytes(8 * most))
         self._known: dict[int, tuple[float, ...]] = {}
         """What :meth:`_row` returned since the last outcome."""
+        self._added: NDArray[np.float32] | None = None
+        """What :meth:`added` returned since the last outcome."""
 
     def mean(self, which: int = CHANCE) -> float:
         """Return the mean of all outcomes; .5 counts as a tenth of an outcome, so that it is never 0 or 1."""
@@ -88,7 +90,9 @@ class DirectoryTree:
 
     def added(self) -> NDArray[np.float32]:
         """Return what :func:`shrunk` takes, with the means of all outcomes as priors."""
-        return np.array([[PRIOR_WEIGHT * self.mean(which)] for which in OUTCOMES], dtype=np.float32)
+        if self._added is None:
+            self._added = np.array([[PRIOR_WEIGHT * self.mean(which)] for which in OUTCOMES], dtype=np.float32)
+        return self._added
 
     def id_of(self, prefixes: Sequence[str]) -> int:
         """Return the group of the deepest of *prefixes* (host first)."""
@@ -115,6 +119,7 @@ class DirectoryTree:
     def add(self, group: int, change: float, which: int = CHANCE, count: int = 1) -> None:
         """Count an outcome in *group* and all that hold it, or, with a *count* of 0, its *change*."""
         self._known.clear()
+        self._added = None
         counts, totals = self._count[which], self._total[which]
         counts[0] += count
         totals[0] += change
@@ -174,6 +179,7 @@ class DirectoryTree:
         for name, column in self._columns().items():
             column[: self._names.used] = array(column.typecode, state[name].tobytes())
         self._known.clear()
+        self._added = None
 
     def _columns(self) -> dict[str, array[Any]]:
         return {

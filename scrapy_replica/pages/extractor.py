@@ -11,7 +11,7 @@ import numpy as np
 
 from scrapy_replica.pages.block_features import Columns, by_level, features, sums_before, windowed
 from scrapy_replica.pages.blocks import HINT_BITS, Blocks, read_blocks
-from scrapy_replica.pages.trees import BlendedModel
+from scrapy_replica.pages.trees import BlendedModel, signed_logarithms
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -44,9 +44,12 @@ class Extractor:
         """Return the expected share of main text of every run of *blocks*, which has at least one, shape (n,)."""
         columns = Columns(blocks)
         rows = features(blocks, columns)
-        log_odds = self.first.log_odds(rows)
+        logarithms = signed_logarithms(rows)
+        log_odds = self.first.log_odds(rows, logarithms)
         if self.second is not None:
-            log_odds = self.second.log_odds(np.concatenate([rows, second_look(columns, probability(log_odds))]))
+            seen = second_look(columns, probability(log_odds))
+            both = np.concatenate([logarithms, signed_logarithms(seen)])
+            log_odds = self.second.log_odds(np.concatenate([rows, seen]), both)
         return probability(log_odds + declared_log_odds(blocks.declared))
 
 

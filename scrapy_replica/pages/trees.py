@@ -97,9 +97,12 @@ class BlendedModel:
         linear = {prefix + "weights": self.weights, prefix + "intercept": np.array(self.intercept)}
         return self.trees.to_arrays(prefix) | linear
 
-    def log_odds(self, rows: Float32Array) -> Float32Array:
-        """Return the log odds of every column of *rows*, shape (features, n), as shape (n,)."""
-        linear = (self.weights @ signed_logarithms(rows)).astype(np.float32) + np.float32(self.intercept)
+    def log_odds(self, rows: Float32Array, logarithms: Float32Array) -> Float32Array:
+        """Return the log odds of every column of *rows*, shape (features, n), as shape (n,).
+
+        *logarithms* are their :func:`signed_logarithms`.
+        """
+        linear = (self.weights @ logarithms).astype(np.float32) + np.float32(self.intercept)
         log_odds: Float32Array = (self.trees.log_odds(rows) + np.clip(linear, -6, 6)) / 2
         return log_odds
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import contextmanager
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
@@ -24,6 +25,20 @@ class OwnNames:
         self._store, self._samples, self._standings, self._key = store, samples, standings, key
         self._has_any = store.is_shared or store.names.has_any()
         """Whether a URL is worth a look into the store."""
+        self._looked_up: dict[int, tuple[int, str] | None] = {}
+
+    @contextmanager
+    def looked_up(self, urls: Iterable[str]) -> Iterator[None]:
+        """Within, what is known of *urls* was asked at once; nothing may be entered meanwhile."""
+        if self._has_any and (keys := {self._key(url) for url in urls}):
+            self._looked_up = self._pages_of(keys)
+        try:
+            yield
+        finally:
+            self._looked_up = {}
+
+    def _pages_of(self, keys: Set[int]) -> dict[int, tuple[int, str] | None]:
+        return dict.fromkeys(keys) | self._store.names.pages_of(keys)
 
     def add(self, page: Page, url_id: int, callback: str) -> None:
         """Take note of what the *page* of the URL of that id, of which *callback* is through, says of itself."""
@@ -38,11 +53,14 @@ class OwnNames:
 
         Only of one that *callback* got, which is to get *url*: another callback makes other items of the same page.
         """
-        claim = Claim(Kind.NAME, host)
-        if not self._has_any or self._standings.is_refuted(claim):
+        if not self._has_any:
             return None
-        page_id = self._store.names.page_of(self._key(url), callback)
-        if page_id is None or not self._store.pages.has_page(page_id):
+        key = self._key(url)
+        page_id, got_by = (self._looked_up if key in self._looked_up else self._pages_of({key}))[key] or (0, "")
+        if not page_id or got_by != callback:
+            return None
+        claim = Claim(Kind.NAME, host)
+        if self._standings.is_refuted(claim) or not self._store.pages.has_page(page_id):
             return None
         is_proved = self._samples.test_of(claim).outcomes[Outcome.SAME] >= PROVED
         return SameByOther(self._store.urls.url_of(page_id), claim, is_proved)

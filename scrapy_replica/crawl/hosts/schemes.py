@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.standings import Standings
@@ -37,10 +39,18 @@ class Schemes:
         self._met: dict[str, str] = {}
         """Host -> the scheme that it was met by, empty for both."""
 
+    def forms_of(self, url: str) -> Sequence[str]:
+        """Return the URLs whose states :meth:`same_of` asks for of *url*, as things stand by now: it may be none."""
+        scheme, _, rest = url.partition("://")
+        is_by_both = scheme in OTHER and self._met.get(host_of(url), scheme) != scheme
+        return (url, f"{OTHER[scheme]}://{rest}") if is_by_both else ()
+
     def same_of(self, url: str, host: str) -> SameByOther | None:
         """Return *url* by the other scheme where that was found before and brought no failure."""
-        other, claim = self._other(url, host), Claim(Kind.SCHEME, host)
-        if other is None or self._standings.is_refuted(claim):
+        if (other := self._other(url, host)) is None:
+            return None
+        claim = Claim(Kind.SCHEME, host)
+        if self._standings.is_refuted(claim):
             return None
         known = self._states.of(other)
         if (

@@ -69,11 +69,10 @@ class Outlinks:
         """Enter those of the *links* of the page just observed that are in scope into the frontier."""
         if not self._scope.is_open:
             links = self._scope.links_of(observation.page).of(links)
-        asked = [
-            self._link(observation, link.url, score)
-            for link, score in zip(links, self.scores(observation, links), strict=True)
-            if not self.is_seen(link.url, score)
-        ]
+        scored = zip(links, self.scores(observation, links), strict=True)
+        new = [(link.url, score) for link, score in scored if not self.is_seen(link.url, score)]
+        with self._policy.looked_up([url for url, _ in new]):
+            asked = [self._link(observation, url, score) for url, score in new]
         entered = self._intake.enter(asked)
         self.note(observation, [(new, one.decision) for (new, _), one in zip(asked, entered, strict=True)])
 

@@ -37,8 +37,11 @@ class HeadRescorer:
             self._shown = self._runner.shown
             self._asked.clear()
         asked = self._asked
+        if self._is_steady or self._runner.is_warming_up:
+            return
+        urls = self._store.urls
         for _ in range(MAX_LOOKS):
-            heads = [] if self._is_steady or self._runner.is_warming_up else self._store.urls.heads(LOOKED_AT)
+            heads = urls.heads(LOOKED_AT) if urls.first_id() not in asked else ()
             if not heads or heads[0].id in asked:
                 return
             asked.update(head.id for head in heads)

@@ -194,6 +194,9 @@ class RedisUrlTable(UrlTable):
     def _new_id(self) -> int:
         return self._ids.pop()
 
+    def first_id(self) -> int | None:
+        return None
+
     def heads(self, most: int) -> list[UrlRow]:
         return [head for host in self.frontier.best(LOOKED_AT) for head in self._best(host, most)]
 

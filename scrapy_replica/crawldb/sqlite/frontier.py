@@ -138,6 +138,10 @@ class Frontier:
             heappop(self._heap)
         return None
 
+    def head(self, host: int) -> int:
+        """Return the id of the best waiting URL of *host*, which has one."""
+        return self._heads[host][3]
+
     def pop(self) -> tuple[int, int] | None:
         """Return (host, URL id) of the best URL of the ready hosts, or ``None``.
 

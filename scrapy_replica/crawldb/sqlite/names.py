@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from scrapy_replica.crawldb.sqlite.connection import Connection
 
 
@@ -9,7 +11,7 @@ class NameTable:
     """One row for each URL that a page named and that it was not fetched by."""
 
     def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
+        self._connection, self._read, self._write = connection, connection.read, connection.write
 
     def enter(self, key: int, url_id: int, callback: str) -> None:
         """Write down that the page of that URL (its id), which *callback* got, says that *key* is a URL of its own.
@@ -21,10 +23,13 @@ class NameTable:
             (key, url_id, callback),
         )
 
-    def page_of(self, key: int, callback: str) -> int | None:
-        """Return the id of the only page that says that the URL under *key* is its own, if *callback* got it."""
-        row = self._read("SELECT url FROM names WHERE key = ? AND callback = ? AND url > 0", (key, callback)).fetchone()
-        return int(row[0]) if row is not None else None
+    def pages_of(self, keys: Collection[int]) -> dict[int, tuple[int, str]]:
+        """Return the id of the only page that says that the URL under a key is its own, and the callback that got it.
+
+        Of those *keys* of which a page says so.
+        """
+        rows = self._connection.rows_of("SELECT key, url, callback FROM names WHERE url > 0 AND key IN", keys)
+        return {key: (url_id, callback) for key, url_id, callback in rows}
 
     def has_any(self) -> bool:
         """Tell whether any page named another URL."""

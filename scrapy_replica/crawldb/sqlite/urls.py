@@ -8,17 +8,20 @@ from typing import Any
 
 from scrapy_replica.address import name_of
 from scrapy_replica.crawldb.contract import URGENT, Found, FoundUrl, Known, NewUrl, Permission, UrlRow
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
 
-LOOKED_UP = 64
-"""Keys that one statement looks up; fewer are filled up to a power of two, so that few statements are prepared."""
+MAX_IPS = 10_000
+"""Hosts whose address is held in memory, 200 bytes each; then all are forgotten, which costs a statement a host."""
 
 WAITING_META = "waiting"
 
 LAST_ID_META = "last id"
 """Key of the last id given when URLs were last deleted, lest one be given again."""
+
+PERMISSIONS = tuple(Permission)
+"""By their values, which Python finds five times faster so."""
 
 IS_DEMOTED = f"state = {WAITING} AND is_demoted"
 
@@ -42,6 +45,10 @@ class UrlTable:
         self._rows: dict[int, tuple[str, str]] = {}
         self._paused: set[str] = set()
         """Names of hosts of which nothing is given out."""
+        self._leased: dict[int, UrlRow] = {}
+        """What is being fetched, as it was taken: it is asked about a dozen times before it is done."""
+        self._ips: dict[str, str] = {}
+        """Host -> the address that it is kept with, of some hosts."""
         self._changed: set[int] = set()
         """Hosts whose waiting URLs changed in the open span."""
         self.waiting = int(connection.meta(WAITING_META) or 0)
@@ -76,6 +83,8 @@ class UrlTable:
     def undo(self, mark: tuple[int, int, int]) -> None:
         """Bring what is in memory back to the beginning of the span, whose writes were taken back."""
         self.waiting, self._last_id, n_hosts = mark
+        self._leased.clear()
+        self._ips.clear()
         for host in list(self._rows)[n_hosts:]:
             del self._hosts[self._rows.pop(host)]
             self._frontier.forget_host(host)
@@ -110,14 +119,7 @@ class UrlTable:
         return {row[1]: Known(row[0], STATES[row[2]], row[3]) for row in rows}
 
     def _rows_of(self, keys: Collection[int], columns: str, column: str = "key") -> list[Any]:
-        wanted = list(keys)
-        rows: list[Any] = []
-        for start in range(0, len(wanted), LOOKED_UP):
-            some = wanted[start : start + LOOKED_UP]
-            places = 1 << (len(some) - 1).bit_length()
-            some += some[-1:] * (places - len(some))
-            rows += self._read(f"SELECT {columns} FROM urls WHERE {column} IN ({','.join('?' * places)})", some)
-        return rows
+        return self._connection.rows_of(f"SELECT {columns} FROM urls WHERE {column} IN", keys)
 
     def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
         keys = {url.key for url in urls if url.key is not None}
@@ -212,7 +214,11 @@ class UrlTable:
         return head
 
     def set_host_ip(self, host: str, ip: str) -> None:
-        self._write("UPDATE hosts SET ip = ? WHERE name = ? AND ip IS NOT ?", (ip, host, ip))
+        if self._ips.get(host) != ip:
+            self._write("UPDATE hosts SET ip = ? WHERE name = ? AND ip IS NOT ?", (ip, host, ip))
+            if len(self._ips) >= MAX_IPS:
+                self._ips.clear()
+            self._ips[host] = ip
 
     # What waits
 
@@ -254,11 +260,15 @@ class UrlTable:
             depth,
             parent,
             payload,
-            Permission(permission),
+            PERMISSIONS[permission],
         )
 
     def claimed(self) -> Sequence[str]:
         return ()
+
+    def first_id(self) -> int | None:
+        host = self._frontier.first()
+        return None if host is None else self._frontier.head(host)
 
     def heads(self, most: int) -> list[UrlRow]:
         host = self._frontier.first()
@@ -343,7 +353,8 @@ class UrlTable:
         ).fetchone()
         self._refresh(host)
         self.waiting -= 1
-        return self._waiting(row)
+        taken = self._leased[url_id] = self._waiting(row)
+        return taken
 
     def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
         sql = (
@@ -365,6 +376,7 @@ class UrlTable:
             " RETURNING host, is_demoted, score"
         )
         row = self._write(sql, (priority, payload, url_id)).fetchone()
+        self._leased.pop(url_id, None)
         if row is not None:
             self._offer(row[0], row[1], priority, row[2], url_id)
             self.waiting += 1
@@ -372,6 +384,8 @@ class UrlTable:
     def finish(self, url_ids: Collection[int]) -> None:
         sql = f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ? AND state <> {WAITING}"
         self._connection.write_many(sql, [(url_id,) for url_id in url_ids])
+        for url_id in url_ids:
+            self._leased.pop(url_id, None)
 
     def demote(self, url_id: int) -> None:
         self._wait(url_id, "is_demoted = 1", f"state = {LEASED}")
@@ -385,12 +399,14 @@ class UrlTable:
         ).fetchone()
         if row is None:
             return None
+        self._leased.pop(url_id, None)
         self.waiting += condition != IS_DEMOTED
         url, host, is_demoted, priority, score = row
         self._offer(host, is_demoted, priority, score, url_id)
         return str(url)
 
     def drop(self, url_id: int) -> None:
+        self._leased.pop(url_id, None)
         host, state = self._read("SELECT host, state FROM urls WHERE id = ?", (url_id,)).fetchone()
         if state in {WAITING, LEASED}:
             self._write(f"UPDATE urls SET state = {DROPPED} WHERE id = ?", (url_id,))
@@ -405,10 +421,14 @@ class UrlTable:
         return dropped if dropped is not None else self._wait(url_id, change, IS_DEMOTED)
 
     def url_of(self, url_id: int) -> str:
+        if (taken := self._leased.get(url_id)) is not None:
+            return taken.url
         url: str = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return url
 
     def row(self, url_id: int) -> UrlRow:
+        if (taken := self._leased.get(url_id)) is not None:
+            return taken
         return self._waiting(self._read(f"SELECT id, host, {COLUMNS} FROM urls WHERE id = ?", (url_id,)).fetchone())
 
     def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
@@ -420,6 +440,8 @@ class UrlTable:
         return [FoundUrl(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
 
     def key_of(self, url_id: int) -> int | None:
+        if (taken := self._leased.get(url_id)) is not None:
+            return taken.key
         key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return key
 

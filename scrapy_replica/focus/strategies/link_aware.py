@@ -142,8 +142,9 @@ class LinkAware(Strategy):
         if page.url == self._unproductive or self._table.fates[row, IS_FETCHED]:
             self._credit.ignore()
             return
-        self._tell_way(np.array([self._graph.pages.row(self._graph.page)]))
-        self._tell(row, relevance, CHANCE)
+        features = self._features(np.array([row]))
+        self._tell_way(np.array([self._graph.pages.row(self._graph.page)]), np.array([row]), features[RETURN])
+        self._tell(row, relevance, CHANCE, features)
         for finder, value in self._credit.fetched(row, relevance):
             self._tell_return(finder, value)
 
@@ -152,13 +153,13 @@ class LinkAware(Strategy):
         if row := self._graph.urls.row(url):
             self._tell(row, value, RETURN)
 
-    def _tell(self, row: int, outcome: float, which: int) -> None:
-        """Let a head learn an outcome of a link that was followed, and count it."""
+    def _tell(self, row: int, outcome: float, which: int, features: FloatArray | None = None) -> None:
+        """Let a head learn an outcome of a link that was followed, and count it; *features* where they are known."""
         if self._table.facts[row, IN_LINKS]:
-            head, features = self._heads[which], self._features(np.array([row]))[which]
-            logits = head.model.logits(features)
+            head, of_heads = self._heads[which], self._features(np.array([row])) if features is None else features
+            logits = head.model.logits(of_heads[which])
             expected = float(shares(logits)[0])
-            head.model.learn(features[0], outcome, float(logits[0]))
+            head.model.learn(of_heads[which, 0], outcome, float(logits[0]))
             if abs(expected - outcome) > SURPRISE:
                 self._rescore(self._table.siblings(row))
         self._table.tell(row, outcome, which)
@@ -227,18 +228,21 @@ class LinkAware(Strategy):
         for which, head in enumerate(self._heads):
             self._graph.pages["word_odds"][rows, which] = head.page_words.log_odds(terms)
 
-    def _tell_way(self, rows: IntArray) -> None:
-        """Write down what the return head says of the links by which the pages in *rows* were found."""
-        urls, head = self._graph.urls, self._heads[RETURN]
-        of = urls.rows(self._graph.pages["url"][rows].astype(np.int64))
-        odds = head.model.logits(self._features(of)[RETURN]) - head.model.weights[0]
+    def _tell_way(self, rows: IntArray, of: IntArray, features: FloatArray) -> None:
+        """Write down what the return head says of the links by which the pages in *rows* were found.
+
+        Their URLs lie in the rows *of*, and have these *features*.
+        """
+        model = self._heads[RETURN].model
+        odds = model.logits(features) - model.weights[0]
         self._graph.pages["way"][rows] = np.where(self._table.facts[of, IN_LINKS] > 0, odds, 0.0)
 
     def _refresh(self) -> None:
         stop = self._refreshed + REFRESHED
         rows = np.arange(self._refreshed, min(stop, self._graph.pages.used))
         self._tell_words(rows)
-        self._tell_way(rows)
+        of = self._graph.urls.rows(self._graph.pages["url"][rows].astype(np.int64))
+        self._tell_way(rows, of, self._features(of)[RETURN])
         self._refreshed = stop if stop < self._graph.pages.used else 0
         self._swept = 0 if self._refreshed else 1
 
@@ -277,7 +281,7 @@ class LinkAware(Strategy):
         """Return the features of both heads, shape (2, n, features); *urls* where some may be forgotten (row 0)."""
         table, pages = self._table, self._graph.pages
         facts, groups = table.facts.take(rows, axis=0).astype(np.float64).T[None], table.groups.take(rows, axis=0).T
-        forgotten = np.flatnonzero(rows == 0) if len(urls) else rows[:0]
+        forgotten = (rows == 0).nonzero()[0] if len(urls) else rows[:0]
         for place in forgotten.tolist():
             groups[DIRECTORY, place] = table.directories.find(directories(urls[place]))
         directory, host, tried = table.directories.means(groups[DIRECTORY])

@@ -126,7 +126,7 @@ def train(
     own = [example for example in examples if example.group in every]
     both: list[Float32Array] = []
     for example in own:
-        scores = probability(first_of(every - {example.group}).log_odds(example.rows))
+        scores = probability(first_of(every - {example.group}).log_odds(example.rows, signed_logarithms(example.rows)))
         both.append(np.concatenate([example.rows, second_look(example.columns, scores)]))
     return Extractor(first_of(every), _fit(both, own, SECOND))
 
