@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.usage import Statement
 
 
 class Link(NamedTuple):
@@ -149,6 +150,8 @@ class Page:
     """Address that answered."""
     is_html: bool = True
     """Its text was read; else it is known by its bytes alone."""
+    statements: tuple[Statement, ...] = ()
+    """What its site says may be done with it."""
 
 
 class Reach(str, Enum):

@@ -97,6 +97,7 @@ class TestTables:
             "relevance": 0.75,
             "novelty": None,
             "repeats": None,
+            **dict.fromkeys(("search", "ai_use", "train_ai", "tdm", "license", "statements")),
         }
 
     def test_decisions(self, job, capsys):

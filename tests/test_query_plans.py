@@ -279,6 +279,8 @@ def use_pages(pages, visits, ledger, samples):
     pages.set_mark(1, b"mark", "{}")
     pages.judge(1, 0.5)
     pages.set_news(1)
+    pages.set_statements(1, "[]")
+    assert pages.statements(1) == "[]"
     pages.set_content(1, 1, 1, "[]", b"")
     assert pages.leads(1) == b""
     pages.of_host("a")

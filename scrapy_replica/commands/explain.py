@@ -25,6 +25,7 @@ from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
 from scrapy_replica.crawldb.contract import URGENT, State
 from scrapy_replica.focus.asking import shares
 from scrapy_replica.urls.scope import Outside
+from scrapy_replica.usage import uses_by_name
 from scrapy_replica.words.phrases import decided, evidence_of, place_of, rule
 from scrapy_replica.words.text import cleaned, shortened
 
@@ -220,6 +221,8 @@ def _fetched(page: PageView) -> dict[str, Any]:
         "novelty": page.novelty.value if page.novelty is not None else None,
         "fetched at": page.fetched_at,
         "repeats": page.twin,
+        "uses": uses_by_name(page.statements) or None,
+        "site says": [list(statement) for statement in page.statements] or None,
     }
     return {name: value for name, value in known.items() if value is not None}
 

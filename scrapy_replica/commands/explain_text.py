@@ -141,6 +141,10 @@ def _page_lines(known: Mapping[str, Any]) -> Iterator[str]:
         yield _line("the page is", NOVELTIES[Novelty(known["novelty"])])
     if "repeats" in known:
         yield _line("it repeats", known["repeats"])
+    if "uses" in known:
+        yield _line("its site", "; ".join(f"{verdict} {use}" for use, verdict in known["uses"].items()))
+    for source, value in known.get("site says", ()):
+        yield _line(source, value)
 
 
 def _score_lines(known: Mapping[str, Any]) -> Iterator[str]:

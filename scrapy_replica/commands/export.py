@@ -16,6 +16,7 @@ from scrapy_replica.commands.job import add_job_argument, name_of, reading
 from scrapy_replica.commands.model import write_model
 from scrapy_replica.commands.write import replacing
 from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostRow, LinkRow
+from scrapy_replica.usage import REFUSED, Use
 from scrapy_replica.words.terminal import counted
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class ExportCommand(Command):
     group = "keep"
     examples = (
         "scrapy replica export job pages --format jsonl",
+        "scrapy replica export job pages --usable train-ai --out pages.parquet",
         "scrapy replica export job links --format gexf --out links.gexf",
         "scrapy replica export job model --out wine.npz",
     )
@@ -53,6 +55,12 @@ class ExportCommand(Command):
             help=f"a table ({', '.join(TABLES)}), or model: what the crawl has learnt, for crawl --model",
         )
         parser.add_argument("--format", choices=[*FORMATS, "gexf"], help="as FILE ends, else csv")
+        parser.add_argument(
+            "--usable",
+            metavar="USE",
+            choices=[use.value for use in Use],
+            help=f"of the pages those whose site does not refuse USE: {', '.join(use.value for use in Use)}",
+        )
         parser.add_argument("--out", metavar="FILE", help="file to write, replaced as a whole; else standard output")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
@@ -65,6 +73,8 @@ class ExportCommand(Command):
         opts.format = opts.format or (named if named in {*FORMATS, "gexf"} else "csv")
         if opts.format == "gexf" and opts.what not in GRAPHS:
             raise ValueError(f"--format gexf is for graphs ({' and '.join(GRAPHS)}), not for {opts.what}")
+        if opts.usable is not None and opts.what != "pages":
+            raise ValueError(f"--usable is for pages, not for {opts.what}")
         if opts.format == "parquet" and not opts.out:
             raise ValueError("--format parquet is no text: name a file with --out")
         with reading(opts.job):
@@ -82,7 +92,10 @@ def write(opts: argparse.Namespace, file: IO[bytes]) -> int:
     """Write the table or graph; return the number of its rows or nodes."""
     if opts.format == "gexf":
         return GRAPHS[opts.what](opts.job, file)
-    return FORMATS[opts.format](columns_of(opts.what), batches(opts.job, opts.what), file)
+    rows = batches(opts.job, opts.what)
+    if opts.usable is not None:
+        rows = usable(rows, opts.usable)
+    return FORMATS[opts.format](columns_of(opts.what), rows, file)
 
 
 def columns_of(what: str) -> dict[str, type]:
@@ -102,6 +115,14 @@ def batches(job: str, what: str) -> Iterator[list[Any]]:
         yield [row._make(redacted(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]
         if what == "hosts":
             break
+
+
+def usable(pages: Iterator[list[FetchRow]], use: str) -> Iterator[list[FetchRow]]:
+    """Yield the *pages* whose site does not refuse *use*; what it allows and what is unknown stays."""
+    column = use.replace("-", "_")
+    for rows in pages:
+        if left := [row for row in rows if getattr(row, column) != REFUSED]:
+            yield left
 
 
 def _rows(job: str, what: str, after: int) -> list[Any]:

@@ -33,11 +33,13 @@ from scrapy_replica.components.returns import Returns
 from scrapy_replica.components.statistics import flush
 from scrapy_replica.components.store import own_store, shared_store
 from scrapy_replica.components.topic import Examples, doubt_topic
+from scrapy_replica.components.usage import UsageStatements
 from scrapy_replica.components.warc import Recorder
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl, Observation
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.usage import from_json, to_json
 from scrapy_replica.words import phrases
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ class ReplicaExtension:
         """Gives out nothing of a download slot for some seconds; ``None`` where another scheduler is in use."""
         self.crawl_delays: dict[str, float] = {}
         """Host name -> seconds between two requests that its ``robots.txt`` asks for."""
+        self.usage = UsageStatements(crawler.settings)
+        """What sites say may be done with their pages."""
         self._closing: Deferred[None] | None = None
         """What closes the crawl, where the add-on does."""
         self.error: StoreError | None = None
@@ -116,7 +120,7 @@ class ReplicaExtension:
     @cached_property
     def pages(self) -> Pages:
         """Makes the pages of responses."""
-        return Pages(self.config, self.crawl)
+        return Pages(self.config, self.crawl, self.usage)
 
     @cached_property
     def recorder(self) -> Recorder | None:
@@ -351,7 +355,8 @@ class ReplicaExtension:
         self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason=reason))
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        """Take up the ``Clean-param`` lines of a robots.txt; *request* is the one that asked for it."""
+        """Take up what a robots.txt says of arguments and uses; *request* is the one that asked for it."""
+        self.usage.hear(robotparser, request)
         for line in getattr(robotparser, "clean_params", ()):
             self.crawl.dust.clean_param(host_of(request.url), line)
 
@@ -391,6 +396,17 @@ class ReplicaExtension:
             doubt_topic(crawl)
         flight.observation = _observations[response] = observation
         return observation
+
+    def observe_unchanged(self, response: Response) -> None:
+        """Keep what is said by now of a page that is as it was."""
+        assert response.request is not None
+        url_id = self.flights.of(response.request).url_id
+        if url_id is not None:
+            pages = self.crawl.store.pages
+            before = from_json(pages.statements(url_id))
+            said = self.usage.again(response, before)
+            if list(said) != before:
+                pages.set_statements(url_id, to_json(said))
 
     def were_given(self, items: set[int]) -> bool:
         """Tell whether it is certain that *items*, as hashes, were given before."""

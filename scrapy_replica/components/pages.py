@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
+    from scrapy_replica.components.usage import UsageStatements
     from scrapy_replica.config import Config
     from scrapy_replica.crawl import Crawl
     from scrapy_replica.pages.forms import DomainQuery
+    from scrapy_replica.usage import Statement
 
 FORM = "replica_form"
 """In the ``meta`` of a request that is sent to a form, and of those that it is redirected to."""
@@ -45,15 +47,16 @@ def elements_of(response: Response) -> list[etree._Element]:
 class Pages:
     """Makes the pages of one crawl, and tells which of them a form returned."""
 
-    def __init__(self, config: Config, crawl: Crawl) -> None:
-        self._config, self._counts = config, crawl.counts
+    def __init__(self, config: Config, crawl: Crawl, usage: UsageStatements) -> None:
+        self._config, self._counts, self._usage = config, crawl.counts, usage
         self._forms, self._repetition = crawl.forms, crawl.repetition
 
     def of(self, response: Response) -> Page:
         """Return the page that *response* is; what its host repeats on its pages gives no terms."""
         repeated = self._repetition.of(host_of(response.url))
         for_terms = None if self._config.noise is Noise.NONE else repeated.without_repeated
-        return page_from_response(response, self._config, self._query_of(response), for_terms)
+        said = self._usage.of(response)
+        return page_from_response(response, self._config, self._query_of(response), for_terms, said)
 
     def note_form(self, request: Request) -> None:
         """Take what *request*, on its way out, sends to a form; :data:`FORM` in its ``meta`` lasts over redirects."""
@@ -79,16 +82,18 @@ def page_from_response(
     config: Config,
     query: DomainQuery | None = None,
     for_terms: Callable[[str], str] | None = None,
+    statements: tuple[Statement, ...] = (),
 ) -> Page:
     """Return the page that *response* is, its noise removed and its language guessed as *config* says.
 
     Where a form returned it, *query* is the domain query of its site. *for_terms* returns what of the main text terms
-    are taken of.
+    are taken of; *statements* are what its site says may be done with it.
     """
     redirected_from = tuple(response.meta.get("redirect_urls", ())) if response.request is not None else ()
     ip = str(response.ip_address) if response.ip_address is not None else None
     if not isinstance(response, HtmlResponse):
-        return page_from_body(response.body, response.url, redirected_from=redirected_from, ip=ip)
+        body, url = response.body, response.url
+        return page_from_body(body, url, redirected_from=redirected_from, ip=ip, statements=statements)
     return page_from_tree(
         response.selector.root,
         response.url,
@@ -98,6 +103,7 @@ def page_from_response(
         language_default=config.language,
         extract=EXTRACTORS[config.noise] if query is None else partial(_form_text, query=query, noise=config.noise),
         for_terms=for_terms,
+        statements=statements,
     )
 
 

@@ -1,4 +1,4 @@
-"""robots.txt: the lines that tell which arguments do not matter, and how seldom a host wants to be asked."""
+"""robots.txt: which arguments do not matter, how seldom a host wants to be asked, what its pages may be used for."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.python import to_unicode
 
 from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.usage import RobotsUsage
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -26,16 +27,19 @@ MOST_DELAY_S = 60.0
 
 
 class CleanParamParser(RobotParser):
-    """Parses as the parser that was set before does, and keeps the ``Clean-param`` lines, which none of them reads.
+    """Parses as the parser that was set before does, and keeps the lines that none of them reads.
 
     https://yandex.com/support/webmaster/robot-workings/clean-param.html
     """
 
-    def __init__(self, parser: RobotParser, clean_params: list[str], delays: dict[str, float]) -> None:
+    def __init__(
+        self, parser: RobotParser, clean_params: list[str], delays: dict[str, float], usage: RobotsUsage
+    ) -> None:
         self._parser, self._delays = parser, delays
         self._is_told = False
         self.clean_params = clean_params
         """What stands behind each ``Clean-param:``."""
+        self.usage = usage
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
@@ -44,7 +48,7 @@ class CleanParamParser(RobotParser):
         extension = crawler.get_extension(ReplicaExtension)
         delays = extension.crawl_delays if extension is not None else {}
         parser = previous.from_crawler(crawler, robotstxt_body)
-        return cls(parser, [line.strip() for line in lines[:MAX_LINES]], delays)
+        return cls(parser, [line.strip() for line in lines[:MAX_LINES]], delays, RobotsUsage(robotstxt_body))
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
         if not self._is_told:

@@ -18,6 +18,7 @@ from scrapy_replica.components.items import PageItem
 from scrapy_replica.components.sitemaps import Sitemaps
 from scrapy_replica.config import ConfigError
 from scrapy_replica.records import Novelty
+from scrapy_replica.usage import license_of, uses_by_name
 from scrapy_replica.words.text import unreadable
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ FIELDS: dict[str, Callable[[Response, Observation], Any]] = {
     "links": lambda _, found: [{"url": link.url, "anchor": link.text} for link in found.page.links],
     "status": lambda response, _: response.status,
     "depth": lambda _, found: found.depth,
+    "uses": lambda _, found: uses_by_name(found.page.statements),
+    "license": lambda _, found: license_of(found.page.statements),
 }
 """What an item of a page can hold; ``repeats`` is the URL of the page that it repeats, dates are ISO 8601."""
 

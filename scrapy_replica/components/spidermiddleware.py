@@ -94,6 +94,7 @@ class ReplicaSpiderMiddleware:
         extension = self._extension
         try:
             if extension.has_frontier and extension.returns.is_unchanged(response):
+                extension.observe_unchanged(response)
                 silence(response)
                 return
             if extension.crawl.has_to_learn:

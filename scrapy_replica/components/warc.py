@@ -21,6 +21,7 @@ from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.records import Capture
+from scrapy_replica.usage import as_preferences, license_of, to_json, uses
 from scrapy_replica.warc import records
 from scrapy_replica.warc.folder import WarcFolder
 
@@ -190,6 +191,9 @@ class Recorder:
                 "relevance": f"{observation.relevance:.4f}",
                 "novelty": observation.novelty.value,
                 "repeats": without_user(urls.url_of(twin.url_id)) if twin is not None else None,
+                "content-usage": as_preferences(uses(observation.page.statements)) or None,
+                "license": license_of(observation.page.statements),
+                "statements": to_json(observation.page.statements),
             }
         return fields
 

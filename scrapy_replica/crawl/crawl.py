@@ -24,6 +24,7 @@ from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.pages.beside import hash_of_beside
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.usage import ROBOTS, to_json, uses
 
 MAX_DECIDED = 100
 """URLs decided about in one turn when none of them is to be fetched: 10 ms."""
@@ -206,8 +207,10 @@ class Crawl:
                 is_news,
                 size,
                 hash_of_beside(page),
+                to_json(page.statements),
             )
         )
+        self._count_uses(page)
         if page.ip is not None:
             self.store.urls.set_host_ip(page.host, page.ip)
         self._duplicates.add(page)
@@ -233,13 +236,19 @@ class Crawl:
         self.outlinks.unshown.add(url_id)
         return observation
 
+    def _count_uses(self, page: Page) -> None:
+        self.counts["usage/stated"] += any(one.source != ROBOTS for one in page.statements)
+        for use, is_allowed in uses(page.statements).items():
+            self.counts[f"usage/{use.value}/refused"] += not is_allowed
+
     def open_to(self, host: str) -> None:
         """Let *host* into the scope, as that of a seed; what was dropped because it was outside comes back."""
         if self.scope.open_to(host) and self.store.suppressed.some_of(OUT_OF_SCOPE, 1):
             self.claims.lift(OUT_OF_SCOPE)
 
     def observe_again(self, page: Page, url_id: int, depth: int) -> Observation:
-        """Return what is known of a page that says what it said before; nothing is judged anew."""
+        """Return what is known of a page that says what it said before; nothing else of it is entered anew."""
+        self.store.pages.set_statements(url_id, to_json(page.statements))
         novelty, twin = self._duplicates.judge(page, url_id, self.store.pages.judgement(url_id))
         return Observation(page, url_id, depth, self.runner.relevance.of(page), novelty, twin, is_known=True)
 

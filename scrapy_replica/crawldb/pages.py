@@ -94,6 +94,8 @@ class Fetched(NamedTuple):
     """Bytes of the body as they came over the network."""
     beside: int | None = None
     """Hash of what the page says beside its main text, signed."""
+    statements: str | None = None
+    """JSON: what its site says may be done with the page, as :mod:`scrapy_replica.usage` writes it."""
 
 
 class Trace(NamedTuple):

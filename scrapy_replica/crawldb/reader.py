@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.revisits import History
     from scrapy_replica.decision import Action, Reason
     from scrapy_replica.records import Form, Novelty, Verdict
+    from scrapy_replica.usage import Statement
 
 
 class DecisionView(NamedTuple):
@@ -45,6 +46,8 @@ class PageView(NamedTuple):
     novelty: Novelty | None
     twin: str | None
     """URL of the page that it repeats."""
+    statements: Sequence[Statement]
+    """What its site says may be done with it."""
 
 
 class UrlView(NamedTuple):

@@ -40,6 +40,15 @@ class FetchRow(NamedTuple):
     novelty: str | None
     repeats: str | None
     """URL of the page that it is a duplicate of."""
+    search: str | None
+    """Whether its site allows it to be found: ``allowed``, ``refused`` or unknown; so for the next three."""
+    ai_use: str | None
+    train_ai: str | None
+    tdm: str | None
+    license: str | None
+    """URL of its licence."""
+    statements: str | None
+    """JSON: what its site says of that, pairs of source and value."""
 
 
 class DecisionRow(NamedTuple):

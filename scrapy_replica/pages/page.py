@@ -22,6 +22,8 @@ from scrapy_replica.records import Noise, Page
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy_replica.usage import Statement
+
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _MAX_TITLE_CHARACTERS = 500
 
@@ -42,6 +44,7 @@ def page_from_tree(
     language_default: str = "en",
     extract: Callable[[etree._Element], Texts] = extractor.texts,
     for_terms: Callable[[str], str] | None = None,
+    statements: tuple[Statement, ...] = (),
 ) -> Page:
     """Return the :class:`Page` at *url* from *root*, its tree as lxml parsed it, which is not changed.
 
@@ -74,13 +77,29 @@ def page_from_tree(
         links=page_links(root, head.base),
         forms=page_forms(root, head.base.absolute),
         ip=ip,
+        statements=statements,
     )
 
 
-def page_from_body(body: bytes, url: str, *, redirected_from: tuple[str, ...] = (), ip: str | None = None) -> Page:
+def page_from_body(
+    body: bytes,
+    url: str,
+    *,
+    redirected_from: tuple[str, ...] = (),
+    ip: str | None = None,
+    statements: tuple[Statement, ...] = (),
+) -> Page:
     """Return the :class:`Page` of a response that is no HTML: known by the 128-bit mmh3 of its *body* alone."""
     signature = mmh3.hash_bytes(body) if body else None
-    return Page(url=url, host=host_of(url), signature=signature, redirected_from=redirected_from, ip=ip, is_html=False)
+    return Page(
+        url=url,
+        host=host_of(url),
+        signature=signature,
+        redirected_from=redirected_from,
+        ip=ip,
+        is_html=False,
+        statements=statements,
+    )
 
 
 class _Head:

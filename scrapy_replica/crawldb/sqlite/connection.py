@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,8 +24,15 @@ CHECKPOINT_PAGES = 500
 LOOKED_UP = 64
 """Keys that one statement looks up; fewer are filled up to a power of two, so that few statements are prepared."""
 
+PACKAGE, RELEASE = "scrapy-replica", "release"
+"""What is released, and where a file says which release made it."""
+
 STATEMENTS = 256
 """Prepared statements kept; there are about a hundred."""
+
+
+class OtherVersionError(StoreError):
+    """The file is of another version than this release reads."""
 
 
 def signed(value: int) -> int:
@@ -155,18 +163,20 @@ class Connection:
         self._sqlite.executescript(
             f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA application_id = {APPLICATION_ID};"
             f"INSERT INTO meta VALUES ('version', X'{str(VERSION).encode().hex()}'),"
-            f" ('fingerprints', X'{KEYS.encode().hex()}');COMMIT;"
+            f" ('fingerprints', X'{KEYS.encode().hex()}'), ('{RELEASE}', X'{version(PACKAGE).encode().hex()}');COMMIT;"
         )
 
     def _check(self) -> None:
         if self._execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise StoreError(f"{self.path} is not a crawl database: give another JOBDIR")
         for key, wanted in (("version", str(VERSION)), ("fingerprints", KEYS)):
-            found = (self.meta(key) or b"none").decode()
+            found = (self.meta(key) or b"none").decode("utf-8", "replace")
             if found != wanted:
-                raise StoreError(
+                began = (self.meta(RELEASE) or b"").decode("utf-8", "replace")
+                by = f"{PACKAGE} {began}, which began it" if began else "the release that began it"
+                raise OtherVersionError(
                     f"{self.path} has {key} {found}, this release reads {wanted}: "
-                    f"finish that crawl with the release that began it, or give another JOBDIR"
+                    f"finish that crawl with {by}, or give another JOBDIR"
                 )
 
     def _failed(self, error: sqlite3.Error) -> StoreError:

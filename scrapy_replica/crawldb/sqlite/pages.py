@@ -49,6 +49,15 @@ class PageTable:
         """Give a page another relevance."""
         self._write("UPDATE pages SET relevance = ? WHERE url = ?", (relevance, url_id))
 
+    def statements(self, url_id: int) -> str | None:
+        """Return what the site of the page of that URL says may be done with it, as JSON; ``None`` for nothing."""
+        row = self._read("SELECT statements FROM pages WHERE url = ?", (url_id,)).fetchone()
+        return None if row is None else row[0]
+
+    def set_statements(self, url_id: int, statements: str | None) -> None:
+        """Keep what the site of a page that is as it was says by now."""
+        self._write("UPDATE pages SET statements = ?1 WHERE url = ?2 AND statements IS NOT ?1", (statements, url_id))
+
     def set_news(self, url_id: int) -> None:
         """Keep that the page was worth a fetch after all."""
         self._write("UPDATE pages SET is_news = 1 WHERE url = ?", (url_id,))

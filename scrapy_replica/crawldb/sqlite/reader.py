@@ -39,6 +39,7 @@ from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.status import Status
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty, Verdict
+from scrapy_replica.usage import from_json
 
 SUPPRESSED = f"FROM suppressed JOIN urls ON urls.id = suppressed.url WHERE urls.state = {DROPPED} AND"
 
@@ -171,13 +172,13 @@ class SqliteReader:
 
     def _page(self, url_id: int) -> PageView | None:
         row = self._read(
-            "SELECT fetched_at, status, error, title, words, relevance, novelty, urls.url"
+            "SELECT fetched_at, status, error, title, words, relevance, novelty, urls.url, statements"
             " FROM pages LEFT JOIN urls ON urls.id = pages.twin WHERE pages.url = ?",
             (url_id,),
         ).fetchone()
         if row is None:
             return None
-        page = PageView(*row)
+        page = PageView._make((*row[:-1], from_json(row[-1])))
         return page._replace(novelty=Novelty(page.novelty) if page.novelty is not None else None)
 
     def _decisions(self, url_id: int) -> list[DecisionView]:

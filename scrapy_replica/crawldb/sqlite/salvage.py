@@ -19,7 +19,7 @@ from scrapy_replica.address import host_of, name_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.reader import Salvaged
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection, OtherVersionError
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile, Row
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SPIDER
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
@@ -41,7 +41,7 @@ SLACK = 1.0
 """Seconds that links of a page may be entered later than those of a page fetched after it: callbacks that wait."""
 
 _ENUMS = {"action": Action, "wanted": Action, "reason": Reason, "novelty": Novelty}
-_JSON = frozenset({"evidence", "neighbours", "aliases", "rule", "proofs", "fields", "what"})
+_JSON = frozenset({"evidence", "neighbours", "statements", "aliases", "rule", "proofs", "fields", "what"})
 _TYPES: Mapping[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (float, int), "TEXT": (str,), "BLOB": (bytes,)}
 
 
@@ -57,11 +57,17 @@ class Column(NamedTuple):
 def salvage(damaged: Path, folder: Path) -> Salvaged:
     """Read what can be read of the file *damaged* into a new job in *folder*.
 
-    :raises StoreError: there is a job already, or nothing could be read.
+    :raises StoreError: there is a job already, nothing could be read, or the file is of another version.
     :raises OSError: the file cannot be read, or the folder not be made.
     """
     if (folder / FILE_NAME).exists():
         raise StoreError(f"{folder / FILE_NAME} is there already: give a new folder")
+    try:
+        Connection(damaged, is_reader=True).abandon()
+    except OtherVersionError:  # sound or not, its rows are not those of today
+        raise
+    except StoreError:
+        pass
     source = DamagedFile(damaged)
     folder.mkdir(parents=True, exist_ok=True)
     connection = Connection(folder / FILE_NAME)

@@ -10,6 +10,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import STATES
 from scrapy_replica.crawldb.status import HostStatus
 from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostLink, HostRow, LinkRow, TraceRow
+from scrapy_replica.usage import Use, from_json, license_of, uses_by_name
 
 
 class TableReader:
@@ -35,11 +36,14 @@ class TableReader:
         """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT pages.url, urls.url, hosts.name, fetched_at, status, error, title, words, relevance, novelty,"
-            " twins.url FROM pages JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"
+            " twins.url, statements FROM pages JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"
             " LEFT JOIN urls AS twins ON twins.id = pages.twin WHERE pages.url > ? ORDER BY pages.url LIMIT ?",
             (after, most),
         )
-        return [FetchRow(number, url, host, _time(at), *row) for number, url, host, at, *row in rows]
+        return [
+            FetchRow(number, url, host, _time(at), *row, *_usage(statements))
+            for number, url, host, at, *row, statements in rows
+        ]
 
     def decisions(self, after: int, most: int) -> list[DecisionRow]:
         """Return at most so many rows whose number is greater than *after*."""
@@ -89,6 +93,13 @@ class TableReader:
         )
         for row in rows:
             yield HostLink(*row)
+
+
+def _usage(text: str | None) -> Sequence[str | None]:
+    """Return the columns that tell what may be done with a page."""
+    statements = from_json(text)
+    told = uses_by_name(statements)
+    return (*(told.get(use.value) for use in Use), license_of(statements), text)
 
 
 def _time(at: float) -> str:
