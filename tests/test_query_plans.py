@@ -255,6 +255,7 @@ def use_urls(urls, suppressed):
     suppressed.enter([Suppressed(ids[5], Claim.read("mirror a of b"), 5)])
     suppressed.some_of(Claim.read("mirror a of b"), 3)
     suppressed.count(Claim.read("mirror a of b"), 5)
+    assert suppressed.newest_of(Claim.read("mirror a of b")) == ids[5]
     suppressed.some_of(Claim.read("mirror a of b"), 3, is_alone=True)
     suppressed.of_url(ids[5])
     suppressed.restore_one(ids[5])

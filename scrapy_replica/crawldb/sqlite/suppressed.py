@@ -74,6 +74,13 @@ class SuppressedTable:
         n: int = self._read(sql, (str(claim), most)).fetchone()[0]
         return n
 
+    def newest_of(self, claim: Claim) -> int:
+        """Return the highest id of the URLs that *claim* suppressed; 0 if there is none."""
+        newest: int = self._read(
+            "SELECT COALESCE(MAX(url), 0) FROM suppressed WHERE claim = ?", (str(claim),)
+        ).fetchone()[0]
+        return newest
+
     def saved(self) -> int:
         """Return how many requests claims that rest on evidence saved, at least.
 
