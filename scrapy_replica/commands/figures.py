@@ -80,7 +80,7 @@ NAMES = {
 
 DECISION = "decision."
 
-TOLD_AS_ZERO = frozenset({"pages", "lost_urls", "unreadable"})
+TOLD_AS_ZERO = frozenset({"pages", "lost_urls", "tests_of_claims", "unreadable"})
 """Figures that say something where they are 0; that nothing was lost says something where there were samples."""
 
 

@@ -10,7 +10,7 @@ import json
 import pickletools
 import sqlite3
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,11 +27,15 @@ from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, SCHEMA, 
 from scrapy_replica.crawldb.sqlite.texts import is_sound
 from scrapy_replica.crawldb.sqlite.urls import WAITING_META
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
-from scrapy_replica.decision import Action, Reason
+from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Novelty
 
 LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks", "captures"})
 """What the crawl makes anew: half of a model or of a checkpoint is none."""
+
+KNOWN_BY_SHAPE = ("samples", "claims")
+"""Tables without row ids whose rows are known wherever they are found. What claims suppressed is not among them: an
+entry of its index looks the same, and without it a URL comes back, which costs a fetch."""
 
 BATCH = 1_000
 NEAR = 50
@@ -40,7 +44,14 @@ NEAR = 50
 SLACK = 1.0
 """Seconds that links of a page may be entered later than those of a page fetched after it: callbacks that wait."""
 
-_ENUMS = {"action": Action, "wanted": Action, "reason": Reason, "novelty": Novelty}
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "action": Action,
+    "wanted": Action,
+    "reason": Reason,
+    "novelty": Novelty,
+    "outcome": Outcome,
+    "claim": Claim.read,
+}
 _JSON = frozenset({"evidence", "neighbours", "aliases", "rule", "proofs", "fields", "what"})
 _TYPES: Mapping[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (float, int), "TEXT": (str,), "BLOB": (bytes,)}
 
@@ -123,7 +134,8 @@ def _table_of(row: Row, tables: Mapping[str, list[Column]], connection: Connecti
         return None
     if row.table is not None and row.table in tables and _fits(row, tables[row.table]):
         return row.table
-    fitting = [name for name, columns in tables.items() if row.id is not None and _fits(row, columns)]
+    possible = tables if row.id is not None else KNOWN_BY_SHAPE
+    fitting = [name for name in possible if _fits(row, tables[name])]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -151,8 +163,8 @@ def _is_sound(value: Any, column: Column) -> bool:
     if column.name == "state" and isinstance(value, int):
         return 0 <= value < len(STATES)
     try:
-        if column.name in _ENUMS:
-            _ENUMS[column.name](value)
+        if column.name in _READ:
+            _READ[column.name](value)
         elif isinstance(value, str) and column.name in _JSON:
             json.loads(value)
     except ValueError:
@@ -187,7 +199,7 @@ def _mend(connection: Connection, read: Counter[str], *, is_cut: bool, n_unreada
     connection.set_meta(WAITING_META, str(states.get(WAITING, 0)).encode())
     return Salvaged(
         {STATES[state]: count for state, count in states.items()},
-        {table: read[table] for table in ("pages", "decisions", "verdicts", "rules", "orders")},
+        {table: read[table] for table in ("pages", "decisions", "verdicts", "rules", "samples", "orders")},
         n_lost,
         n_again,
         n_restored,
