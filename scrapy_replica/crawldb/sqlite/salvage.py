@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from scrapy_replica.address import host_of, name_of
 from scrapy_replica.claim import Claim, Kind
-from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.contract import SPIDER, StoreError
 from scrapy_replica.crawldb.reader import Salvaged
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile, Row
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SPIDER
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, SCHEMA, STATES, WAITING
 from scrapy_replica.crawldb.sqlite.texts import is_sound

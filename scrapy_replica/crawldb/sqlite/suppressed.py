@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scrapy_replica.claim import TESTED, Claim, Kind, Standing, Work
+from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.contract import Suppressed
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -80,18 +80,6 @@ class SuppressedTable:
             "SELECT COALESCE(MAX(url), 0) FROM suppressed WHERE claim = ?", (str(claim),)
         ).fetchone()[0]
         return newest
-
-    def saved(self) -> int:
-        """Return how many requests claims that rest on evidence saved, at least.
-
-        URLs that they dropped, less those that the add-on asked for by itself. It reads all rows.
-        """
-        kinds = ", ".join(f"'{kind.value}'" for kind in sorted(TESTED))
-        dropped: int = self._read(
-            "SELECT COUNT(DISTINCT suppressed.url) FROM suppressed JOIN urls ON urls.id = suppressed.url"
-            f" WHERE state = {DROPPED} AND substr(claim, 1, instr(claim || ' ', ' ') - 1) IN ({kinds})"
-        ).fetchone()[0]
-        return max(0, dropped - int(self._read("SELECT COUNT(*) FROM added").fetchone()[0]))
 
     def of_url(self, url_id: int) -> list[Suppressed]:
         """Return what suppressed the URL of that id, and its representatives."""
