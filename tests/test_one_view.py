@@ -56,7 +56,7 @@ def of_report(capsys, job, tmp_path):
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("most", [0, 130])
+@pytest.mark.parametrize("most", [0, 110])
 async def test_no_number_differs(most, tmp_path, capsys, caplog):
     caplog.set_level(logging.INFO, logger="scrapy_replica")
     job = str(tmp_path / "job")
