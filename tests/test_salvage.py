@@ -278,7 +278,7 @@ class TestCommand:
         code, out, err = replica(capsys, "doctor", tmp_path, "--salvage", tmp_path / "new")
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert says in err
-        assert not (tmp_path / "new" / FILE_NAME).exists()
+        assert not (tmp_path / "new").exists()
 
     def test_a_job_is_never_written_over(self, interrupted, capsys):
         job, _ = interrupted

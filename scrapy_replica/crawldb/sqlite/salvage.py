@@ -74,6 +74,7 @@ def salvage(damaged: Path, folder: Path) -> Salvaged:
     if (folder / FILE_NAME).exists():
         raise StoreError(f"{folder / FILE_NAME} is there already: give a new folder")
     source = DamagedFile(damaged)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     connection = Connection(folder / FILE_NAME)
     try:
@@ -86,6 +87,8 @@ def salvage(damaged: Path, folder: Path) -> Salvaged:
     except BaseException:
         connection.abandon()
         (folder / FILE_NAME).unlink()
+        for path in made:
+            path.rmdir()
         raise
     finally:
         connection.abandon()
