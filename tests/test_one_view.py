@@ -109,5 +109,6 @@ async def test_no_number_differs(most, tmp_path, capsys, caplog):
     assert f"Saved: at least {found['saved']:,} requests" in text
     again = html.fromstring(shown["report"]["update"]["sections"]["saved"]).text_content()
     assert left_out.endswith(" ".join(again.split()))
+    assert caplog.text.count("Rule 1 is in force: ") == 1
     end = next(record.getMessage() for record in reversed(caplog.records) if "requests saved" in record.getMessage())
     assert f"at least {found['saved']:,} of {found['saved'] + found['fetches']:,} requests saved" in end
