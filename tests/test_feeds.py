@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import os
+from argparse import Namespace
 
 import pytest
 from scrapy.cmdline import execute
+from scrapy.settings import Settings
 from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.commands.run import feeds
 from scrapy_replica.components.outputs import other_fields, refusal
 
 PAGES = {f"http://a.example/{n}": page([f"/{n + 1}"], seed=n, title=f'two\nlines, "{n}"') for n in range(12)}
@@ -119,6 +122,7 @@ class TestRefusal:
         [
             ("csv", "url,title\nhttp://a.example/,A\n", None),
             ("csv", "title,url\n", None),
+            ("csv", "\ufeffurl,title\n", None),
             ("csv", "url,text\n", "the fields text,url, and these would have title,url: give the same --fields"),
             ("csv", "", None),
             ("jsonl", '{"url": "u", "title": "t"}\n', None),
@@ -138,6 +142,13 @@ class TestRefusal:
         path.write_text(before)
         why = other_fields(str(path), {"format": format_}, ("url", "title"))
         assert why is None if says is None else says in why
+
+    def test_columns_that_the_user_chose_for_all_feeds_stay_theirs(self, tmp_path):
+        (tmp_path / "items.csv").write_text("url\n")
+        opts = Namespace(output=str(tmp_path / "items.csv"), overwrite_output=None, fields="", join=None, job=None)
+        assert feeds(opts, Settings({"FEED_EXPORT_FIELDS": ["url"]}))
+        with pytest.raises(ValueError, match="its items have the fields url, and these would have"):
+            feeds(opts, Settings())
 
     def test_the_command_refuses_other_fields_in_one_line(self, tmp_path, capsys):
         path = tmp_path / "items.csv"

@@ -29,8 +29,8 @@ async def test_what_was_saved_is_told_at_the_end(caplog):
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("mode", ["demote", "drop"])
-async def test_a_crawl_that_is_over_fetches_nothing_when_it_is_run_again_and_says_so(mode, tmp_path, caplog):
+@pytest.mark.parametrize(("mode", "stop_at"), [("demote", 0), ("drop", 30)])
+async def test_a_crawl_that_is_over_fetches_nothing_when_it_is_run_again_and_says_so(mode, stop_at, tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="scrapy_replica")
     web = with_trap(calendar, *(f"/part-0/page-{n}.html?sid={n}" for n in range(1, 9)), "/calendar/2029/1", n=N)
 
@@ -38,6 +38,8 @@ async def test_a_crawl_that_is_over_fetches_nothing_when_it_is_run_again_and_say
         return web(request.replace(url=request.url.partition("?")[0])) or (404, {}, "")
 
     kept = REPLICA | {"LOG_LEVEL": "INFO", "JOBDIR": str(tmp_path), "REPLICA_MODE": mode}
+    if stop_at:
+        await crawl(TopicSpider, pages, {**kept, "CLOSESPIDER_PAGECOUNT": stop_at}, seeds=f"http://{GOOD}/")
     first = await crawl(TopicSpider, pages, kept, seeds=f"http://{GOOD}/")
     assert first.stats["replica/saved"] > 0
     assert not any("nothing waits" in record.getMessage() for record in caplog.records)

@@ -138,9 +138,11 @@ def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         found = feed_process_params_from_cli(settings, output, overwrite_output=overwrite)
     except UsageError as error:
         raise ValueError(f"{option}: {error}") from None
-    fields = read_fields(opts.fields)
+    fields = () if settings.get("FEED_EXPORT_FIELDS") else read_fields(opts.fields)
     for uri, options in found.items():
-        why = refusal(uri, options, is_resumed=_goes_on(opts)) or other_fields(uri, options, fields)
+        why = refusal(uri, options, is_resumed=_goes_on(opts)) or (
+            other_fields(uri, options, fields) if fields else None
+        )
         if why is not None:
             raise ValueError(f"{option}: {why}")
     return found

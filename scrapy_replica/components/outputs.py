@@ -89,7 +89,7 @@ LOOKED_AT = 100
 
 def _fields_of(path: Path, options: Mapping[str, Any]) -> set[str]:
     """Return the fields of the items in *path*; empty where there is none, or nothing but URLs."""
-    with path.open(encoding=options.get("encoding") or "utf-8", newline="") as file:
+    with path.open(encoding=options.get("encoding") or "utf-8-sig", newline="") as file:
         if options["format"] == "csv":
             return set(next(csv.reader(file), ()))
         known: set[str] = set()

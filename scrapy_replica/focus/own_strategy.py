@@ -88,7 +88,7 @@ class OwnStrategy(Strategy):
         return self._try(self._strategy.distances_told, {})
 
     def learnt(self) -> dict[str, Any]:
-        return self._strategy.learnt()
+        return self._try(self._strategy.learnt, {})
 
     def begin_with(self, learnt: Mapping[str, Any]) -> None:
         self._strategy.begin_with(learnt)
