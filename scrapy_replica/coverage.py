@@ -1,10 +1,9 @@
-"""What a crawl comes to: how much it found of what is within reach, and what it saved."""
+"""How much a crawl found of what is within reach."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from scrapy_replica.decision import Mode
 from scrapy_replica.numeric import hits_left
 
 RECENT = 100
@@ -39,21 +38,3 @@ class Coverage(NamedTuple):
             return None
         about, low, high = (self.found / (self.found + left) for left in self.left)
         return about, high, low
-
-
-class Summary(NamedTuple):
-    """What a crawl saved."""
-
-    mode: Mode
-    saved: int
-    """Requests, at least."""
-    fetched: int
-    """URLs that were asked for."""
-    rules: int
-    """Rewrite rules in force."""
-    mirrors: int
-    """Hosts that are blocked as copies."""
-    tests: int
-    """Samples of which is known what they are."""
-    wrong: int
-    """Those of them that were pages of their own."""

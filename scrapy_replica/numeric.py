@@ -14,13 +14,6 @@ Float32Array = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
 
-def ragged(starts: IntArray, lengths: IntArray) -> IntArray:
-    """Return ``starts[0], starts[0] + 1, ...`` (lengths[0] of them), then those of the next, as one array."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
-
-
 def sigmoid(logit: float) -> float:
     """Return 1 / (1 + exp(-logit)), 0..1; minus infinity gives 0."""
     return 1.0 / (1.0 + math.exp(-logit)) if logit > -700.0 else 0.0

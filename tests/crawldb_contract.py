@@ -600,7 +600,7 @@ class CrawlDBContract:
         db.set_meta("outside", b"another key")
         for sums in ({"near": 1, "far": 2}, {}, {"far": 3}):
             db.add_sums("outside", sums)
-        assert db._connection.sums("outside") == {"near": 1, "far": 5}
+        assert db.status().outside == {"far": 5, "near": 1}
 
 
 class StoredContract(CrawlDBContract):

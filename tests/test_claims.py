@@ -241,8 +241,7 @@ class TestRestoring:
         crawl.claims.refute([VERDICT.claim])
         crawl.restorer.work()  # one slice, and the process is gone
         db.commit()
-        db._connection.abandon()
-        db._release()
+        db.abandon()
         db = SqliteCrawlDB(tmp_path, "x")
         crawl = crawl_on(db)
         restore(crawl)
@@ -321,8 +320,7 @@ class Life(RuleBasedStateMachine):
     def resume(self, is_killed):
         self.db.commit()
         if is_killed:
-            self.db._connection.abandon()
-            self.db._release()
+            self.db.abandon()
         else:
             self.db.close()
         self.open()

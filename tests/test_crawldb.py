@@ -24,8 +24,7 @@ SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None, supp
 
 def die(db):
     """What the end of the process does to a store."""
-    db._connection.abandon()
-    db._release()
+    db.abandon()
 
 
 class TestInMemory(CrawlDBContract):

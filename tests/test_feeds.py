@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import os
+from argparse import Namespace
 
 import pytest
 from scrapy.cmdline import execute
+from scrapy.settings import Settings
 from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
-from scrapy_replica.components.outputs import refusal
+from scrapy_replica.commands.run import feeds
+from scrapy_replica.components.outputs import other_fields, refusal
 
 PAGES = {f"http://a.example/{n}": page([f"/{n + 1}"], seed=n, title=f'two\nlines, "{n}"') for n in range(12)}
 WHOLE = sorted(PAGES)
@@ -113,6 +116,49 @@ class TestRefusal:
         why = refusal(uri, options, is_resumed=is_resumed)
         assert why is None if says is None else says in why
         assert why is None or why.startswith(f"{uri}: ")
+
+    @pytest.mark.parametrize(
+        ("format_", "before", "says"),
+        [
+            ("csv", "url,title\nhttp://a.example/,A\n", None),
+            ("csv", "title,url\n", None),
+            ("csv", "\ufeffurl,title\n", None),
+            ("csv", "url,text\n", "the fields text,url, and these would have title,url: give the same --fields"),
+            ("csv", "", None),
+            ("jsonl", '{"url": "u", "title": "t"}\n', None),
+            (
+                "jsonl",
+                '{"url": "u"}\n{"url": "u", "text": "t"}\n',
+                "the fields text,url, and these would have title,url",
+            ),
+            ("jsonl", '{"url": "u"}\n', None),
+            ("jsonl", '{"url": "u", "ti', None),
+            ("jsonl", '{"url": "u", "text": "t"}\n{"url": "u", "ti', "the fields text,url, and these"),
+            ("jsonl", "[1]\n", None),
+        ],
+    )
+    def test_items_with_other_fields(self, tmp_path, format_, before, says):
+        path = tmp_path / "items"
+        path.write_text(before)
+        why = other_fields(str(path), {"format": format_}, ("url", "title"))
+        assert why is None if says is None else says in why
+
+    def test_columns_that_the_user_chose_for_all_feeds_stay_theirs(self, tmp_path):
+        (tmp_path / "items.csv").write_text("url\n")
+        opts = Namespace(output=str(tmp_path / "items.csv"), overwrite_output=None, fields="", join=None, job=None)
+        assert feeds(opts, Settings({"FEED_EXPORT_FIELDS": ["url"]}))
+        with pytest.raises(ValueError, match="its items have the fields url, and these would have"):
+            feeds(opts, Settings())
+
+    def test_the_command_refuses_other_fields_in_one_line(self, tmp_path, capsys):
+        path = tmp_path / "items.csv"
+        path.write_text("url,markdown\n")
+        with pytest.raises(SystemExit) as end:
+            execute(["scrapy", "replica", "crawl", "http://a.example/", "-o", str(path), "--fields", "url,text"])
+        told = capsys.readouterr()
+        assert (end.value.code, told.out, told.err.count("\n")) == (2, "", 1)
+        assert "its items have the fields markdown,url, and these would have text,url" in told.err
+        assert path.read_text() == "url,markdown\n"
 
     @pytest.mark.parametrize(("option", "name"), [("-o", "items.json"), ("-O", "items.jsonl")])
     def test_the_command_says_so_in_one_line(self, tmp_path, capsys, option, name):

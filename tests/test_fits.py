@@ -488,8 +488,7 @@ class TestJobsOfPlainScrapy:
             crawler = make_crawler(Deep, web_settings(deep_web, []) | settings | REPLICA)
             with pytest.raises(KeyboardInterrupt):
                 await crawler.crawl_async()
-            crawler.get_extension(ReplicaExtension).crawl.store._connection.abandon()
-            crawler.get_extension(ReplicaExtension).crawl.store._release()
+            crawler.get_extension(ReplicaExtension).crawl.store.abandon()
         ours = await crawl(Deep, deep_web, settings | REPLICA)
         assert told(first.items + ours.items) == told(whole.items)
 

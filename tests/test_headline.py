@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_replica.coverage import Coverage
-from scrapy_replica.words.headline import Facts, headline
+from scrapy_replica.decision import Mode
+from scrapy_replica.words.headline import Facts, headline, summary
 
 NONE = Coverage(0, 0, 0, 0)
 FINE = {
@@ -14,8 +15,11 @@ FINE = {
     "new": 90,
     "on_topic": None,
     "errors": 10,
+    "saved": 100,
     "mirrors": 2,
     "rules": 1,
+    "blocked_by_hand": 0,
+    "rules_by_hand": 0,
     "tests": 52,
     "wrong": 0,
     "wrongly": 0.0,
@@ -28,6 +32,14 @@ FINE = {
     [
         ({}, "Going well: 50 % of 180 pages new, 2 mirrors and 1 rule found, 52 tests, none wrong."),
         ({"fetches": 0}, ""),
+        (
+            {"mirrors": 0, "rules": 0, "blocked_by_hand": 1, "tests": 0},
+            "Going well: 50 % of 180 pages new, 1 blocked host by hand.",
+        ),
+        (
+            {"mirrors": 0, "blocked_by_hand": 3, "rules_by_hand": 1, "tests": 0},
+            "Going well: 50 % of 180 pages new, 1 rule found, 3 blocked hosts and 1 rule by hand.",
+        ),
         (
             {"on_topic": 45, "tests": 0},
             "Going well: 50 % of 180 pages new, 25 % on the topic, 2 mirrors and 1 rule found.",
@@ -59,3 +71,10 @@ FINE = {
 )
 def test_says_first_whether_somebody_should_look(more, told):
     assert headline(Facts(**FINE | more)) == told
+
+
+def test_sums_up_in_one_line():
+    facts = Facts(**FINE | {"saved": 200})
+    told = summary(facts, Mode.DEMOTE)
+    assert told == "at least 200 of 400 requests saved (50 %), 2 mirrors and 1 rule found, 52 tests, none wrong"
+    assert summary(facts, Mode.OBSERVE) == "200 URLs fetched; REPLICA_MODE is observe, so nothing is saved"

@@ -18,7 +18,8 @@ from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.status import look
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.config import ConfigError
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME
+from scrapy_replica.crawldb.sqlite.reader import open_reader
 
 DAY = 86_400.0
 
@@ -91,12 +92,8 @@ def counts(result):
 
 
 def history(job, url):
-    db = SqliteCrawlDB(job, "topic")
-    try:
-        url_id = db._connection.read("SELECT id FROM urls WHERE url = ?", (url,)).fetchone()[0]
-        return db.revisits.of(url_id)
-    finally:
-        db.close()
+    with open_reader(job / FILE_NAME) as reader:
+        return reader.url(url).history
 
 
 @pytest.fixture

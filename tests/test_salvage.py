@@ -17,10 +17,12 @@ from web import REPLICA, crawl, job_states, page
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.crawldb.contract import NewUrl, State, StoreError, Suppressed
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.salvage import salvage
 from scrapy_replica.crawldb.texts import Mark
+from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.records import Verdict
 
 N = 400
@@ -201,6 +203,31 @@ class TestWhatIsKept:
         assert states["http://b.example/4"] == ["waiting"]  # its rule is gone
         assert salvaged.restored == 4
 
+    def test_tests_of_claims_and_what_they_refuted_also_where_no_root_leads_to_them(self, job, tmp_path):
+        refuted, claim = Claim.read("links a.example of b.example"), Claim.read("mirror b.example of a.example")
+        db = SqliteCrawlDB(job, "a")
+        for url_id in range(1, 5):
+            db.samples.enter([Sample(url_id, claim, Reason.REPLICA_HOST, 7, "part", 2.0)])
+            db.samples.settle(url_id, Outcome.SAME, claim)
+        db.claims.refute(refuted)
+        db.close()
+        for number, damaged in enumerate([job / FILE_NAME, tmp_path / FILE_NAME]):
+            if number:
+                damaged.write_bytes(bytes(4096) + (job / FILE_NAME).read_bytes()[4096:])
+            salvaged = salvage(damaged, tmp_path / f"new-{number}")
+            assert salvaged.rows["samples"] == 4
+            db = SqliteCrawlDB(tmp_path / f"new-{number}", "a")
+            assert [sample.outcome for sample in db.samples.of_claim(claim)] == [Outcome.SAME] * 4
+            assert db.claims.refuted() == [refuted]
+            db.close()
+
+    def test_a_claim_that_makes_no_sense_any_more(self, job, tmp_path):
+        content = (job / FILE_NAME).read_bytes()
+        assert content.count(b"rules 98+99") > 0
+        (tmp_path / FILE_NAME).write_bytes(content.replace(b"rules 98+99", b"suler 98+99"))
+        salvage(tmp_path / FILE_NAME, tmp_path / "new")
+        assert job_states(tmp_path / "new")["http://b.example/4"] == ["waiting"]
+
     def test_verdicts_rules_and_orders(self, job, tmp_path):
         salvaged = salvage(job / FILE_NAME, tmp_path / "new")
         assert (salvaged.rows["verdicts"], salvaged.rows["rules"], salvaged.rows["orders"]) == (1, 1, 1)
@@ -251,7 +278,7 @@ class TestCommand:
         code, out, err = replica(capsys, "doctor", tmp_path, "--salvage", tmp_path / "new")
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert says in err
-        assert not (tmp_path / "new" / FILE_NAME).exists()
+        assert not (tmp_path / "new").exists()
 
     def test_a_job_is_never_written_over(self, interrupted, capsys):
         job, _ = interrupted

@@ -1,4 +1,4 @@
-"""What a person may tell a crawl from the control page: the same orders that commands give."""
+"""What a person may tell a crawl, by commands or from the control page."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.job import name_of, ordering, reading
-from scrapy_replica.commands.order import checked_block, host_name, known_host
-from scrapy_replica.commands.steer import web_url
+from scrapy_replica.commands.order import host_name, known_host, web_url
 from scrapy_replica.crawl.topic.questions import check_page
 from scrapy_replica.crawldb.orders import (
     ALLOW,
@@ -37,15 +36,24 @@ def act(job: str, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
     """
     if kind not in CHECKS:
         raise ValueError(f"there is no order {kind!r}")
-    checked = CHECKS[kind](what)
-    for host in (checked.get(name) for name in ("host", "canonical", "other")):
+    order = checked(job, kind, what)
+    with ordering(job) as orders:
+        return orders.give(kind, order), command_line(kind, order, name_of(job))
+
+
+def checked(job: str, kind: str, what: Mapping[str, Any]) -> What:
+    """Return what an order of that *kind* says, as the crawl of *job* takes it.
+
+    :raises ValueError: it makes no sense, or speaks of hosts or pages that the job does not know.
+    """
+    order = CHECKS[kind](what)
+    for host in (order.get(name) for name in ("host", "canonical", "other")):
         if host is not None:
             known_host(job, host)
     if kind == MARK:
         with reading(job) as reader:
-            check_page(reader, checked["url"])
-    with ordering(job) as orders:
-        return orders.give(kind, checked), command_line(kind, checked, name_of(job))
+            check_page(reader, order["url"])
+    return order
 
 
 def command_of(order: Order, job: str) -> str:
@@ -83,8 +91,11 @@ def _host(what: Mapping[str, Any]) -> What:
 
 
 def _block(what: Mapping[str, Any]) -> What:
-    prefixes = (_text(what, name) if what.get(name) else "" for name in ("copy_prefix", "canonical_prefix"))
-    return dict(checked_block(_text(what, "host"), _text(what, "canonical"), *prefixes))
+    told = {"host": host_name(_text(what, "host")), "canonical": host_name(_text(what, "canonical"))}
+    if told["host"] == told["canonical"]:
+        raise ValueError(f"{told['host']} cannot be a copy of itself; http and https of one host need no order")
+    given = [name for name in ("copy_prefix", "canonical_prefix") if what.get(name)]
+    return told | {name: prefix for name in given if (prefix := _text(what, name).strip("/"))}
 
 
 def _different(what: Mapping[str, Any]) -> What:

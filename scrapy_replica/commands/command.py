@@ -8,7 +8,6 @@ import sys
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from scrapy_replica.commands.figures import as_text
@@ -74,17 +73,6 @@ def print_figures(figures: Mapping[str, float], inputs: Mapping[str, object], *,
     sys.stdout.write(json.dumps(as_object(figures, inputs)) + "\n" if as_json else as_text(figures))
 
 
-def print_measures(figures: Mapping[str, float], inputs: Mapping[str, object], *, as_json: bool) -> None:
-    """Print what was measured as one JSON object with inputs and versions, or as a table of names and numbers."""
-    if as_json:
-        sys.stdout.write(json.dumps(as_object(figures, inputs)) + "\n")
-        return
-    width = max(map(len, figures), default=0)
-    for name, value in figures.items():
-        text = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
-        sys.stdout.write(f"{name:<{width}}  {text:>12}\n")
-
-
 def as_object(figures: Mapping[str, float], inputs: Mapping[str, object]) -> dict[str, object]:
     """Return *figures* with inputs and versions, as ``--json`` prints them."""
     versions = {name: version(name) for name in ("scrapy-replica", "scrapy", "numpy")}
@@ -96,14 +84,3 @@ def _plain(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)
-
-
-def existing(name: str) -> Path:
-    """Return *name* as a path.
-
-    :raises ValueError: there is no such file or folder.
-    """
-    path = Path(name)
-    if not path.exists():
-        raise ValueError(f"there is no {path}")
-    return path

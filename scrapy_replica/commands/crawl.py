@@ -92,7 +92,10 @@ class CrawlCommand(Command):
             whole, repeated = (run.stats.get(f"replica/warc/{kind}", 0) for kind in ("responses", "revisits"))
             say(f"kept in {opts.warc}: {whole} responses, and {repeated} that repeat one")
         if is_resumed and not opts.revisit and is_over(run, opts.job):
-            say("everything in scope was fetched; --revisit looks again")
+            say(
+                f"nothing waits in {opts.job}, everything in scope was fetched: another --job begins anew, and "
+                "--revisit asks again for what may have changed"
+            )
         if shared:
             say(f"ledger: {name_of(shared)} (scrapy replica explain URL --job ADDRESS)")
         elif opts.job:

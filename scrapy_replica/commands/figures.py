@@ -78,26 +78,34 @@ NAMES = {
 }
 """Names of figures -> words."""
 
+OF_A_PASS = {"pages": "pages that are new or changed"}
+"""The same, of a crawl that asked for pages again; those that are as they were have figures of their own."""
+
 DECISION = "decision."
 
-TOLD_AS_ZERO = frozenset({"pages", "lost_urls", "unreadable"})
+ORDER = {name: place for place, name in enumerate(NAMES) if name.startswith("revisit.")}
+"""What came of asking again stands together, its sum first, behind the other figures."""
+
+TOLD_AS_ZERO = frozenset({"pages", "lost_urls", "tests_of_claims", "unreadable"})
 """Figures that say something where they are 0; that nothing was lost says something where there were samples."""
 
 
 def as_text(figures: Mapping[str, float]) -> str:
     """Return *figures* as lines of name and number; what is 0 and says nothing is left out."""
     told = TOLD_AS_ZERO | ({"false_drop_rate"} if figures.get("samples") else set())
-    shown = {_name(name): value for name, value in figures.items() if value or name in told}
+    names = NAMES | (OF_A_PASS if "revisit.due" in figures else {})
+    order = sorted(figures, key=lambda name: ORDER.get(name, -1))
+    shown = {_name(name, names): figures[name] for name in order if figures[name] or name in told}
     width = max(map(width_of, shown), default=0)
     return "".join(f"{name:<{width}}  {_number(value):>12}\n" for name, value in shown.items())
 
 
-def _name(name: str) -> str:
+def _name(name: str, names: Mapping[str, str]) -> str:
     if name.startswith(DECISION):
         reason, _, action = name.removeprefix(DECISION).rpartition(".")
         done = "it came back, or was fetched as a test" if action == Action.FETCH.value else ACTIONS[Action(action)]
         return f"{REASONS[Reason(reason)]}: {done}"
-    return NAMES.get(name, name.replace("_", " "))
+    return names.get(name, name.replace("_", " "))
 
 
 def _number(value: float) -> str:

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from scrapy_replica.address import host_of, without_port
+from scrapy import Request
+
+from scrapy_replica.address import host_of, redacted, without_port
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.crawldb.orders import Order
 from scrapy_replica.words.terminal import wrapped
@@ -105,13 +107,12 @@ def host_name(text: str) -> str:
     return host
 
 
-def checked_block(mirror: str, canonical: str, copy_prefix: str, canonical_prefix: str) -> dict[str, str]:
-    """Return what an order says that blocks *mirror* as a copy of *canonical*; the site lies below these paths.
+def web_url(text: str) -> str:
+    """Return the URL *text* as it is fetched, without its fragment.
 
-    :raises ValueError: these are no hosts, or one.
+    :raises ValueError: it is no http or https URL.
     """
-    what = {"host": host_name(mirror), "canonical": host_name(canonical)}
-    if what["host"] == what["canonical"]:
-        raise ValueError(f"{what['host']} cannot be a copy of itself; http and https of one host need no order")
-    prefixes = {"copy_prefix": copy_prefix.strip("/"), "canonical_prefix": canonical_prefix.strip("/")}
-    return what | {name: prefix for name, prefix in prefixes.items() if prefix}
+    url = Request(text).url.partition("#")[0]
+    if not url.startswith(("http://", "https://")) or not host_of(url):
+        raise ValueError(f"{redacted(cleaned(text))} is no http or https URL")
+    return url

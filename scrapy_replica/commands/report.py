@@ -32,10 +32,10 @@ class ReportCommand(Command):
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         with needing("report", "reports need"):
-            from scrapy_replica.report.figures import figures  # noqa: PLC0415 - an extra
+            from scrapy_replica.report.figures import HOSTS, figures  # noqa: PLC0415 - an extra
             from scrapy_replica.report.page import report  # noqa: PLC0415
         with reading(opts.job) as job:
-            shown = figures(job, time.time() if is_running(opts.job) else None)
+            shown = figures(job, job.status(time.time() if is_running(opts.job) else None, HOSTS))
         if not shown.status.total.fetches:
             sys.stderr.write(f"{name_of(opts.job)}: nothing was fetched so far; there is nothing to report\n")
             return 1

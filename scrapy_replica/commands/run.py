@@ -19,7 +19,7 @@ from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.job import is_begun, is_running, is_shared, name_of
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.others import ALL
-from scrapy_replica.components.outputs import refusal
+from scrapy_replica.components.outputs import other_fields, refusal
 from scrapy_replica.components.spider import TopicSpider, read_fields, read_seeds
 from scrapy_replica.config import Config
 from scrapy_replica.focus.topic import load_topic
@@ -138,8 +138,12 @@ def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         found = feed_process_params_from_cli(settings, output, overwrite_output=overwrite)
     except UsageError as error:
         raise ValueError(f"{option}: {error}") from None
+    fields = () if settings.get("FEED_EXPORT_FIELDS") else read_fields(opts.fields)
     for uri, options in found.items():
-        if (why := refusal(uri, options, is_resumed=_goes_on(opts))) is not None:
+        why = refusal(uri, options, is_resumed=_goes_on(opts)) or (
+            other_fields(uri, options, fields) if fields else None
+        )
+        if why is not None:
             raise ValueError(f"{option}: {why}")
     return found
 

@@ -6,13 +6,16 @@ from scrapy_replica.commands.command import print_figures
 from scrapy_replica.commands.job import salvaging
 from scrapy_replica.commands.run import say
 
+CALLED = {"pages": "fetches", "samples": "tests_of_claims"}
+"""Tables whose rows have another name among the figures."""
+
 
 def salvage(job: str, folder: str, *, as_json: bool) -> None:
     """Read what can be read of *job*, which no crawl can open any more, into a new one, and leave it as it is."""
     found = salvaging(job, folder)
     figures = {
         **{f"urls_{state.value.replace(' ', '_')}": count for state, count in found.urls.items()},
-        **{"fetches" if table == "pages" else table: count for table, count in found.rows.items()},
+        **{CALLED.get(table, table): count for table, count in found.rows.items()},
         "lost_urls": found.lost,
         "fetched_again": found.fetched_again,
         "restored": found.restored,

@@ -13,6 +13,7 @@ from scrapy_replica.commands.job import has_begun, is_running, name_of, reading,
 from scrapy_replica.control import view
 from scrapy_replica.crawl.topic.questions import asked_about
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.report.figures import HOSTS
 from scrapy_replica.words.terminal import score
 from scrapy_replica.words.text import cleaned
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
+    from scrapy_replica.crawldb.status import Status
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +65,8 @@ class ServedJob:
     def __init__(self, job: str) -> None:
         self._job = job
         self._per_second = 0.0
+        self._counted: Status | None = None
+        """The figures, once a section of this look has asked for them."""
         self._made: dict[str, Callable[[SqliteReader], Any]] = {
             "acts": lambda reader: view.acts(reader, lambda order: command_of(order, name_of(job))),
             "pairs": view.pairs,
@@ -70,7 +74,7 @@ class ServedJob:
             "rules": view.rules,
             "figures": self._figures,
             "asking": _asking,
-            "report": lambda reader: view.report(reader, is_running=is_running(job)),
+            "report": lambda reader: view.report(reader, self._status(reader)),
         }
 
     @property
@@ -95,6 +99,7 @@ class ServedJob:
             if not has_begun(self._job):
                 problem = "No crawl has begun here yet; what it does is shown as soon as it does."
             elif wanted := self._made.keys() & set(sections):
+                self._counted = None
                 with reading(self._job) as reader:
                     found = {section: self._look(section, reader) for section in wanted}
         except ValueError as error:
@@ -113,11 +118,16 @@ class ServedJob:
             return "null", math.inf  # it is tried again as late as may be
         return text, time.thread_time() - begun
 
+    def _status(self, reader: SqliteReader) -> Status:
+        """Return the figures of the job, the same ones for all sections that are made of one look."""
+        if self._counted is None:
+            self._counted = reader.status(time.time() if is_running(self._job) else None, HOSTS)
+        return self._counted
+
     def _figures(self, reader: SqliteReader) -> dict[str, Any]:
-        runs = is_running(self._job)
-        status = reader.status(time.time() if runs else None, view.MAX_HOSTS)
+        status = self._status(reader)
         self._per_second = status.per_second
-        return view.figures(reader, status, is_running=runs)
+        return view.figures(reader, status, is_running=is_running(self._job))
 
     def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
         """Give an order; return its id and the command that does the same."""

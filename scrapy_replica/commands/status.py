@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING, Any
 from scrapy_replica.commands.command import Command, as_object
 from scrapy_replica.commands.job import add_job_argument, is_running, name_of, processes, reading
 from scrapy_replica.commands.status_text import in_words
-from scrapy_replica.coverage import Coverage
-from scrapy_replica.crawl.scope import left_out
-from scrapy_replica.crawl.topic.relevance import KEY
-from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
     from scrapy_replica.crawldb.shared import Process
-    from scrapy_replica.crawldb.status import Status, Tested, Traffic
+    from scrapy_replica.crawldb.status import Status
 
 LOOK_SECONDS = 2.0
 """Least time between two looks at a running crawl."""
@@ -63,16 +59,13 @@ def look(opts: argparse.Namespace, *, runs: bool) -> str:
     """Return the figures of the job as they are now, for a person or as JSON."""
     with reading(opts.job) as job:
         now = time.time()
-        status, has_topic = job.status(now if runs else None, opts.hosts), job.meta(KEY) is not None
+        status, acts = job.status(now if runs else None, opts.hosts), job.acts(ACTS)
         sharing = processes(opts.job)
-        acts, outside, come_back = job.acts(ACTS), left_out(job), Pass.load(job.meta(LAST_ROUND))
     if opts.json:
-        scope = {f"out_of_scope.{why.value}": n for why, n in outside.items()}
-        again = {f"pass.{name}": n for name, n in come_back.counts.items()}
-        figures = as_object(figures_of(status, has_topic=has_topic) | scope | again, {"job": name_of(opts.job)})
+        figures = as_object(status.figures, {"job": name_of(opts.job)})
         by_hand = [act._asdict() for act in acts]
         return json.dumps(figures | rows_of(status) | _processes(sharing) | {"by_hand": by_hand}) + "\n"
-    return in_words(status, acts, outside, come_back, now, sharing, is_running=runs, has_topic=has_topic)
+    return in_words(status, acts, now, sharing, is_running=runs)
 
 
 def _processes(sharing: Sequence[Process]) -> dict[str, Any]:
@@ -121,58 +114,6 @@ class Screen:
         sys.stdout.flush()
 
 
-def figures_of(status: Status, *, has_topic: bool) -> dict[str, float]:
-    """Return *status* as flat figures; what is not known is left out."""
-    total, tested = status.total, status.all_tested
-    wanted = total.relevant if has_topic else total.novel
-    figures: dict[str, float | None] = {
-        **{f"urls.{state.value.replace(' ', '_')}": count for state, count in status.urls.items()},
-        "urls.demoted": status.demoted,
-        **_traffic("", total),
-        "harvest": wanted / total.pages if total.pages else None,
-        **_traffic("recent.", status.recent),
-        "unchanged": status.unchanged,
-        "recent.unchanged": status.recent_unchanged,
-        "recent.seconds": status.seconds,
-        **_coverage(status.coverage),
-        "per_second": status.per_second,
-        "seconds_left": status.seconds_left,
-        "hosts": status.n_hosts,
-        **{f"decision.{reason.value}.{action.value}": n for (reason, action), n in status.decisions.items()},
-        "saved": status.n_saved,
-        **({f"lost.{name}": n for name, n in status.lost._asdict().items()} if status.lost else {}),
-        **{f"dropped.{reason.value}": count for reason, count in status.dropped.items()},
-        **_tested("", tested),
-        "verdicts.holding": status.holding,
-        **{f"verdicts.{why.value}": count for why, count in status.ended.items()},
-        "verdicts.last_hour": status.n_verdicts,
-        **{f"rules.{state.replace(' ', '_')}": count for state, count in status.rules.items()},
-        "rules.last_hour": status.n_new_rules,
-    }
-    for reason, one in status.tested.items():
-        figures |= _tested(f".{reason.value}", one)
-    return {name: round(value, 5) for name, value in figures.items() if value is not None}
-
-
-def _traffic(prefix: str, traffic: Traffic) -> dict[str, float]:
-    return {f"{prefix}{name}": count for name, count in traffic._asdict().items()}
-
-
-def _coverage(coverage: Coverage) -> dict[str, float | None]:
-    figures: dict[str, float | None] = {"coverage.found": coverage.found, "coverage.checked": coverage.checked}
-    for name, told in (("share", coverage.share), ("left", coverage.left)):
-        if told is not None:
-            figures |= dict(zip((f"coverage.{name}{end}" for end in ("", "_low", "_high")), told, strict=True))
-    return figures
-
-
-def _tested(suffix: str, tested: Tested) -> dict[str, float]:
-    rate = tested.rate
-    names = ("false_drop_rate", "false_drop_rate_low", "false_drop_rate_high")
-    shares = {f"{name}{suffix}": share for name, share in zip(names, rate, strict=True)} if rate else {}
-    return {f"samples{suffix}": tested.samples, f"false_drops{suffix}": tested.false_drops, **shares}
-
-
 def rows_of(status: Status) -> dict[str, Any]:
     """Return what of *status* is no single figure."""
     return {
@@ -180,7 +121,7 @@ def rows_of(status: Status) -> dict[str, Any]:
         "first_at": status.first_at,
         "last_at": status.last_at,
         "by_host": [
-            {"host": host.host, **_traffic("", host.traffic), "recent": host.recent}
+            {"host": host.host, **host.traffic._asdict(), "recent": host.recent}
             | {"waiting": host.waiting, "dropped": host.dropped, "last_at": host.last_at}
             for host in status.hosts
         ],

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from scrapy_replica.address import redacted
-from scrapy_replica.claim import Standing
 from scrapy_replica.commands.acts import said
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.scope import Outside
+from scrapy_replica.words.headline import headline
 from scrapy_replica.words.phrases import REASONS, STANDINGS, coverage, rule
 from scrapy_replica.words.terminal import COLUMNS, counted, lasting, percent, score, table, wrapped
 from scrapy_replica.words.text import cleaned, shortened, width_of
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from scrapy_replica.crawldb.orders import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
-    from scrapy_replica.crawldb.revisits import Pass
     from scrapy_replica.crawldb.shared import Process
     from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
 
@@ -41,31 +39,27 @@ ROWS = (
 def in_words(
     status: Status,
     acts: Sequence[Order],
-    outside: Mapping[Outside, int],
-    come_back: Pass,
     now: float,
     sharing: Sequence[Process] = (),
     *,
     is_running: bool,
-    has_topic: bool,
 ) -> str:
     """Return *status* as text of 80 columns for a person.
 
-    *outside* are the links that were left out, *come_back* is the last pass over the job, and *now* is in seconds since
-    the epoch; *sharing* are the processes of the crawl where several have it.
+    *now* is in seconds since the epoch; *sharing* are the processes of the crawl where several have it.
     """
     if status.first_at is None:
         waits = counted(status.urls.get(State.WAITING, 0), "URL")
         begins = "the crawl has just begun" if is_running else "no crawl has the job open"
         return f"{begins}: nothing was fetched yet, {waits} waiting\n" + _processes(sharing)
     parts = [
-        wrapped(status.headline(has_topic=has_topic)) + "\n",
+        wrapped(headline(status.facts)) + "\n",
         _head(status, now, is_running=is_running),
-        _fetches(status, has_topic=has_topic),
+        _fetches(status),
         _frontier(status),
-        _coverage(status, has_topic=has_topic),
-        _pass(come_back),
-        _outside(outside),
+        _coverage(status),
+        _paragraph(status.come_back.in_words()),
+        _outside(status.outside),
         saved_in_words(status),
         *_last_hour(status, is_running=is_running),
         _by_hand(acts),
@@ -75,9 +69,13 @@ def in_words(
     return "\n".join(part for part in parts if part)
 
 
-def _coverage(status: Status, *, has_topic: bool) -> str:
-    told = coverage(status.coverage, has_topic=has_topic)
-    return wrapped(f"{told}.") + "\n" if told else ""
+def _paragraph(told: str) -> str:
+    return wrapped(told) + "\n" if told else ""
+
+
+def _coverage(status: Status) -> str:
+    told = coverage(status.coverage, has_topic=status.has_topic)
+    return _paragraph(f"{told}." if told else "")
 
 
 OUTSIDE = {
@@ -90,23 +88,9 @@ OUTSIDE = {
 """Links out of scope."""
 
 
-def _outside(outside: Mapping[Outside, int]) -> str:
-    told = ", ".join(f"{n:,} {OUTSIDE[why]}" for why, n in outside.items())
-    return wrapped(f"Links out of scope: {told}.") + "\n" if told else ""
-
-
-def _pass(come_back: Pass) -> str:
-    """Return what came of asking for pages again; empty where none was."""
-    n = Counter(come_back.counts)
-    if not n["due"]:
-        return ""
-    told = (
-        f"Pass {come_back.number} over the job {'is complete' if come_back.is_over else 'is under way'}: {n['due']:,} "
-        f"URLs to be asked for again, {n['not_due']:,} left alone. {n['not_modified']:,} not modified (304), "
-        f"{n['unchanged']:,} as they were, {n['changed']:,} changed, {n['gone']:,} gone, {n['failed']:,} failed. "
-        f"{n['bytes_saved'] / 1e6:,.1f} MB of bodies not sent."
-    )
-    return wrapped(told) + "\n"
+def _outside(outside: Mapping[str, int]) -> str:
+    told = ", ".join(f"{n:,} {OUTSIDE[Outside(why)]}" for why, n in outside.items())
+    return _paragraph(f"Links out of scope: {told}." if told else "")
 
 
 def _time(at: float) -> str:
@@ -125,11 +109,11 @@ def _head(status: Status, now: float, *, is_running: bool) -> str:
     )
 
 
-def _fetches(status: Status, *, has_topic: bool) -> str:
+def _fetches(status: Status) -> str:
     window = f"last {lasting(status.seconds)}"
     lines = [f"{'':<22}{'in all':>12}{'':>8}{window:>18}"]
     for name, field in ROWS:
-        if field == "relevant" and not has_topic:
+        if field == "relevant" and not status.has_topic:
             continue
         counts = [_count(traffic, field) for traffic in (status.total, status.recent)]
         shares = [_share(traffic, field) for traffic in (status.total, status.recent)]
@@ -214,7 +198,7 @@ def _last_hour(status: Status, *, is_running: bool) -> Iterator[str]:
             f"Copies of hosts: {status.holding:,} blocked{ended}; {status.n_verdicts:,} found in {hour}",
             *map(_verdict, status.verdicts),
             *_more(status.n_verdicts - len(status.verdicts)),
-            f"Rules: {status.rules.get(Standing.IN_FORCE.value, 0):,} in force; {status.n_new_rules:,} of {hour}",
+            f"Rules: {status.in_force:,} in force; {status.n_new_rules:,} of {hour}",
             *map(_rule, status.new_rules),
             *_more(status.n_new_rules - len(status.new_rules)),
             "",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy import Request
-
-from scrapy_replica.address import host_of, redacted
+from scrapy_replica.address import redacted
+from scrapy_replica.commands.acts import checked
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import add_job_argument
-from scrapy_replica.commands.order import checked_block, host_name, known_host, order, without_scheme
+from scrapy_replica.commands.order import order, without_scheme
 from scrapy_replica.commands.parser import CommandGroup
 from scrapy_replica.components.spider import read_seeds
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, EXCLUDE, PAUSE, RESUME, SEEDS
@@ -41,9 +40,8 @@ class BlockCommand(Command):
         (mirror, _, copy_prefix), (canonical, _, canonical_prefix) = (
             without_scheme(named).partition("/") for named in (opts.mirror, opts.canonical)
         )
-        what = checked_block(mirror, canonical, copy_prefix, canonical_prefix)
-        for host in (what["host"], what["canonical"]):
-            known_host(opts.job, host)
+        prefixes = {"copy_prefix": copy_prefix, "canonical_prefix": canonical_prefix}
+        what = checked(opts.job, BLOCK, {"host": mirror, "canonical": canonical, **prefixes})
         return order(opts.job, BLOCK, what, f"{opts.mirror} is blocked as a copy of {opts.canonical}")
 
 
@@ -60,15 +58,14 @@ class AllowCommand(Command):
         parser.add_argument("--beside", metavar="OTHER", help="say only that HOST and OTHER are two sites")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        host = known_host(opts.job, host_name(opts.host))
         if opts.beside is None:
-            told = f"{host} is never taken for a copy, and what was not fetched of it for that comes back"
-            return order(opts.job, ALLOW, {"host": host}, told)
-        other = known_host(opts.job, host_name(opts.beside))
-        if host == other:
-            raise ValueError(f"{host} is one site with itself")
-        told = f"{host} and {other} are two sites, and what was not fetched of one for the other comes back"
-        return order(opts.job, DIFFERENT, {"host": host, "other": other}, told)
+            what = checked(opts.job, ALLOW, {"host": opts.host})
+            told = f"{what['host']} is never taken for a copy, and what was not fetched of it for that comes back"
+            return order(opts.job, ALLOW, what, told)
+        what = checked(opts.job, DIFFERENT, {"host": opts.host, "other": opts.beside})
+        sites = f"{what['host']} and {what['other']} are two sites"
+        told = f"{sites}, and what was not fetched of one for the other comes back"
+        return order(opts.job, DIFFERENT, what, told)
 
 
 class AddCommand(Command):
@@ -86,20 +83,10 @@ class AddCommand(Command):
         parser.add_argument("urls", nargs="+", metavar="URL", help="URLs, or a file with one URL a line")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        urls = [web_url(url) for words in opts.urls for url in read_seeds(words)]
-        what = f"{redacted(cleaned(urls[0]))} is" if len(urls) == 1 else f"{counted(len(urls), 'URL')} are"
-        return order(opts.job, SEEDS, {"urls": urls}, f"{what} fetched next")
-
-
-def web_url(text: str) -> str:
-    """Return the URL *text* as it is fetched, without its fragment.
-
-    :raises ValueError: it is no http or https URL.
-    """
-    url = Request(text).url.partition("#")[0]
-    if not url.startswith(("http://", "https://")) or not host_of(url):
-        raise ValueError(f"{redacted(cleaned(text))} is no http or https URL")
-    return url
+        what = checked(opts.job, SEEDS, {"urls": [url for words in opts.urls for url in read_seeds(words)]})
+        urls = what["urls"]
+        told = f"{redacted(cleaned(urls[0]))} is" if len(urls) == 1 else f"{counted(len(urls), 'URL')} are"
+        return order(opts.job, SEEDS, what, f"{told} fetched next")
 
 
 class ExcludeCommand(Command):
@@ -131,30 +118,24 @@ class PauseCommand(Command):
     name = "pause"
     help = "fetch nothing of HOST for now; what waits of it is kept"
     examples = ("scrapy replica steer pause example.org --job job",)
+    kind, told = PAUSE, "pauses"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_job_argument(parser)
         parser.add_argument("host", metavar="HOST", help="a host, as printed by hosts")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        host = known_host(opts.job, host_name(opts.host))
-        return order(opts.job, PAUSE, {"host": host}, f"{host} pauses")
+        what = checked(opts.job, self.kind, {"host": opts.host})
+        return order(opts.job, self.kind, what, f"{what['host']} {self.told}")
 
 
-class ResumeCommand(Command):
+class ResumeCommand(PauseCommand):
     """Lets a host go on."""
 
     name = "resume"
     help = "go on with HOST, which paused"
     examples = ("scrapy replica steer resume example.org --job job",)
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        add_job_argument(parser)
-        parser.add_argument("host", metavar="HOST", help="the host")
-
-    def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
-        host = known_host(opts.job, host_name(opts.host))
-        return order(opts.job, RESUME, {"host": host}, f"{host} goes on")
+    kind, told = RESUME, "goes on"
 
 
 class SteerCommand(CommandGroup):

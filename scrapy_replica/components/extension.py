@@ -41,6 +41,7 @@ from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.usage import from_json, to_json
 from scrapy_replica.words import phrases
+from scrapy_replica.words.headline import summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -332,10 +333,17 @@ class ReplicaExtension:
                 logger.error("REPLICA_LEDGER: its last lines cannot be written (%s)", error.strerror)
 
     def _sum_up(self) -> None:
-        summary = self.crawl.summary()
-        assert self._crawler.stats is not None
-        self._crawler.stats.set_value("replica/saved", summary.saved)
-        logger.info("scrapy-replica: %s", phrases.summary(summary))
+        facts, stats = self.crawl.store.status().facts, self._crawler.stats
+        assert stats is not None
+        stats.set_value("replica/saved", facts.saved)
+        logger.info("scrapy-replica: %s", summary(facts, self.config.mode))
+        folder = job_dir(self._crawler.settings)
+        if folder and facts.fetches and not stats.get_value("downloader/request_count") and not self.crawl.is_pending:
+            logger.info(
+                "scrapy-replica: nothing waits in %s, all was fetched: another JOBDIR begins anew, and REPLICA_REVISIT "
+                "asks again for what may have changed",
+                folder,
+            )
 
     def stop(self, error: StoreError) -> None:
         """Close the crawl, because its database or what it brings cannot be written any more.

@@ -6,6 +6,8 @@ import csv
 import json
 import logging
 import sys
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
@@ -20,7 +22,7 @@ if sys.platform != "win32":
     import fcntl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -59,6 +61,43 @@ def refusal(uri: str, options: Mapping[str, Any], *, is_resumed: bool) -> str | 
     if options["format"] in ADDED_TO:
         return None
     return f"{uri}: nothing can be added to a {options['format']} file: take another file, or one that ends in .jsonl"
+
+
+def other_fields(uri: str, options: Mapping[str, Any], fields: Collection[str]) -> str | None:
+    """Return why items with *fields* cannot be added to the feed *uri*, whose items have others; ``None`` if they can.
+
+    What cannot be read, as a feed that Scrapy packs, has no fields that anybody knows of.
+    """
+    path = _file(uri)
+    if "%(" in uri or options.get("overwrite") or path is None or not path.is_file():
+        return None
+    try:
+        known = _fields_of(path, options)
+    except (OSError, ValueError, csv.Error):
+        return None
+    if not known or known == set(fields):
+        return None
+    return (
+        f"{uri}: its items have the fields {','.join(sorted(known))}, and these would have "
+        f"{','.join(sorted(fields))}: give the same --fields, or another file"
+    )
+
+
+LOOKED_AT = 100
+"""Items of a file that tell which fields it has: one that could not be observed has its URL alone."""
+
+
+def _fields_of(path: Path, options: Mapping[str, Any]) -> set[str]:
+    """Return the fields of the items in *path*; empty where there is none, or nothing but URLs."""
+    with path.open(encoding=options.get("encoding") or "utf-8-sig", newline="") as file:
+        if options["format"] == "csv":
+            return set(next(csv.reader(file), ()))
+        known: set[str] = set()
+        for line in islice(file, LOOKED_AT) if options["format"] in LINES else ():
+            with suppress(ValueError):  # a kill cut it off
+                item = json.loads(line)
+                known.update(item if isinstance(item, dict) else ())
+    return set() if known == {"url"} else known
 
 
 def _file(uri: str) -> Path | None:

@@ -12,6 +12,7 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS, LinkExtractor
 
+from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension, page_of
 from scrapy_replica.components.extract import extract
 from scrapy_replica.components.items import PageItem
@@ -178,7 +179,7 @@ def read_seeds(seeds: str) -> list[str]:
     :raises ConfigError: there is none, or the file cannot be read.
     """
     words, file = re.split(r"[\s,]+(?=\w+://)|\s+", seeds.strip()), ""
-    if len(words) == 1 and "://" not in words[0]:
+    if len(words) == 1 and words[0] and "://" not in words[0]:
         path = Path(words[0])
         try:
             data = path.read_bytes()
@@ -191,10 +192,21 @@ def read_seeds(seeds: str) -> list[str]:
             raise ConfigError(f"seeds: {path} is neither a URL nor a readable file of URLs ({why})") from None
         words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
         file = f" in {path}"
-    wrong = [word for word in words if not word.lower().startswith(SCHEMES)]
+    wrong = [word for word in words if not _is_url(word)]
     if wrong or not words:
-        got = wrong[0] if wrong else "nothing"
+        got = "".join(wrong[:1]) or "nothing"
         if "://" in got:
             raise ConfigError(f"seeds: {got}{file} is no http or https URL")
         raise ConfigError(f"seeds: expected URLs such as https://example.org/{file}, got {got}")
     return words
+
+
+def _is_url(word: str) -> bool:
+    """Tell whether a crawl may begin with *word*: it has one of :data:`SCHEMES`, and a host that can be asked."""
+    if not word.lower().startswith(SCHEMES):
+        return False
+    try:
+        url = Request(word).url
+    except ValueError:  # no port, or no IPv6 address
+        return False
+    return url.startswith("file://") or bool(host_of(url))

@@ -5,16 +5,15 @@ The page shows every text as text, so nothing is escaped here; what comes from c
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import has_secret, redacted
 from scrapy_replica.claim import Standing
-from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import PAUSE, RESUME
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
+from scrapy_replica.words.headline import headline
 from scrapy_replica.words.phrases import DOUBTS, evidence_of, place_of, rule, site_names
 from scrapy_replica.words.terminal import counted, lasting, percent, score, scores
 from scrapy_replica.words.text import cleaned, excerpt
@@ -43,21 +42,21 @@ def figures(job: SqliteReader, status: Status, *, is_running: bool) -> dict[str,
     """Return the figures of the crawl, its *status*, and its hosts with most fetches."""
     total, urls = status.total, status.urls
     left = status.seconds_left
-    saved, paused, has_topic = status.n_saved, _paused(job), job.meta(KEY) is not None
+    saved, paused = status.n_saved, _paused(job)
     tiles = [
         ("pages", f"{total.pages:,}", f"of {total.fetches:,} fetches"),
         ("new", f"{total.novel:,}", _share_of(total.novel, total.pages)),
         ("duplicates", f"{total.duplicates:,}", _share_of(total.duplicates, total.pages)),
-        ("on topic", f"{total.relevant:,}", _share_of(total.relevant, total.pages)) if has_topic else None,
+        ("on topic", f"{total.relevant:,}", _share_of(total.relevant, total.pages)) if status.has_topic else None,
         ("fetches saved", f"{saved:,}", _lost(status.lost) if saved else ""),
         ("waiting", f"{urls.get(State.WAITING, 0):,}", f"{status.demoted:,} behind the others"),
         ("a second", f"{status.per_second:.1f}", f"{lasting(left)} left" if left else "") if is_running else None,
         ("errors", f"{total.errors:,}", _share_of(total.errors, total.fetches)),
     ]
     return {
-        "headline": status.headline(has_topic=has_topic),
+        "headline": headline(status.facts),
         "figures": [dict(zip(("name", "value", "note"), tile, strict=True)) for tile in tiles if tile is not None],
-        "hosts": [_host(host, paused) for host in status.hosts],
+        "hosts": [_host(host, paused) for host in status.hosts[:MAX_HOSTS]],
         "n_hosts": status.n_hosts,
     }
 
@@ -90,12 +89,11 @@ def _host(host: HostStatus, paused: set[str]) -> dict[str, Any]:
     return {"host": _name(host.host), "told": told, "is_paused": host.host in paused}
 
 
-def report(job: SqliteReader, *, is_running: bool) -> dict[str, Any] | None:
+def report(job: SqliteReader, status: Status) -> dict[str, Any] | None:
     """Return titles and sections of the report as ``report.js`` takes them; ``None`` before the first fetch."""
-    found = figures_of(job, time.time() if is_running else None)
-    if not found.status.total.fetches:
+    if not status.total.fetches:
         return None
-    made = sections.update(found)
+    made = sections.update(figures_of(job, status))
     titles = {name: title for name, title, _ in sections.SECTIONS if name not in OWN}
     return {"titles": titles, "update": made | {"sections": {name: made["sections"][name] for name in titles}}}
 

@@ -8,7 +8,6 @@ from typing import Any, TextIO
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.coverage import Summary
 from scrapy_replica.crawl.intake import Payloads
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, full
@@ -456,19 +455,6 @@ class Crawl:
             return decision
         is_asked = taken.permission is Permission.AS_ASKED or self._payloads.may_leave(taken.payload)
         return None if is_asked else decision
-
-    def summary(self) -> Summary:
-        """Return what the crawl saved, over all of its runs."""
-        store, tests = self.store, self.samples.estimate()
-        return Summary(
-            self.config.mode,
-            store.suppressed.saved(),
-            store.pages.n_fetched(),
-            sum(1 for _ in store.rules.acting()),
-            sum(1 for _ in store.verdicts.holding()),
-            tests.n_settled,
-            tests.n_false,
-        )
 
     @property
     def has_work(self) -> bool:

@@ -405,13 +405,5 @@ class Revisits:
             return
         self._pass.is_over = True
         self._keep()
-        told = [self._pass.counts.get(name, 0) for name in ("not_modified", "unchanged", "changed", "gone")]
-        if any(told):
-            saved = self._pass.counts.get("bytes_saved", 0) / 1e6
-            logger.info(
-                "Pass %d over the job is complete: %d pages not modified (304), %d as they were, %d changed, %d gone; "
-                "%.1f MB of bodies not sent",
-                self._pass.number,
-                *told,
-                saved,
-            )
+        if told := self._pass.in_words():
+            logger.info("%s", told)

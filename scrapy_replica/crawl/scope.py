@@ -13,7 +13,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.claims.claim_test import stratum_of
-from scrapy_replica.crawldb.contract import CrawlDB, UrlRow
+from scrapy_replica.crawldb.contract import OUTSIDE, CrawlDB, UrlRow
 from scrapy_replica.crawldb.orders import EXCLUDE
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.host_cache import HostCache
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SCOPE, LEFT_OUT = "scope", "outside"
-"""Keys of what a job keeps: the settings that make its scope, and how many links were left out for each reason."""
+SCOPE = "scope"
+"""Key of the settings that make the scope of a job."""
 
 LEFT_OUT_OF = "left out of "
 """Begins the key of the URLs of a host that were left out last."""
@@ -181,7 +181,7 @@ class CrawlScope:
     def store(self) -> None:
         """Keep with the job how many links were left out since the last time."""
         if self._left_out:
-            self._store.add_sums(LEFT_OUT, self._left_out)
+            self._store.add_sums(OUTSIDE, self._left_out)
             self._left_out.clear()
 
     # A person's orders
@@ -278,11 +278,6 @@ def kept_scope(job: SqliteReader) -> Scope | None:
     for host in job.seed_hosts():
         scope.open_to(host)
     return scope
-
-
-def left_out(job: SqliteReader) -> dict[Outside, int]:
-    """Return how many links of *job* were left out for each reason, in all its runs, most first."""
-    return {Outside(why): n for why, n in sorted(job.sums(LEFT_OUT).items(), key=lambda one: -one[1])}
 
 
 def as_told(config: Config) -> bytes:

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
     from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
     from scrapy_replica.crawldb.sqlite.visits import VisitTable
+    from scrapy_replica.crawldb.status import Status
+
+SPIDER, RELEVANCE, OUTSIDE = "spider", "relevance model", "outside"
+"""Keys of the name of the spider, of the relevance model, without which there is no topic, and of the sums of links out
+of scope."""
 
 URGENT = float("inf")
 """Score of a URL that is asked for to decide something: before every score that a strategy gives, and never changed."""
@@ -409,6 +414,9 @@ class CrawlDB(Protocol):
 
     def first_meta(self, key: str, value: bytes) -> bytes:
         """Store *value* if nothing is stored under *key*; return what stands there, for all that share the crawl."""
+
+    def status(self) -> Status:
+        """Return the figures of the job so far, in all its runs; it reads for half a second for a million URLs."""
 
     def add_sums(self, key: str, sums: Mapping[str, int]) -> None:
         """Add to the *sums* under *key*, to which each process adds its own; the reader's ``sums`` returns them."""

@@ -131,7 +131,7 @@ class Salvaged(NamedTuple):
     urls: Mapping[State, int]
     """As they are in the new job."""
     rows: Mapping[str, int]
-    """``pages``, ``decisions``, ``verdicts``, ``rules`` and ``orders`` that were read."""
+    """``pages``, ``decisions``, ``verdicts``, ``rules``, ``samples`` and ``orders`` that were read."""
     lost: int
     """URLs that there were and that could not be read."""
     fetched_again: int

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from scrapy_replica.words.phrases import passed
+
 
 class History(NamedTuple):
     """What asking for a URL showed so far; times are seconds since the epoch."""
@@ -87,3 +89,7 @@ class Pass:
     def dump(self) -> bytes:
         """Return it as bytes to be stored."""
         return json.dumps(vars(self)).encode()
+
+    def in_words(self) -> str:
+        """Return what came of it; empty where nothing was asked for."""
+        return passed(self.number, self.counts, is_over=self.is_over)

@@ -1,4 +1,8 @@
-"""How a crawl goes: the figures of a job, as ``scrapy replica status`` and the report show them."""
+"""How a crawl goes: the figures of a job, which all that shows them takes from one record.
+
+``scrapy replica status``, the report, the control page, the line at the end of a crawl and ``replica/saved`` among its
+statistics print a :class:`Status`; none of them counts for itself.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,10 @@ from scrapy_replica.claim import Standing
 from scrapy_replica.coverage import Coverage
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
+from scrapy_replica.crawldb.revisits import Pass
 from scrapy_replica.decision import SAVING, Action, Reason
 from scrapy_replica.numeric import weighted_share
-from scrapy_replica.words.headline import Facts, headline
+from scrapy_replica.words.headline import Facts
 
 
 class Traffic(NamedTuple):
@@ -103,6 +108,7 @@ class Status(NamedTuple):
 
     spider: str
     """Name of the spider that the job belongs to."""
+    has_topic: bool
     first_at: float | None
     """When the first URL was fetched, in seconds since the epoch; ``None`` while none was."""
     last_at: float | None
@@ -126,6 +132,8 @@ class Status(NamedTuple):
     tested: Mapping[Reason, Tested]
     holding: int
     """Verdicts on hosts that hold."""
+    blocked_by_hand: int
+    """Those of them that a person gave."""
     ended: Mapping[Standing, int]
     """Verdicts that are not in force, by how they stand."""
     verdicts: Sequence[VerdictView]
@@ -134,12 +142,23 @@ class Status(NamedTuple):
     """All those reached in the last hour."""
     rules: Mapping[str, int]
     """State of rules -> their number."""
+    rules_by_hand: int
+    """Those in force that a person gave."""
     new_rules: Sequence[RuleView]
     """Rules in force that were proposed in the last hour, latest first, at most some."""
     n_new_rules: int
     coverage: Coverage
     added: int
     """URLs that are fetched for the add-on's sake, and that nothing asked for."""
+    outside: Mapping[str, int]
+    """Links that are out of scope: value of ``urls.scope.Outside`` -> number, most first."""
+    come_back: Pass
+    """The last pass over the job."""
+
+    @property
+    def in_force(self) -> int:
+        """Rules in force."""
+        return self.rules.get(Standing.IN_FORCE.value, 0)
 
     @property
     def per_second(self) -> float:
@@ -173,23 +192,26 @@ class Status(NamedTuple):
         about, most = (sum(rate[end] * self.saved[reason] for reason, rate in rates.items()) for end in (0, 2))
         return Lost(sum(count for reason, count in self.saved.items() if reason not in rates), about, most)
 
-    def headline(self, *, has_topic: bool) -> str:
-        """Return how the crawl goes in one sentence."""
+    @property
+    def facts(self) -> Facts:
+        """What is told of the crawl in a sentence."""
         tested, total = self.all_tested, self.total
-        facts = Facts(
-            total.fetches,
-            total.pages,
-            total.novel,
-            total.relevant if has_topic else None,
-            total.errors,
-            self.holding,
-            self.rules.get(Standing.IN_FORCE.value, 0),
-            tested.samples,
-            tested.false_drops,
-            tested.rate[1] if tested.rate is not None else 0.0,
-            self.coverage,
+        return Facts(
+            fetches=total.fetches,
+            pages=total.pages,
+            new=total.novel,
+            on_topic=total.relevant if self.has_topic else None,
+            errors=total.errors,
+            saved=self.n_saved,
+            mirrors=self.holding - self.blocked_by_hand,
+            rules=self.in_force - self.rules_by_hand,
+            blocked_by_hand=self.blocked_by_hand,
+            rules_by_hand=self.rules_by_hand,
+            tests=tested.samples,
+            wrong=tested.false_drops,
+            wrongly=tested.rate[1] if tested.rate is not None else 0.0,
+            coverage=self.coverage,
         )
-        return headline(facts)
 
     @property
     def all_tested(self) -> Tested:
@@ -198,3 +220,59 @@ class Status(NamedTuple):
         for tested in self.tested.values():
             found = found.plus(tested)
         return found
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """All that is one number, by name; what is not known is left out."""
+        total = self.total
+        wanted = total.relevant if self.has_topic else total.novel
+        figures: dict[str, float | None] = {
+            **{f"urls.{state.value.replace(' ', '_')}": count for state, count in self.urls.items()},
+            "urls.demoted": self.demoted,
+            **total._asdict(),
+            "harvest": wanted / total.pages if total.pages else None,
+            **_prefixed("recent", self.recent._asdict()),
+            "unchanged": self.unchanged,
+            "recent.unchanged": self.recent_unchanged,
+            "recent.seconds": self.seconds,
+            **_coverage(self.coverage),
+            "per_second": self.per_second,
+            "seconds_left": self.seconds_left,
+            "hosts": self.n_hosts,
+            **{f"decision.{reason.value}.{action.value}": n for (reason, action), n in self.decisions.items()},
+            "saved": self.n_saved,
+            **_prefixed("lost", self.lost._asdict() if self.lost else {}),
+            **{f"dropped.{reason.value}": count for reason, count in self.dropped.items()},
+            **_tested("", self.all_tested),
+            "verdicts.holding": self.holding,
+            "verdicts.by_hand": self.blocked_by_hand,
+            **{f"verdicts.{why.value}": count for why, count in self.ended.items()},
+            "verdicts.last_hour": self.n_verdicts,
+            **{f"rules.{state.replace(' ', '_')}": count for state, count in self.rules.items()},
+            "rules.by_hand": self.rules_by_hand,
+            "rules.last_hour": self.n_new_rules,
+            **_prefixed("out_of_scope", self.outside),
+            **_prefixed("pass", self.come_back.counts),
+        }
+        for reason, one in self.tested.items():
+            figures |= _tested(f".{reason.value}", one)
+        return {name: round(value, 5) for name, value in figures.items() if value is not None}
+
+
+def _prefixed(prefix: str, figures: Mapping[str, float]) -> dict[str, float]:
+    return {f"{prefix}.{name}": value for name, value in figures.items()}
+
+
+def _coverage(coverage: Coverage) -> dict[str, float]:
+    figures: dict[str, float] = {"found": coverage.found, "checked": coverage.checked}
+    for name, told in (("share", coverage.share), ("left", coverage.left)):
+        if told is not None:
+            figures |= dict(zip((f"{name}{end}" for end in ("", "_low", "_high")), told, strict=True))
+    return _prefixed("coverage", figures)
+
+
+def _tested(suffix: str, tested: Tested) -> dict[str, float]:
+    rate = tested.rate
+    names = ("false_drop_rate", "false_drop_rate_low", "false_drop_rate_high")
+    shares = {f"{name}{suffix}": share for name, share in zip(names, rate, strict=True)} if rate else {}
+    return {f"samples{suffix}": tested.samples, f"false_drops{suffix}": tested.false_drops, **shares}

@@ -158,7 +158,7 @@ class Strategy(ABC):
         self.restore(from_pieces(pieces))
 
     def state(self) -> dict[str, Any]:
-        """Return what :meth:`restore` takes: parts as :func:`~scrapy_replica.focus.state.in_pieces` has them.
+        """Return what :meth:`restore` takes: arrays, lists of texts, what JSON can hold, or mappings of these.
 
         They stay as they are.
         """

@@ -113,6 +113,7 @@ def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, ju
     :raises ImportError: an extra is missing.
     """
     check_engine(engine)
+    is_new = not out.exists()
     work, show = Work(out, sources, engine), Show()
     try:
         with show.step("inputs"):
@@ -121,6 +122,8 @@ def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, ju
             raise ValueError(f"there is no page in the inputs: {counts_in_words(inputs.counts)}")
     except ValueError:  # no run over other inputs could go on from there
         shutil.rmtree(work.folder)
+        if is_new:
+            out.rmdir()
         raise
     _make_tables(work, engine, inputs, show)
     with show.step("verdicts"):

@@ -142,68 +142,45 @@ def false_drops(rows: Rows, label: str) -> Chart:
     return chart("false-drops", label, spec, {"rates": rows})
 
 
+_ROW: Spec = {"type": "ordinal", "axis": None, "scale": {"paddingOuter": 0.6}}
+_LEVEL: Spec = {"type": "quantitative", "axis": None, "scale": {"domain": [-0.2, 9], "nice": False}}
+
+
 def groups(nodes: Rows, edges: Rows, label: str) -> Chart:
     """Return the graph of the hosts that are one site, a row for each host below the one that it is a copy of.
 
     Nodes have a row, a level, host, pages and kind (kept, copy); edges a row, that of the other end, the levels of both
     and what was saved.
     """
-    place: Spec = {"type": "ordinal", "axis": None, "scale": {"paddingOuter": 0.6}}
-    x: Spec = {"type": "quantitative", "axis": None, "scale": {"domain": [-0.2, 9], "nice": False}}
-    line: Spec = {"type": "rule", "color": "var(--repeat)", "opacity": 0.55, "strokeCap": "round"}
-    kinds = {"domain": ["kept", "copy"], "range": ["var(--new)", "var(--repeat)"]}
-    spec = {
-        "height": ROW * len(nodes),
-        "layer": [
-            {
-                "data": {"name": "edges"},
-                "mark": line,
-                "encoding": {
-                    "y": {"field": "canonical", **place},
-                    "y2": {"field": "row"},
-                    "x": {"field": "from", **x},
-                },
-            },
-            {
-                "data": {"name": "edges"},
-                "mark": line,
-                "encoding": {
-                    "y": {"field": "row", **place},
-                    "x": {"field": "from", **x},
-                    "x2": {"field": "to"},
-                    "size": {"field": "saved", "type": "quantitative", "scale": {"range": [1, 9]}, "legend": None},
-                },
-            },
-            {
-                "data": {"name": "nodes"},
-                "mark": {"type": "circle", "opacity": 1},
-                "encoding": {
-                    "y": {"field": "row", **place},
-                    "x": {"field": "level", **x},
-                    "color": {"field": "kind", "type": "nominal", "scale": kinds, "legend": None},
-                    "size": {
-                        "field": "pages",
-                        "type": "quantitative",
-                        "scale": {"type": "sqrt", "range": [40, 400]},
-                        "legend": None,
-                    },
-                    "tooltip": _TOLD,
-                },
-            },
-            {
-                "data": {"name": "nodes"},
-                "mark": {"type": "text", "align": "left", "dx": 14, "limit": 250},
-                "encoding": {
-                    "y": {"field": "row", **place},
-                    "x": {"field": "level", **x},
-                    "text": {"field": "name"},
-                    "tooltip": _TOLD,
-                },
-            },
-        ],
-        "resolve": {"scale": {"size": "independent"}},
-    }
+    layers = [*_lines_of_copies(), *_hosts_of_groups()]
+    spec = {"height": ROW * len(nodes), "layer": layers, "resolve": {"scale": {"size": "independent"}}}
     return chart("groups", label, spec, {"nodes": nodes, "edges": edges})
+
+
+def _lines_of_copies() -> list[Spec]:
+    """Return the layers of lines down from a host, and from there to each copy, as wide as what was saved."""
+    line = {"type": "rule", "color": "var(--repeat)", "opacity": 0.55, "strokeCap": "round"}
+    width = {"field": "saved", "type": "quantitative", "scale": {"range": [1, 9]}, "legend": None}
+    start = {"field": "from", **_LEVEL}
+    down = {"y": {"field": "canonical", **_ROW}, "y2": {"field": "row"}, "x": start}
+    across = {"y": {"field": "row", **_ROW}, "x": start, "x2": {"field": "to"}, "size": width}
+    return [{"data": {"name": "edges"}, "mark": line, "encoding": encoding} for encoding in (down, across)]
+
+
+def _hosts_of_groups() -> list[Spec]:
+    """Return the layers of circles, as large as the pages of a host, and of their names."""
+    place = {"y": {"field": "row", **_ROW}, "x": {"field": "level", **_LEVEL}, "tooltip": _TOLD}
+    kinds = {"domain": ["kept", "copy"], "range": ["var(--new)", "var(--repeat)"]}
+    area = {"type": "sqrt", "range": [40, 400]}
+    look = {
+        "color": {"field": "kind", "type": "nominal", "scale": kinds, "legend": None},
+        "size": {"field": "pages", "type": "quantitative", "scale": area, "legend": None},
+    }
+    name = {"type": "text", "align": "left", "dx": 14, "limit": 250}
+    return [
+        {"data": {"name": "nodes"}, "mark": {"type": "circle", "opacity": 1}, "encoding": {**place, **look}},
+        {"data": {"name": "nodes"}, "mark": name, "encoding": {**place, "text": {"field": "name"}}},
+    ]
 
 
 def scores(rows: Rows, label: str) -> Chart:

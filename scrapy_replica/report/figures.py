@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.claim import Claim, Kind, Standing
-from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Action, Reason
@@ -74,7 +73,6 @@ class Figures(NamedTuple):
     """All that a report shows."""
 
     status: Status
-    has_topic: bool
     course: Sequence[Point]
     savings: Savings
     groups: Sequence[Group]
@@ -115,17 +113,13 @@ class Figures(NamedTuple):
         return [because for because in found if because.saved or because.demoted or because.tested.samples]
 
 
-def figures(job: SqliteReader, now: float | None) -> Figures:
-    """Return what a report shows of *job*.
-
-    :param now: seconds since the epoch; ``None`` where the crawl does not run.
-    """
+def figures(job: SqliteReader, status: Status) -> Figures:
+    """Return what a report shows of *job*, with its *status* of :data:`HOSTS` hosts."""
     results, verdicts = job.results, job.verdicts()
     rules = sorted(job.rules(), key=lambda view: (view.row.state != Standing.IN_FORCE, -view.saved, view.row.id))
     traps = results.traps()
     return Figures(
-        job.status(now, HOSTS),
-        job.meta(KEY) is not None,
+        status,
         results.course(POINTS),
         results.savings(),
         _groups(job, verdicts),

@@ -13,9 +13,9 @@ from scrapy_replica.address import redacted
 from scrapy_replica.report import charts
 from scrapy_replica.report.charts import Chart
 from scrapy_replica.report.figures import Figures, Group
-from scrapy_replica.report.telling import amount, day, duration
 from scrapy_replica.words import phrases
-from scrapy_replica.words.terminal import counted, percent, score
+from scrapy_replica.words.headline import headline
+from scrapy_replica.words.terminal import amount, counted, day, lasting, percent, score
 from scrapy_replica.words.terminal import share as of_all
 from scrapy_replica.words.text import cleaned
 
@@ -67,7 +67,7 @@ def _section(name: str, title: str, made: Sequence[Chart], figures: Figures) -> 
 
 
 def _course(figures: Figures) -> list[Chart]:
-    kinds = ["new pages", "repeats", *["on topic"] * figures.has_topic]
+    kinds = ["new pages", "repeats", *["on topic"] * figures.status.has_topic]
     rows: list[dict[str, object]] = [{"fetches": 0, "kind": kind, "number": 0} for kind in kinds]
     for point in figures.course:
         traffic = point.traffic
@@ -190,12 +190,13 @@ TEMPLATES.filters |= {
     "amount": amount,
     "breakable": breakable,
     "day": day,
-    "duration": duration,
+    "lasting": lasting,
     "percent": percent,
     "score": score,
     "shown": shown,
 }
 TEMPLATES.globals |= {
+    "headline": headline,
     "REASONS": phrases.REASONS,
     "STANDINGS": phrases.STANDINGS,
     "TRAPS": phrases.TRAPS,

@@ -74,10 +74,6 @@ class RuleBook:
         if not by_trigger:
             del self._index[rule.host]
 
-    def has_rules(self, host: str) -> bool:
-        """Tell whether there is a rule for *host*, for its domains or for all hosts."""
-        return bool(self._tables(host))
-
     def canonical(self, url: str) -> tuple[str, tuple[Rule, ...]]:
         """Return the canonical form of *url* and the rules that led there, first applied first."""
         pattern = parse(url)

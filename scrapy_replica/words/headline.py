@@ -1,4 +1,4 @@
-"""How a crawl goes, in one sentence that begins with what to do about it."""
+"""How a crawl goes, in one sentence that begins with what to do about it, and what it came to, in one line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scrapy_replica.coverage import Coverage
+from scrapy_replica.decision import Mode
 from scrapy_replica.words.terminal import counted, percent
 
 FEWEST = 20
@@ -15,7 +16,7 @@ MOST_ERRORS, LEAST_NEW = 0.5, 0.1
 
 
 class Facts(NamedTuple):
-    """What the sentence is made of."""
+    """What the sentences are made of."""
 
     fetches: int
     pages: int
@@ -23,10 +24,14 @@ class Facts(NamedTuple):
     on_topic: int | None
     """``None`` without a topic."""
     errors: int
+    saved: int
+    """Requests, at least."""
     mirrors: int
-    """In force."""
+    """Hosts that are blocked as copies, for what was found."""
     rules: int
-    """In force."""
+    """In force, and learnt."""
+    blocked_by_hand: int
+    rules_by_hand: int
     tests: int
     """Of what is saved."""
     wrong: int
@@ -65,10 +70,26 @@ def _found(facts: Facts) -> Iterator[str]:
         yield f"{percent(facts.new / facts.pages)} of {counted(facts.pages, 'page')} new"
         if facts.on_topic is not None:
             yield f"{percent(facts.on_topic / facts.pages)} on the topic"
-    found = [counted(n, what) for n, what in ((facts.mirrors, "mirror"), (facts.rules, "rule")) if n]
-    if found:
-        yield f"{' and '.join(found)} found"
-    if facts.tests:
-        yield f"{counted(facts.tests, 'test')}, {f'{facts.wrong:,} wrong' if facts.wrong else 'none wrong'}"
+    yield from _claims(facts)
     if facts.coverage.share is not None and facts.coverage.waiting:
         yield f"about {percent(facts.coverage.share[0])} of what is within reach found"
+
+
+def _claims(facts: Facts) -> Iterator[str]:
+    """Yield what saves fetches, what of it was given by hand, and what testing it showed."""
+    found = (facts.mirrors, "mirror"), (facts.rules, "rule")
+    given = (facts.blocked_by_hand, "blocked host"), (facts.rules_by_hand, "rule")
+    for claims, how in ((found, "found"), (given, "by hand")):
+        if told := " and ".join(counted(n, what) for n, what in claims if n):
+            yield f"{told} {how}"
+    if facts.tests:
+        yield f"{counted(facts.tests, 'test')}, {f'{facts.wrong:,} wrong' if facts.wrong else 'none wrong'}"
+
+
+def summary(facts: Facts, mode: Mode) -> str:
+    """Return what the crawl saved, in one line."""
+    if mode is Mode.OBSERVE:
+        return f"{counted(facts.fetches, 'URL')} fetched; REPLICA_MODE is observe, so nothing is saved"
+    whole = facts.saved + facts.fetches
+    share = percent(facts.saved / whole if whole else 0.0)
+    return ", ".join([f"at least {facts.saved:,} of {counted(whole, 'request')} saved ({share})", *_claims(facts)])

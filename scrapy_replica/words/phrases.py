@@ -5,14 +5,15 @@ Everything is text without markup: a page that shows it escapes it. What comes f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from scrapy_replica.claim import Claim, Kind, Standing, Why
-from scrapy_replica.coverage import Coverage, Summary
-from scrapy_replica.decision import Action, Mode, Outcome, Reason
+from scrapy_replica.coverage import Coverage
+from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Doubt, Verdict
-from scrapy_replica.words.terminal import counted, percent, score, share
+from scrapy_replica.words.terminal import amount, counted, percent, score, share
 from scrapy_replica.words.text import cleaned, shortened
 
 MAX_PREFIX = 60
@@ -293,17 +294,20 @@ def coverage(told: Coverage, *, has_topic: bool = False) -> str:
     )
 
 
-def summary(told: Summary) -> str:
-    """Return what a crawl saved, in one line."""
-    if told.mode is Mode.OBSERVE:
-        return f"{counted(told.fetched, 'URL')} fetched; REPLICA_MODE is observe, so nothing is saved"
-    whole = told.saved + told.fetched
-    share_saved = percent(told.saved / whole if whole else 0.0)
-    wrong = f"{told.wrong:,} wrong" if told.wrong else "none wrong"
+def passed(number: int, counts: Mapping[str, int], *, is_over: bool) -> str:
+    """Return what came of asking for the pages of a job again; empty where none was.
+
+    *counts* has what came of it by the names of the statistics ``replica/revisit/NAME``.
+    """
+    n = Counter(counts)
+    if not n["due"]:
+        return ""
+    unsent = f" ({amount(n['bytes_saved'])} not sent)" if n["not_modified"] else ""
+    state = "is complete" if is_over else "is under way"
     return (
-        f"at least {told.saved:,} of {counted(whole, 'request')} saved ({share_saved}); "
-        f"{counted(told.rules, 'rule')} and {counted(told.mirrors, 'mirror')} in force; "
-        f"{counted(told.tests, 'test')}{f', {wrong}' if told.tests else ''}"
+        f"Pass {number} over the job {state}: {counted(n['due'], 'URL')} to be asked for again, {n['not_due']:,} left "
+        f"alone. {n['not_modified']:,} not modified{unsent}, {n['unchanged']:,} sent and as they were, "
+        f"{n['changed']:,} changed, {n['gone']:,} gone, {n['failed']:,} failed."
     )
 
 

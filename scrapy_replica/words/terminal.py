@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timezone
 
 from scrapy_replica.words.text import shortened, width_of
 
@@ -43,6 +43,21 @@ def share(part: int, whole: int) -> str:
 def time_of(at: float) -> str:
     """Return a moment, in seconds since the epoch, as the clock here showed it: ``2026-01-31 09:05:12``."""
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def day(at: float) -> str:
+    """Return the moment *at*, in seconds since the epoch, for readers anywhere: ``22 November 2026, 13:45 UTC``."""
+    time = datetime.fromtimestamp(at, timezone.utc)
+    return f"{time.day} {time:%B %Y, %H:%M} UTC"
+
+
+def amount(n_bytes: float) -> str:
+    """Return a number of bytes with two digits and more: ``950 B``, ``1.2 MB``, ``310 GB`` (1 kB is 1,000 bytes)."""
+    value, units = float(n_bytes), ["B", "kB", "MB", "GB", "TB"]
+    while value >= 999.5 and len(units) > 1:
+        value /= 1000
+        units.pop(0)
+    return f"{value:.1f} {units[0]}" if value < 9.95 and units[0] != "B" else f"{value:,.0f} {units[0]}"
 
 
 _UNITS = ((86_400, "day"), (3_600, "h"), (60, "min"), (1, "s"))

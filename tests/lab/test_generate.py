@@ -19,6 +19,7 @@ from scrapy_replica.commands.truth import Truth
 from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.lab.archives.batch import joined
 from scrapy_replica.lab.archives.direct import DirectArchive
+from scrapy_replica.lab.arrays import ragged
 from scrapy_replica.lab.crawls.crawl_truth import HostTruth, PageTable
 from scrapy_replica.lab.generation import build as building
 from scrapy_replica.lab.generation import laws, measured
@@ -30,7 +31,6 @@ from scrapy_replica.lab.generation.statistics import _distances, exponent, stati
 from scrapy_replica.lab.generation.text import added, counted
 from scrapy_replica.lab.generation.vocabulary import make_vocabulary, pseudo_word
 from scrapy_replica.lab.generation.web import TOPICS, Web
-from scrapy_replica.numeric import ragged
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.warc.archive import Archive
 

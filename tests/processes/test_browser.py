@@ -18,7 +18,7 @@ from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.records import Verdict
-from scrapy_replica.report.figures import figures
+from scrapy_replica.report.figures import HOSTS, figures
 from scrapy_replica.report.sections import update
 
 
@@ -100,7 +100,9 @@ def test_the_report(store, written, browser, tmp_path):  # noqa: F811 - fixtures
     store.pages.enter(Fetched(enter(store, "http://a.example/new", "a.example"), NOW, 200, novelty="novel"))
     store.commit()
     with reading(tmp_path / "job") as job:
-        browser.execute_script("return replicaReport.update(arguments[0])", update(figures(job, NOW)))
+        browser.execute_script(
+            "return replicaReport.update(arguments[0])", update(figures(job, job.status(NOW, HOSTS)))
+        )
     told = browser.find_element("tag name", "output")
     assert told.text == "After 9 URLs: 6 new pages, 1 repeats"
     assert browser.find_element("css selector", "#section-course details").get_attribute("open")

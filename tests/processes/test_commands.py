@@ -273,7 +273,7 @@ class TestCrawl:
         assert "no seed was answered with a page" in done.stderr
         again = replica("crawl", seeds, "--job", tmp_path, *HASTE)
         assert again.returncode == 0, "nothing was left to do"
-        assert "everything in scope was fetched; --revisit looks again\n" in again.stderr
+        assert f"nothing waits in {tmp_path}, everything in scope was fetched: another --job begins" in again.stderr
 
     def test_interrupted_and_taken_up(self, server, tmp_path):
         seeds = f"http://127.0.0.1:{server.server_port}/"

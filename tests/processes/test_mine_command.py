@@ -154,6 +154,7 @@ class TestRefusals:
         code, _, err = replica(capsys, "mine", tmp_path / "a.cdx", "--out", tmp_path / "o")
         assert code == 2
         assert "there is no page in the inputs: 1 not status 200, 1 not HTML\n" in err
+        assert not (tmp_path / "o").exists()
 
     def test_after_a_wrong_input_the_same_folder_takes_a_right_one(self, warc, tmp_path, capsys):
         (tmp_path / "wrong.txt").write_text("no record")

@@ -165,7 +165,7 @@ class TestTwoProcesses:
         self.hear(one, two)
         one.add_sums("outside", {"far": 4})
         self.hear(one, two)
-        assert [db._connection.sums("outside") for db in both] == [{"far": 7}] * 2
+        assert [db.status().outside for db in both] == [{"far": 7}] * 2
 
     def test_a_host_has_one_id(self, both):
         one, two = both

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from functools import cached_property
+
 from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
@@ -11,6 +14,7 @@ from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 from scrapy_replica.decision import Reason
 from scrapy_replica.urls.validation import PROVED
 
@@ -23,6 +27,8 @@ certain, and where a fifth was wrong, anywhere, that is seen in 5 of 6 cases, an
 DOUBT = 0.1
 """Likelihood ratio at which more of a claim is fetched; with .25 a stranger that answers junk after forty pages loses a
 site 60 of 100."""
+LOOKED = "looked at the end"
+"""Key of the pass over the job, and of the newest URL, at which every claim had been looked at."""
 MOST_ORPHANED = 1_000
 """Representatives that bring no page looked for at once, when everything was fetched."""
 
@@ -44,13 +50,16 @@ class LateSamples:
         self._store, self._samples, self._standings, self._replicas = store, samples, standings, replicas
         self._claims, self._restorer = claims, restorer
         self._fallback, self._look_ahead = fallback, look_ahead
+        self._looked: tuple[int, int] = tuple(json.loads(store.meta(LOOKED) or b"[0, 0]"))
+        """Number of the pass and id of the newest URL at which an earlier run had looked at every claim."""
         self._sampled: set[Claim] = set()
         """Claims of which some of what they suppressed was fetched at the end."""
 
     def draw(self) -> bool:
         """Ask for some of what every claim suppressed, when nothing else is left to fetch; tell whether any was.
 
-        A claim may have stopped being right after its last sample was drawn. The leader does it for all processes.
+        A claim may have stopped being right after its last sample was drawn. The leader does it for all processes. A
+        crawl that goes on looks at what was suppressed since: one that was through asks for nothing once more.
         """
         if not self._store.is_leader:
             return False
@@ -65,11 +74,27 @@ class LateSamples:
         for claim in self._store.suppressed.claims(Kind.RULES):
             is_asked |= self._draw_of(claim, Reason.DUST_RULE, PROVED)
         for claim in self._store.suppressed.claims(Kind.SCHEME):
-            is_asked |= self._fallback.ask_again(claim.subject)
+            is_asked |= self._has_more(claim) and self._fallback.ask_again(claim.subject)
         for kind in (Kind.SCHEME, Kind.NAME, Kind.LINKS):
             for claim in self._store.suppressed.claims(kind):
                 is_asked |= self._draw_of(claim, reason_of(claim), 0)
+        if not is_asked:
+            self._store.set_meta(LOOKED, json.dumps([self._pass, self._store.urls.last_id]).encode())
         return is_asked
+
+    @property
+    def _pass(self) -> int:
+        return Pass.load(self._store.meta(LAST_ROUND)).number
+
+    @cached_property
+    def _looked_until(self) -> int:
+        """Id of the newest URL that an earlier run of this pass had looked at; 0 without one."""
+        number, newest = self._looked
+        return newest if number == self._pass else 0
+
+    def _has_more(self, claim: Claim) -> bool:
+        """Tell whether *claim* suppressed URLs that no earlier run looked at the end among."""
+        return self._store.suppressed.newest_of(claim) > self._looked_until
 
     def _draw_of(self, claim: Claim, reason: Reason, n_agreed: int) -> bool:
         """Ask for some of what *claim* suppressed: once, and again as long as its samples leave a doubt.
@@ -78,7 +103,7 @@ class LateSamples:
         """
         if not self._samples.are_drawn:
             return False
-        if claim in self._sampled:
+        if claim in self._sampled or (self._samples.test_of(claim).n_samples and not self._has_more(claim)):
             test, n_agreed = self._samples.test_of(claim), self._samples.agreed_before(claim, n_agreed)
             is_worth_more = self._store.suppressed.count(claim, test.n_samples + 1) > test.n_samples
             if not is_worth_more or test.likelihood_ratio(n_agreed) < DOUBT:
@@ -101,7 +126,7 @@ class LateSamples:
     def _look_into_traps(self) -> bool:
         """Look ahead in what seem to be traps; tell whether anything is to be fetched because of it."""
         is_asked = False
-        for claim in self._store.suppressed.claims(Kind.TRAP):
+        for claim in filter(self._has_more, self._store.suppressed.claims(Kind.TRAP)):
             is_asked_ahead, has_news = self._look_ahead.look(claim)
             is_asked |= is_asked_ahead or has_news
             if has_news:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -16,6 +17,7 @@ from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.model_file import OtherModelError, load
+from scrapy_replica.focus.own_strategy import OwnStrategy
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.pages.terms import terms as count_terms
@@ -63,14 +65,20 @@ class Recipe(NamedTuple):
         """Return what :meth:`kept` reads."""
         return json.dumps(self).encode()
 
-    def make(self, relevance: OfTerms, model: bytes | None) -> tuple[Strategy, LinkWords]:
+    def make(
+        self, relevance: OfTerms, model: bytes | None, counts: Counter[str] | None = None
+    ) -> tuple[Strategy, LinkWords]:
         """Return a fresh strategy, begun with the file of a *model*, and what it reads links with.
+
+        *counts* has the failures of one that the user wrote.
 
         :raises ConfigError: there is no such strategy, or the model was learnt with other settings.
         """
         words = LinkWords(relevance, partial(count_terms, language=self.language))
         try:
             strategy = strategies.make(self.name, self.seed, words)
+            if ":" in self.name:
+                strategy = OwnStrategy(strategy, self.name, Counter() if counts is None else counts)
         except ValueError as error:
             raise ConfigError(str(error)) from None
         if model is not None:

@@ -47,8 +47,9 @@ class StrategyRunner:
 
     def __init__(self, config: Config, db: CrawlDB, counts: Counter[str] | None = None) -> None:
         self._config, self._db, self._visits = config, db, db.visits
+        self._counts: Counter[str] = Counter() if counts is None else counts
         try:
-            scorer = Scorer(config.scorer, Counter() if counts is None else counts) if config.scorer else None
+            scorer = Scorer(config.scorer, self._counts) if config.scorer else None
         except ValueError as error:
             raise ConfigError(str(error)) from None
         self.relevance = Relevance(db, scorer)
@@ -137,7 +138,7 @@ class StrategyRunner:
         return name
 
     def _new_strategy(self) -> Strategy:
-        strategy, self._words = self._recipe.make(self.relevance.of_terms, self._model)
+        strategy, self._words = self._recipe.make(self.relevance.of_terms, self._model, self._counts)
         return strategy
 
     def _stage_after(self, pages: int) -> int | None:
@@ -305,7 +306,7 @@ class StrategyRunner:
             self._end_stage(self._best.scores)
 
     def _new_successor(self, stage: int | None) -> Successor:
-        strategy, words = self._recipe.make(self.relevance.of_terms, self._model)
+        strategy, words = self._recipe.make(self.relevance.of_terms, self._model, self._counts)
         if (pieces := self._visits.checkpoint(strategy.name)) is not None:
             strategy.load(pieces)
         judge, keeps = self.relevance.of_visit, self._db.is_leader

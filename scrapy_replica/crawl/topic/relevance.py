@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from scrapy_replica.crawl.topic.marks import Marks
-from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.contract import RELEVANCE, CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus.links import finite
 from scrapy_replica.focus.relevance import Relevance as Model
@@ -17,7 +17,7 @@ from scrapy_replica.records import Page
 
 Terms = Mapping[str, int]
 
-KEY, UNLABELLED = "relevance model", "unlabelled pages"
+KEY, UNLABELLED = RELEVANCE, "unlabelled pages"
 
 
 class Fit(Protocol):

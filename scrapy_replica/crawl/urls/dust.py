@@ -341,7 +341,8 @@ class Dust:
         elif level.is_acting and not is_same:
             findings.doubted.append(watched)
         elif watched.level != level and watched.is_acting:
-            logger.info("Rule %d is in force: %s", watched.id, in_words(watched.rule.to_dict()))
+            if not level.is_acting:
+                logger.info("Rule %d is in force: %s", watched.id, in_words(watched.rule.to_dict()))
             findings.begun.append(_host_of(host.name))
             self._put_in_force(host, watched)
 

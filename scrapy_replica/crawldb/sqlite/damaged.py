@@ -7,6 +7,7 @@ holds: first those that can be reached from the root of a table, then those that
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Iterator
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -82,15 +83,21 @@ class DamagedFile:
 
     def rows(self) -> Iterator[Row]:
         """Yield what can be read: rows that a root leads to, then the others."""
-        roots = {"sqlite_master": 1}
+        tables, indexes = {}, []
         for _, _, values in self._tree(None, 1, seen := set[int]()):
             if len(values) == 5 and values[0] == "table" and isinstance(values[3], int):
-                roots[str(values[1])] = values[3]
-        for table, root in roots.items():
+                tables[str(values[1])] = values[3]
+            elif len(values) == 5 and values[0] == "index" and isinstance(values[3], int):
+                indexes.append(values[3])
+        for table, root in tables.items():
             if table != "sqlite_master":
                 yield from self._tree(table, root, seen)
+        n_unreadable = self.n_unreadable
+        for root in indexes:  # what they hold stands in their tables as well
+            deque(self._tree(None, root, seen), maxlen=0)
+        self.n_unreadable = n_unreadable
         for number in range(2, self.n_pages + 1):
-            if number not in seen and self._page(number)[0] == TABLE_LEAF:
+            if number not in seen and self._page(number)[0] in {TABLE_LEAF, INDEX_INTERIOR, INDEX_LEAF}:
                 yield from self._rows_of(None, number, [])
 
     def _tree(self, table: str | None, root: int, seen: set[int]) -> Iterator[Row]:

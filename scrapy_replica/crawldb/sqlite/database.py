@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from scrapy_replica.crawldb.contract import RemoteUpdate, StoreError
+from scrapy_replica.crawldb.contract import SPIDER, RemoteUpdate, StoreError
 from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 from scrapy_replica.crawldb.sqlite.captures import CaptureTable
 from scrapy_replica.crawldb.sqlite.checks import CheckTable
@@ -20,6 +20,7 @@ from scrapy_replica.crawldb.sqlite.lock import JobLock
 from scrapy_replica.crawldb.sqlite.names import NameTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.pages import PageTable
+from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
@@ -30,10 +31,9 @@ from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
 from scrapy_replica.crawldb.sqlite.visits import VisitTable
+from scrapy_replica.crawldb.status import Status
 
 FILE_NAME = "replica.sqlite"
-
-SPIDER = "spider"
 
 
 class SqliteCrawlDB:
@@ -136,6 +136,10 @@ class SqliteCrawlDB:
     def commit(self) -> None:
         self.urls.store_count()
         self._connection.commit()
+
+    def status(self) -> Status:
+        """Return the figures of the job so far."""
+        return SqliteReader(self._connection).status(None, 0)
 
     def meta(self, key: str) -> bytes | None:
         return self._connection.meta(key)

@@ -200,10 +200,6 @@ class PageTable:
         rows = self._read("SELECT simhash FROM pages WHERE simhash IS NOT NULL")
         return np.fromiter((value for (value,) in rows), dtype=np.int64).view(np.uint64)
 
-    def n_fetched(self) -> int:
-        """Return the number of URLs that were asked for, whatever came of it. It reads all rows."""
-        return int(self._read("SELECT COUNT(*) FROM pages").fetchone()[0])
-
     def count(self, most: int) -> int:
         """Return the number of pages fetched with a status of 200, or *most* if there are more."""
         sql = "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)"

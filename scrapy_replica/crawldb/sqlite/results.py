@@ -24,13 +24,11 @@ BUDGETS = ", ".join(f"'{reason.value}'" for reason in (Reason.TRAP_BUDGET, Reaso
 SAVERS = ", ".join(f"'{reason.value}'" for reason in SAVING)
 
 SAVED = (
-    "SELECT urls.host, COUNT(*), COUNT(known_size), COALESCE(SUM(known_size), 0)"
-    " FROM (SELECT suppressed.url, MAX(size) AS known_size FROM suppressed"
-    " LEFT JOIN urls AS other ON other.key = representative"
-    " LEFT JOIN pages ON pages.url = other.id AND status = 200 GROUP BY suppressed.url) AS held"
-    f" JOIN urls ON urls.id = held.url WHERE urls.state = {DROPPED} AND held.url IN"
-    f" (SELECT url FROM ({HELD}) WHERE reason IN ({SAVERS}))"
-    " GROUP BY urls.host"
+    "SELECT urls.host, COUNT(*), COUNT(known_size), COALESCE(SUM(known_size), 0) FROM (SELECT held.url,"
+    f" (SELECT MAX(size) FROM suppressed JOIN urls AS other ON other.key = representative"
+    "  JOIN pages ON pages.url = other.id AND pages.status = 200 WHERE suppressed.url = held.url) AS known_size"
+    f" FROM ({HELD}) AS held WHERE reason IN ({SAVERS})) AS saved"
+    f" JOIN urls ON urls.id = saved.url WHERE urls.state = {DROPPED} GROUP BY urls.host"
 )
 """Host, URLs of it that were not fetched, those of them whose representative has a size, and the sum of these."""
 

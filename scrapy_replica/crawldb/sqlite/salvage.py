@@ -10,28 +10,32 @@ import json
 import pickletools
 import sqlite3
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scrapy_replica.address import host_of, name_of
 from scrapy_replica.claim import Claim, Kind
-from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.contract import SPIDER, StoreError
 from scrapy_replica.crawldb.reader import Salvaged
 from scrapy_replica.crawldb.sqlite.connection import Connection, OtherVersionError
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile, Row
-from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SPIDER
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, SCHEMA, STATES, WAITING
 from scrapy_replica.crawldb.sqlite.texts import is_sound
 from scrapy_replica.crawldb.sqlite.urls import WAITING_META
 from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
-from scrapy_replica.decision import Action, Reason
+from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Novelty
 
 LEFT_OUT = frozenset({"meta", "visits", "checkpoints", "blocks", "captures"})
 """What the crawl makes anew: half of a model or of a checkpoint is none."""
+
+KNOWN_BY_SHAPE = ("samples", "claims")
+"""Tables without row ids whose rows are known wherever they are found. What claims suppressed is not among them: an
+entry of its index looks the same, and without it a URL comes back, which costs a fetch."""
 
 BATCH = 1_000
 NEAR = 50
@@ -40,7 +44,14 @@ NEAR = 50
 SLACK = 1.0
 """Seconds that links of a page may be entered later than those of a page fetched after it: callbacks that wait."""
 
-_ENUMS = {"action": Action, "wanted": Action, "reason": Reason, "novelty": Novelty}
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "action": Action,
+    "wanted": Action,
+    "reason": Reason,
+    "novelty": Novelty,
+    "outcome": Outcome,
+    "claim": Claim.read,
+}
 _JSON = frozenset({"evidence", "neighbours", "statements", "aliases", "rule", "proofs", "fields", "what"})
 _TYPES: Mapping[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (float, int), "TEXT": (str,), "BLOB": (bytes,)}
 
@@ -69,6 +80,7 @@ def salvage(damaged: Path, folder: Path) -> Salvaged:
     except StoreError:
         pass
     source = DamagedFile(damaged)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     connection = Connection(folder / FILE_NAME)
     try:
@@ -81,6 +93,8 @@ def salvage(damaged: Path, folder: Path) -> Salvaged:
     except BaseException:
         connection.abandon()
         (folder / FILE_NAME).unlink()
+        for path in made:
+            path.rmdir()
         raise
     finally:
         connection.abandon()
@@ -129,7 +143,8 @@ def _table_of(row: Row, tables: Mapping[str, list[Column]], connection: Connecti
         return None
     if row.table is not None and row.table in tables and _fits(row, tables[row.table]):
         return row.table
-    fitting = [name for name, columns in tables.items() if row.id is not None and _fits(row, columns)]
+    possible = tables if row.id is not None else KNOWN_BY_SHAPE
+    fitting = [name for name in possible if _fits(row, tables[name])]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -157,8 +172,8 @@ def _is_sound(value: Any, column: Column) -> bool:
     if column.name == "state" and isinstance(value, int):
         return 0 <= value < len(STATES)
     try:
-        if column.name in _ENUMS:
-            _ENUMS[column.name](value)
+        if column.name in _READ:
+            _READ[column.name](value)
         elif isinstance(value, str) and column.name in _JSON:
             json.loads(value)
     except ValueError:
@@ -193,7 +208,7 @@ def _mend(connection: Connection, read: Counter[str], *, is_cut: bool, n_unreada
     connection.set_meta(WAITING_META, str(states.get(WAITING, 0)).encode())
     return Salvaged(
         {STATES[state]: count for state, count in states.items()},
-        {table: read[table] for table in ("pages", "decisions", "verdicts", "rules", "orders")},
+        {table: read[table] for table in ("pages", "decisions", "verdicts", "rules", "samples", "orders")},
         n_lost,
         n_again,
         n_restored,

@@ -10,12 +10,12 @@ from typing import Any
 
 from scrapy_replica.claim import Standing
 from scrapy_replica.coverage import Coverage
-from scrapy_replica.crawldb.contract import State
+from scrapy_replica.crawldb.contract import OUTSIDE, RELEVANCE, SPIDER, State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
+from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.crawldb.sqlite.checks import CheckTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.database import SPIDER
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, WAITING
@@ -39,6 +39,8 @@ TRAFFIC = (
 RECENT = "FROM hosts CROSS JOIN pages ON pages.host = hosts.id AND fetched_at >= ?"
 """One look at the end of the fetches of each host."""
 
+
+HOLDING = "FROM verdicts WHERE standing = 'in force'"
 
 UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
 """URLs that answered 304 when they were last asked for."""
@@ -82,29 +84,39 @@ class StatusReader:
         new_rules = [rule for (rule,) in self._read(new, end - HOUR)]
         rules = RuleTable(self._connection)
         dropped = dict(self._read(f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED} GROUP BY host"))
+        total = reduce(Traffic.plus, traffic.values(), Traffic())
+        n_hosts, hosts = self._hosts(traffic, {row[0]: row[2] for row in rows}, waiting, dropped, begin, most)
+        decisions, dropped_for = self._decisions()
         return Status(
-            (self._connection.meta(SPIDER) or b"").decode(),
-            first,
-            last,
-            max(0.0, end - begin),
-            self._states(sum(waiting.values()), sum(dropped.values())),
-            demoted,
-            reduce(Traffic.plus, traffic.values(), Traffic()),
-            Traffic(*(count or 0 for count in self._read(f"SELECT {TRAFFIC} {RECENT}", begin).fetchone())),
-            unchanged,
-            self._count(f"SELECT COUNT(*) {UNCHANGED} AND checked_at >= ?", begin),
-            *self._hosts(traffic, {row[0]: row[2] for row in rows}, waiting, dropped, begin, most),
-            *self._decisions(),
-            self._tested(),
-            self._count("SELECT COUNT(*) FROM verdicts WHERE standing = 'in force'"),
-            self._ended(),
-            self._verdicts("at > ? ORDER BY id DESC LIMIT ?", (end - HOUR, SHOWN)),
-            self._count("SELECT COUNT(*) FROM verdicts WHERE at > ?", end - HOUR),
-            dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
-            [self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
-            len(new_rules),
-            self._coverage(sum(waiting.values()), reduce(Traffic.plus, traffic.values(), Traffic())),
-            self._count("SELECT COUNT(*) FROM added"),
+            spider=(self._connection.meta(SPIDER) or b"").decode(),
+            has_topic=self._connection.meta(RELEVANCE) is not None,
+            first_at=first,
+            last_at=last,
+            seconds=max(0.0, end - begin),
+            urls=self._states(sum(waiting.values()), sum(dropped.values())),
+            demoted=demoted,
+            total=total,
+            recent=Traffic(*(count or 0 for count in self._read(f"SELECT {TRAFFIC} {RECENT}", begin).fetchone())),
+            unchanged=unchanged,
+            recent_unchanged=self._count(f"SELECT COUNT(*) {UNCHANGED} AND checked_at >= ?", begin),
+            n_hosts=n_hosts,
+            hosts=hosts,
+            decisions=decisions,
+            dropped=dropped_for,
+            tested=self._tested(),
+            holding=self._count(f"SELECT COUNT(*) {HOLDING}"),
+            blocked_by_hand=self._count(f"SELECT COUNT(*) {HOLDING} AND expires_at IS NULL"),
+            ended=self._ended(),
+            verdicts=self._verdicts("at > ? ORDER BY id DESC LIMIT ?", (end - HOUR, SHOWN)),
+            n_verdicts=self._count("SELECT COUNT(*) FROM verdicts WHERE at > ?", end - HOUR),
+            rules=dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
+            rules_by_hand=self._count("SELECT COUNT(*) FROM rules WHERE state = 'in force' AND is_manual"),
+            new_rules=[self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
+            n_new_rules=len(new_rules),
+            coverage=self._coverage(sum(waiting.values()), total),
+            added=self._count("SELECT COUNT(*) FROM added"),
+            outside=dict(sorted(self._connection.sums(OUTSIDE).items(), key=lambda one: -one[1])),
+            come_back=Pass.load(self._connection.meta(LAST_ROUND)),
         )
 
     def _coverage(self, waiting: int, total: Traffic) -> Coverage:

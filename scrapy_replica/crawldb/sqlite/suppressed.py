@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scrapy_replica.claim import TESTED, Claim, Kind, Standing, Work
+from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.contract import Suppressed
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -74,17 +74,12 @@ class SuppressedTable:
         n: int = self._read(sql, (str(claim), most)).fetchone()[0]
         return n
 
-    def saved(self) -> int:
-        """Return how many requests claims that rest on evidence saved, at least.
-
-        URLs that they dropped, less those that the add-on asked for by itself. It reads all rows.
-        """
-        kinds = ", ".join(f"'{kind.value}'" for kind in sorted(TESTED))
-        dropped: int = self._read(
-            "SELECT COUNT(DISTINCT suppressed.url) FROM suppressed JOIN urls ON urls.id = suppressed.url"
-            f" WHERE state = {DROPPED} AND substr(claim, 1, instr(claim || ' ', ' ') - 1) IN ({kinds})"
+    def newest_of(self, claim: Claim) -> int:
+        """Return the highest id of the URLs that *claim* suppressed; 0 if there is none."""
+        newest: int = self._read(
+            "SELECT COALESCE(MAX(url), 0) FROM suppressed WHERE claim = ?", (str(claim),)
         ).fetchone()[0]
-        return max(0, dropped - int(self._read("SELECT COUNT(*) FROM added").fetchone()[0]))
+        return newest
 
     def of_url(self, url_id: int) -> list[Suppressed]:
         """Return what suppressed the URL of that id, and its representatives."""

@@ -46,8 +46,8 @@ def named(name: str) -> type[Strategy]:
     module, _, attribute = name.partition(":")
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"REPLICA_STRATEGY: {name!r} cannot be imported: {error}") from None
+    except Exception as error:  # noqa: BLE001 - it is code of the user's
+        raise ValueError(f"REPLICA_STRATEGY: {name!r} cannot be imported: {_told(error)}") from None
     if not (isinstance(found, type) and issubclass(found, Strategy)):
         raise ValueError(f"REPLICA_STRATEGY: {name!r} is no subclass of scrapy_replica.focus.strategy.Strategy")
     return found
@@ -57,7 +57,17 @@ def make(name: str, seed: int = 0, link_words: LinkWords | None = None, hmm: Hmm
     """Return a new strategy of that *name*.
 
     *seed* goes to those that draw lots, *link_words* to those that read the links' own words, *hmm* to those that
-    estimate distances. Raises ValueError when there is no such strategy, or it reads words and none were given (there
-    is no topic).
+    estimate distances. Raises ValueError when there is no such strategy, it cannot be made, or it reads words and none
+    were given (there is no topic).
     """
-    return named(name).made(Needs(seed, link_words, hmm))
+    kind = named(name)
+    try:
+        return kind.made(Needs(seed, link_words, hmm))
+    except Exception as error:
+        if ":" not in name or isinstance(error, ValueError):
+            raise
+        raise ValueError(f"REPLICA_STRATEGY: {name!r} cannot be made: {_told(error)}") from error
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.numeric import IntArray, ragged
+from scrapy_replica.lab.arrays import ragged
+from scrapy_replica.numeric import IntArray
 
 Int32Array = NDArray[np.int32]
 CountArray = NDArray[np.uint16]

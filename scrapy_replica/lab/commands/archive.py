@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import Command, needing, print_measures
+from scrapy_replica.commands.command import Command, needing
 from scrapy_replica.commands.truth import UNREADABLE, text_in
 from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.lab.commands.archive_text import counts, show_archive, show_gaps, show_sizes
+from scrapy_replica.lab.commands.output import print_measures
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.words.text import unreadable
 

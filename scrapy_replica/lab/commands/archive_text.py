@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import as_object, print_measures
+from scrapy_replica.commands.command import as_object
+from scrapy_replica.lab.commands.output import print_measures
 from scrapy_replica.words.terminal import table
 from scrapy_replica.words.text import cleaned, shortened
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.commands.command import Command, existing, needing, print_measures
+from scrapy_replica.commands.command import Command, needing
 from scrapy_replica.lab.commands import crawl, replicas, visits
+from scrapy_replica.lab.commands.output import existing, print_measures
 
 if TYPE_CHECKING:
     import argparse

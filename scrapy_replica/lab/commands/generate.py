@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import Command, as_object, needing, print_measures
+from scrapy_replica.commands.command import Command, as_object, needing
+from scrapy_replica.lab.commands.output import print_measures
 from scrapy_replica.lab.generation import measured
 from scrapy_replica.lab.generation.control import TELLS, WANTED, make_control, write_control
 from scrapy_replica.words.terminal import table, wrapped

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import existing
 from scrapy_replica.config import Config
+from scrapy_replica.lab.commands.output import existing
 from scrapy_replica.records import Noise
 
 if TYPE_CHECKING:

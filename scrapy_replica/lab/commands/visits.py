@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import existing
+from scrapy_replica.lab.commands.output import existing
 
 if TYPE_CHECKING:
     import argparse

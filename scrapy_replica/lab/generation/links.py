@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.lab.arrays import ragged
 from scrapy_replica.lab.generation import laws
 from scrapy_replica.lab.generation.plan import CALENDAR, DUST, FACET, FACETS, FANOUT, MIRRORED, PLAIN, SUBJECTS, Plan
 from scrapy_replica.lab.generation.vocabulary import CHROME
-from scrapy_replica.numeric import IntArray, ragged
+from scrapy_replica.numeric import IntArray
 
 CROSS_STEPS = ((0, 0.55), (1, 0.10), (-1, 0.10), (2, 0.03), (-2, 0.03))
 """Step on the ring of subjects of a link to another host, with its probability; else any, and rather a popular

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.lab.arrays import ragged
 from scrapy_replica.lab.generation import laws
-from scrapy_replica.numeric import BoolArray, IntArray, ragged
+from scrapy_replica.numeric import BoolArray, IntArray
 
 PLAIN, MIRRORED, DUST, CALENDAR, FACET = range(5)
 KINDS = ("", "mirror", "dust", "calendar", "facet")

@@ -8,7 +8,8 @@ import mmh3
 import numpy as np
 
 from scrapy_replica.lab.archives.collection import Documents
-from scrapy_replica.numeric import BoolArray, FloatArray, IntArray, ragged
+from scrapy_replica.lab.arrays import ragged
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 
 RANKS = (1, 10, 100, 1_000, 10_000)
 SHARED = 0.2

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_replica.lab.arrays import ragged
 from scrapy_replica.lab.generation import laws
 from scrapy_replica.lab.generation.plan import SUBJECTS
 from scrapy_replica.lab.generation.vocabulary import SUBJECT_SHIFT, SUBJECT_WORDS, Vocabulary
-from scrapy_replica.numeric import IntArray, ragged
+from scrapy_replica.numeric import IntArray
 
 NEARNESS = ((0, 0.50), (1, 0.13), (-1, 0.13), (2, 0.05), (-2, 0.05))
 """Distance on the ring of subjects of a page's topical words, with its probability; else any subject."""

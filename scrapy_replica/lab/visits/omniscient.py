@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.lab.archives.collection import Documents
+from scrapy_replica.lab.arrays import ragged
 from scrapy_replica.lab.visits.visit import NO_LIMITS, Limits, visit
-from scrapy_replica.numeric import BoolArray, FloatArray, IntArray, ragged
+from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.records import Link, Page
 
 
