@@ -8,6 +8,7 @@ from scrapy_replica.lab.commands.archive import ArchiveCommand
 from scrapy_replica.lab.commands.calibrate import CalibrateCommand
 from scrapy_replica.lab.commands.capacity import CapacityCommand
 from scrapy_replica.lab.commands.generate import GenerateCommand
+from scrapy_replica.lab.commands.manuals import ManualsCommand
 
 
 class LabCommand(CommandGroup):
@@ -29,6 +30,7 @@ class LabCommand(CommandGroup):
         experiments.RevisitsExperiment,
         CalibrateCommand,
         GenerateCommand,
+        ManualsCommand,
         ArchiveCommand,
         CapacityCommand,
     )

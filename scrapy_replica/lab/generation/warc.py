@@ -26,10 +26,11 @@ def write_warc(web: Web, file: Path, chunks: Iterable[Chunk]) -> None:
         for chunk in chunks:
             hosts = web.plan.host_of(np.arange(chunk.first, chunk.stop)).tolist()
             for url, host, body in zip(chunk.urls, hosts, renderer.pages(chunk), strict=True):
-                out.write(gzip.compress(_record(url, _address(host), body), LEVEL, mtime=0))
+                out.write(gzip.compress(record_of(url, address_of(host), body), LEVEL, mtime=0))
 
 
-def _record(url: str, ip: str, body: bytes) -> bytes:
+def record_of(url: str, ip: str, body: bytes) -> bytes:
+    """Return the WARC record of the response with the HTML page *body*."""
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
     digest = base64.b32encode(hashlib.sha1(body).digest()).decode()
     block = head.encode() + body
@@ -45,6 +46,6 @@ def _record(url: str, ip: str, body: bytes) -> bytes:
     )
 
 
-def _address(host: int) -> str:
-    """An address of the block for benchmarks (RFC 2544); hosts may share one."""
+def address_of(host: int) -> str:
+    """Return an address of the block for benchmarks (RFC 2544); hosts may share one."""
     return f"198.{18 + host // 65_536 % 2}.{host // 256 % 256}.{host % 256}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 from lxml import etree
@@ -43,10 +45,13 @@ class PairTable:
     Attributes:
         hosts: Names of the pairs, in order of name.
         relation: ``replica``, ``near_miss`` or ``unrelated``.
+        family: Of the hosts, as the truth names it; empty for unrelated ones.
         is_alias: Real second names of one host, as against copies elsewhere.
         fold: 0..4 by family; unrelated pairs, which have none, in turn.
         raw: Features asked by the judge; NaN where the pair is no candidate.
-        early: The same of the first 4, 8 and 16 pages of each host, shape (n, 3, 9); NaN where under 3 compare.
+        coverage: Share of the paths known on both that were fetched on both, 0..1; NaN where the pair is no candidate.
+        early: *raw* of the first 4, 8 and 16 pages of each host, shape (n, 3, 9); NaN where under 3 compare.
+        early_coverage: *coverage* at the same stages, shape (n, 3).
         published: The five published features.
         links: Connectivity of the two hosts, as :mod:`~scrapy_replica.lab.replicas.replica_links` has it.
         early_links: The same at the stages of *early*, shape (n, 3, 3).
@@ -59,10 +64,13 @@ class PairTable:
 
     hosts: list[tuple[str, str]]
     relation: NDArray[np.str_]
+    family: NDArray[np.str_]
     is_alias: BoolArray
     fold: IntArray
     raw: FloatArray
+    coverage: FloatArray
     early: FloatArray
+    early_coverage: FloatArray
     published: FloatArray
     links: FloatArray
     early_links: FloatArray
@@ -162,38 +170,49 @@ def pair_table(truth: list[dict[str, str]], pages: Mapping[str, list[Page]], ali
     signatures = {host: {signature for _, signature in found if signature} for host, found in tuples.items()}
     similarity = normpaths(tuples)
     ours = [_features(candidates, a, b) for a, b in hosts]
+    first = [[_early_features(stage, a, b) for stage in early] for a, b in hosts]
     relation = np.array([row["relation"] for row in rows])
     return PairTable(
         hosts=hosts,
         relation=relation,
+        family=np.array(["" if row["relation"] == "unrelated" else row["family"] for row in rows]),
         is_alias=np.array([a in aliases or b in aliases for a, b in hosts]),
         fold=_folds([row["family"] for row in rows], relation),
-        raw=np.array([values for values, _, _ in ours]),
-        early=np.array([[_early_features(stage, a, b) for stage in early] for a, b in hosts]),
+        raw=np.array([found.values for found in ours]),
+        coverage=np.array([found.coverage for found in ours]),
+        early=np.array([[stage.values for stage in stages] for stages in first]),
+        early_coverage=np.array([[stage.coverage for stage in stages] for stages in first]),
         published=np.array([collection.values(a, b) for a, b in hosts]),
         links=np.array([connectivity.values(a, b) for a, b in hosts]),
         early_links=np.array([[stage.values(a, b) for stage in early_connectivity] for a, b in hosts]),
         is_named=np.array([is_obvious_replica(a, b) for a, b in hosts]),
-        is_candidate=np.array([is_candidate for _, _, is_candidate in ours]),
+        is_candidate=np.array([found.is_candidate for found in ours]),
         is_published_candidate=np.array(
             [bool(collection.paths[a] & collection.paths[b] or signatures[a] & signatures[b]) for a, b in hosts]
         ),
-        n_aligned=np.array([n_aligned for _, n_aligned, _ in ours]),
+        n_aligned=np.array([found.n_aligned for found in ours]),
         normpaths=np.array([similarity.get(pair, 0.0) for pair in hosts]),
     )
 
 
-def _features(candidates: Candidates, a: str, b: str) -> tuple[list[float], int, bool]:
+class _Features(NamedTuple):
+    values: list[float] = [math.nan] * len(RAW)
+    coverage: float = math.nan
+    n_aligned: int = 0
+    is_candidate: bool = False
+
+
+def _features(candidates: Candidates, a: str, b: str) -> _Features:
     pair = candidates.pairs.get((a, b))
     if pair is None or not pair.is_candidate:
-        return [np.nan] * len(RAW), 0, False
+        return _Features()
     comparison = Comparison(candidates.host(a), candidates.host(b), pair.election.winner())
-    return features_of(comparison, RAW), len(comparison.aligned), True
+    return _Features(features_of(comparison, RAW), comparison.coverage, len(comparison.aligned), is_candidate=True)
 
 
-def _early_features(candidates: Candidates, a: str, b: str) -> list[float]:
-    values, n_aligned, _ = _features(candidates, a, b)
-    return values if n_aligned >= MIN_ALIGNED else [np.nan] * len(RAW)
+def _early_features(candidates: Candidates, a: str, b: str) -> _Features:
+    found = _features(candidates, a, b)
+    return found if found.n_aligned >= MIN_ALIGNED else _Features()
 
 
 def truth_of_web(pages: Mapping[str, list[Page]], site_of: Mapping[str, str]) -> list[dict[str, str]]:
