@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import Command, existing
+from scrapy_replica.commands.command import Command
+from scrapy_replica.lab.commands.output import existing
 
 if TYPE_CHECKING:
     import argparse
