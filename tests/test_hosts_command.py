@@ -328,7 +328,7 @@ class TestWrongArguments:
             (["steer", "block", "ftp://a.example/", "--as", "b.example"], "is no host name"),
             (["steer", "block", "a.example", "--as", "b.example/x"], "knows no host b.example"),
             (["steer", "block", "a.example", "--as", "A.example"], "cannot be a copy of itself"),
-            (["steer", "allow", ""], "is no host name"),
+            (["steer", "allow", ""], "the host is missing"),
             (["steer", "allow", "a.example:http"], "is no host name"),
             (
                 ["steer", "allow", "ww.a.example"],

@@ -75,6 +75,16 @@ class WrongLater(Shortest):
         return np.zeros(len(urls) + 1)
 
 
+class OtherKeys(Shortest):
+    def rescored(self):
+        return {7: 1.0}
+
+
+class ManyLines(Shortest):
+    def scores(self, page, links):
+        raise RuntimeError("one line\nand another")
+
+
 class NotSaved(Shortest):
     """Nobody can go on with it."""
 
@@ -123,6 +133,8 @@ class TestWhatFails:
             (NoNumber, "it returned NaN"),
             (NoArray, "it was to return 7 scores, and the shape is ()"),
             (Raises, "KeyError: 'a.example'"),
+            (OtherKeys, "TypeError: rescored() is to return URLs"),
+            (ManyLines, "RuntimeError: one line and another"),
             (RaisesAnywhere, "RuntimeError: now"),
             (WrongLater, "it was to return 1 scores, and the shape is (2,)"),
         ],

@@ -232,6 +232,19 @@ class TestText:
         told = f"about {found['lost.about']:,.0f} wrongly, {found['lost.most']:,.0f} at most"
         assert tiles["fetches saved"] == told
 
+    def test_what_a_person_blocked_is_not_told_as_found(self, tmp_path, capsys):
+        db = SqliteCrawlDB(tmp_path)
+        for host in ("a.example", "b.example", "c.example"):
+            fill(db, host)
+        db.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 9), NOW, NOW * 2)
+        db.verdicts.enter(Verdict("c.example", "a.example", "", "", 1.0, 0), NOW, None)
+        db.close()
+        told = " ".join(replica(capsys, "status", tmp_path)[1].split())
+        assert "1 mirror found, 1 blocked host by hand" in told
+        assert "Copies of hosts: 2 blocked, 1 of them by hand; " in told
+        found = figures(capsys, tmp_path)
+        assert (found["verdicts.holding"], found["verdicts.by_hand"]) == (2, 1)
+
     def test_what_a_person_said_is_told_whole(self, job, capsys):
         with ordering(str(job)) as orders:
             orders.give("exclude", {"pattern": "*/nothing/*", "lift": True})

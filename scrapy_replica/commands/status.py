@@ -125,8 +125,8 @@ def rows_of(status: Status) -> dict[str, Any]:
             | {"waiting": host.waiting, "dropped": host.dropped, "last_at": host.last_at}
             for host in status.hosts
         ],
-        "verdicts": [_verdict(view) for view in status.verdicts],
-        "rules": [_rule(view) for view in status.new_rules],
+        "verdicts": [_verdict(view) for view in status.claims.verdicts],
+        "rules": [_rule(view) for view in status.claims.new_rules],
     }
 
 

@@ -191,16 +191,17 @@ def _lost(status: Status) -> str:
 
 def _last_hour(status: Status, *, is_running: bool) -> Iterator[str]:
     """Yield the verdicts and rules of the last hour, and how many there are in all."""
-    hour = "the last hour" if is_running else "its last hour"
-    ended = "".join(f", {count:,} {STANDINGS[why]}" for why, count in sorted(status.ended.items()))
+    claims, hour = status.claims, "the last hour" if is_running else "its last hour"
+    ended = "".join(f", {count:,} {STANDINGS[why]}" for why, count in sorted(claims.ended.items()))
+    by_hand = f", {claims.blocked_by_hand:,} of them by hand" if claims.blocked_by_hand else ""
     yield "\n".join(
         [
-            f"Copies of hosts: {status.holding:,} blocked{ended}; {status.n_verdicts:,} found in {hour}",
-            *map(_verdict, status.verdicts),
-            *_more(status.n_verdicts - len(status.verdicts)),
-            f"Rules: {status.in_force:,} in force; {status.n_new_rules:,} of {hour}",
-            *map(_rule, status.new_rules),
-            *_more(status.n_new_rules - len(status.new_rules)),
+            f"Copies of hosts: {claims.holding:,} blocked{by_hand}{ended}; {claims.n_verdicts:,} found in {hour}",
+            *map(_verdict, claims.verdicts),
+            *_more(claims.n_verdicts - len(claims.verdicts)),
+            f"Rules: {claims.in_force:,} in force; {claims.n_new_rules:,} of {hour}",
+            *map(_rule, claims.new_rules),
+            *_more(claims.n_new_rules - len(claims.new_rules)),
             "",
         ]
     )

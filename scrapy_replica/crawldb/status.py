@@ -103,6 +103,33 @@ class Lost(NamedTuple):
     """The same by the upper ends of the 95 % intervals."""
 
 
+class ClaimFigures(NamedTuple):
+    """What is believed of hosts and URLs, by whom, and since when."""
+
+    holding: int
+    """Verdicts on hosts that hold."""
+    blocked_by_hand: int
+    """Those of them that a person gave."""
+    ended: Mapping[Standing, int]
+    """Verdicts that are not in force, by how they stand."""
+    verdicts: Sequence[VerdictView]
+    """Those reached in the last hour, latest first, at most some."""
+    n_verdicts: int
+    """All those reached in the last hour."""
+    rules: Mapping[str, int]
+    """State of rules -> their number."""
+    rules_by_hand: int
+    """Those in force that a person gave."""
+    new_rules: Sequence[RuleView]
+    """Rules in force that were proposed in the last hour, latest first, at most some."""
+    n_new_rules: int
+
+    @property
+    def in_force(self) -> int:
+        """Rules in force."""
+        return self.rules.get(Standing.IN_FORCE.value, 0)
+
+
 class Status(NamedTuple):
     """The figures of a job."""
 
@@ -130,23 +157,7 @@ class Status(NamedTuple):
     dropped: Mapping[Reason, int]
     """URLs that are not fetched as things stand; one counts for the reason it was dropped for last."""
     tested: Mapping[Reason, Tested]
-    holding: int
-    """Verdicts on hosts that hold."""
-    blocked_by_hand: int
-    """Those of them that a person gave."""
-    ended: Mapping[Standing, int]
-    """Verdicts that are not in force, by how they stand."""
-    verdicts: Sequence[VerdictView]
-    """Those reached in the last hour, latest first, at most some."""
-    n_verdicts: int
-    """All those reached in the last hour."""
-    rules: Mapping[str, int]
-    """State of rules -> their number."""
-    rules_by_hand: int
-    """Those in force that a person gave."""
-    new_rules: Sequence[RuleView]
-    """Rules in force that were proposed in the last hour, latest first, at most some."""
-    n_new_rules: int
+    claims: ClaimFigures
     coverage: Coverage
     added: int
     """URLs that are fetched for the add-on's sake, and that nothing asked for."""
@@ -154,11 +165,6 @@ class Status(NamedTuple):
     """Links that are out of scope: value of ``urls.scope.Outside`` -> number, most first."""
     come_back: Pass
     """The last pass over the job."""
-
-    @property
-    def in_force(self) -> int:
-        """Rules in force."""
-        return self.rules.get(Standing.IN_FORCE.value, 0)
 
     @property
     def per_second(self) -> float:
@@ -195,7 +201,7 @@ class Status(NamedTuple):
     @property
     def facts(self) -> Facts:
         """What is told of the crawl in a sentence."""
-        tested, total = self.all_tested, self.total
+        tested, total, claims = self.all_tested, self.total, self.claims
         return Facts(
             fetches=total.fetches,
             pages=total.pages,
@@ -203,10 +209,10 @@ class Status(NamedTuple):
             on_topic=total.relevant if self.has_topic else None,
             errors=total.errors,
             saved=self.n_saved,
-            mirrors=self.holding - self.blocked_by_hand,
-            rules=self.in_force - self.rules_by_hand,
-            blocked_by_hand=self.blocked_by_hand,
-            rules_by_hand=self.rules_by_hand,
+            mirrors=claims.holding - claims.blocked_by_hand,
+            rules=claims.in_force - claims.rules_by_hand,
+            blocked_by_hand=claims.blocked_by_hand,
+            rules_by_hand=claims.rules_by_hand,
             tests=tested.samples,
             wrong=tested.false_drops,
             wrongly=tested.rate[1] if tested.rate is not None else 0.0,
@@ -224,7 +230,7 @@ class Status(NamedTuple):
     @property
     def figures(self) -> dict[str, float]:
         """All that is one number, by name; what is not known is left out."""
-        total = self.total
+        total, claims = self.total, self.claims
         wanted = total.relevant if self.has_topic else total.novel
         figures: dict[str, float | None] = {
             **{f"urls.{state.value.replace(' ', '_')}": count for state, count in self.urls.items()},
@@ -244,13 +250,13 @@ class Status(NamedTuple):
             **_prefixed("lost", self.lost._asdict() if self.lost else {}),
             **{f"dropped.{reason.value}": count for reason, count in self.dropped.items()},
             **_tested("", self.all_tested),
-            "verdicts.holding": self.holding,
-            "verdicts.by_hand": self.blocked_by_hand,
-            **{f"verdicts.{why.value}": count for why, count in self.ended.items()},
-            "verdicts.last_hour": self.n_verdicts,
-            **{f"rules.{state.replace(' ', '_')}": count for state, count in self.rules.items()},
-            "rules.by_hand": self.rules_by_hand,
-            "rules.last_hour": self.n_new_rules,
+            "verdicts.holding": claims.holding,
+            "verdicts.by_hand": claims.blocked_by_hand,
+            **{f"verdicts.{why.value}": count for why, count in claims.ended.items()},
+            "verdicts.last_hour": claims.n_verdicts,
+            **{f"rules.{state.replace(' ', '_')}": count for state, count in claims.rules.items()},
+            "rules.by_hand": claims.rules_by_hand,
+            "rules.last_hour": claims.n_new_rules,
             **_prefixed("out_of_scope", self.outside),
             **_prefixed("pass", self.come_back.counts),
         }

@@ -67,6 +67,8 @@ class OwnStrategy(Strategy):
     def rescored(self) -> dict[str, float]:
         def rescored() -> dict[str, float]:
             found = self._strategy.rescored()
+            if not all(isinstance(url, str) for url in found):
+                raise TypeError("rescored() is to return URLs and their scores")
             return dict(zip(found, self._scores(list(found.values()), len(found)).tolist(), strict=True))
 
         return self._try(rescored, {})
@@ -130,7 +132,7 @@ class OwnStrategy(Strategy):
             return
         frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename != __file__]
         place = f" ({frames[0].filename}, line {frames[0].lineno})" if frames else ""
-        told = f"{type(error).__name__}: {error}{place}"
+        told = f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
         logger.warning(
             "REPLICA_STRATEGY %s fails: %s. Links without a score have 0 and are taken as found; what fails from now "
             "on is counted as replica/%s",

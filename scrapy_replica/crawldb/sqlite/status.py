@@ -19,7 +19,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, WAITING
-from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
+from scrapy_replica.crawldb.status import ClaimFigures, HostStatus, Status, Tested, Traffic
 from scrapy_replica.decision import Action, Outcome, Reason
 
 HOUR = 3_600.0
@@ -80,9 +80,6 @@ class StatusReader:
         end = now if now is not None else last or 0.0
         begin = max(end - SPEED_SECONDS, first if first is not None else end)
         waiting, demoted = self._waiting()
-        new = f"SELECT id FROM rules WHERE state = '{Standing.IN_FORCE.value}' AND at > ? ORDER BY id DESC"
-        new_rules = [rule for (rule,) in self._read(new, end - HOUR)]
-        rules = RuleTable(self._connection)
         dropped = dict(self._read(f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED} GROUP BY host"))
         total = reduce(Traffic.plus, traffic.values(), Traffic())
         n_hosts, hosts = self._hosts(traffic, {row[0]: row[2] for row in rows}, waiting, dropped, begin, most)
@@ -104,6 +101,19 @@ class StatusReader:
             decisions=decisions,
             dropped=dropped_for,
             tested=self._tested(),
+            claims=self._claims(end),
+            coverage=self._coverage(sum(waiting.values()), total),
+            added=self._count("SELECT COUNT(*) FROM added"),
+            outside=dict(sorted(self._connection.sums(OUTSIDE).items(), key=lambda one: -one[1])),
+            come_back=Pass.load(self._connection.meta(LAST_ROUND)),
+        )
+
+    def _claims(self, end: float) -> ClaimFigures:
+        """Return what is believed; *end* is where the last hour ends."""
+        new = f"SELECT id FROM rules WHERE state = '{Standing.IN_FORCE.value}' AND at > ? ORDER BY id DESC"
+        new_rules = [rule for (rule,) in self._read(new, end - HOUR)]
+        rules = RuleTable(self._connection)
+        return ClaimFigures(
             holding=self._count(f"SELECT COUNT(*) {HOLDING}"),
             blocked_by_hand=self._count(f"SELECT COUNT(*) {HOLDING} AND expires_at IS NULL"),
             ended=self._ended(),
@@ -113,10 +123,6 @@ class StatusReader:
             rules_by_hand=self._count("SELECT COUNT(*) FROM rules WHERE state = 'in force' AND is_manual"),
             new_rules=[self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
             n_new_rules=len(new_rules),
-            coverage=self._coverage(sum(waiting.values()), total),
-            added=self._count("SELECT COUNT(*) FROM added"),
-            outside=dict(sorted(self._connection.sums(OUTSIDE).items(), key=lambda one: -one[1])),
-            come_back=Pass.load(self._connection.meta(LAST_ROUND)),
         )
 
     def _coverage(self, waiting: int, total: Traffic) -> Coverage:
