@@ -191,6 +191,31 @@ class CrawlDBContract:
         assert type(row.permission) is Permission
         assert (db.urls.url_of(url_id), db.urls.key_of(url_id)) == ("http://a:81/x", -5)
 
+    def test_what_is_being_fetched_is_told_as_it_stands(self, db):
+        enter(db, "a/1", payload=b"first")
+        row = db.urls.take()
+        assert db.urls.row(row.id) == row
+        db.urls.retry(row.id, -1, b"second")
+        told = db.urls.row(row.id)
+        assert (told.priority, told.payload) == (-1, b"second")
+        db.urls.finish([db.urls.take().id])
+        assert db.urls.row(row.id).payload is None
+
+    def test_what_was_taken_in_a_page_that_raises_is_told_no_more(self, db):
+        if self.takes_in_pages:
+            with failing_page(db):
+                (lost,) = enter(db, "a/1")
+                assert db.urls.take().id == lost
+            (url_id,) = enter(db, "b/1")
+            assert (url_id, db.urls.url_of(url_id), db.urls.key_of(url_id)) == (lost, "http://b/1", key_of("b/1"))
+
+    def test_the_first_id_is_that_of_what_is_taken(self, db):
+        assert db.urls.first_id() is None
+        db.urls.discover([url("a/1", 0.1), url("b/1", 0.5)])
+        assert db.urls.first_id() in {None, db.urls.take().id}
+        db.urls.hold("a")
+        assert db.urls.first_id() is None
+
     def test_a_better_place_raises_what_waits(self, db):
         url_id = enter(db, "b/1", is_demoted=True)[0]
         for fields in ({"score": 0.0}, {"score": 0.1}, {"score": -1.0, "priority": 1}):
