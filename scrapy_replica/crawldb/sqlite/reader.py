@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from scrapy_replica.crawldb.reader import (
     VerdictView,
 )
 from scrapy_replica.crawldb.rules import RuleRow
-from scrapy_replica.crawldb.sqlite.connection import Connection, advice
+from scrapy_replica.crawldb.sqlite.connection import UNREADABLE, Connection, advice, told
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.results import ResultReader
@@ -82,13 +81,13 @@ def open_orders(path: Path) -> Iterator[SqliteOrders]:
 def _one_line(path: Path) -> Iterator[None]:
     try:
         yield
-    except (StoreError, sqlite3.DatabaseError) as error:
+    except (StoreError, *UNREADABLE) as error:
         cause = error.__cause__ if isinstance(error, StoreError) else error
         if cause is None:
             raise
         again = f"{advice(cause)}; or begin the crawl in another JOBDIR"
         what = "the crawl is writing, try again" if "locked" in str(cause) else again
-        raise StoreError(f"{path} cannot be used ({cause}): {what}") from None
+        raise StoreError(f"{path} cannot be used ({told(cause)}): {what}") from None
 
 
 class SqliteReader:
