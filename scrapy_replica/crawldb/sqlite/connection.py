@@ -74,8 +74,13 @@ def unpacked(packed: bytes) -> Any:
     try:
         return json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
     except (zlib.error, ValueError) as error:
-        what = f"malformed row: {error}"
-        raise StoreError(f"the crawl database cannot be used ({what}): {advice(what)}") from None
+        raise damaged(str(error)) from None
+
+
+def damaged(why: str) -> StoreError:
+    """Return what is raised where a row makes no sense."""
+    what = f"malformed row: {why}"
+    return StoreError(f"the crawl database cannot be used ({what}): {advice(what)}")
 
 
 def is_of_file(error: BaseException) -> bool:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from scrapy_replica.claim import Claim, Kind, Standing
@@ -23,7 +24,7 @@ from scrapy_replica.crawldb.reader import (
     VerdictView,
 )
 from scrapy_replica.crawldb.rules import RuleRow
-from scrapy_replica.crawldb.sqlite.connection import UNREADABLE, Connection, advice, told
+from scrapy_replica.crawldb.sqlite.connection import UNREADABLE, Connection, advice, damaged, told
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.results import ResultReader
@@ -88,6 +89,11 @@ def _one_line(path: Path) -> Iterator[None]:
         again = f"{advice(cause)}; or begin the crawl in another JOBDIR"
         what = "the crawl is writing, try again" if "locked" in str(cause) else again
         raise StoreError(f"{path} cannot be used ({told(cause)}): {what}") from None
+    except (TypeError, LookupError, OverflowError) as error:
+        # Where a record was made of its row: no type or length of what a sound file holds brings these about.
+        if Path(extract_tb(error.__traceback__)[-1].filename).parent != Path(__file__).parent:
+            raise
+        raise damaged(f"{type(error).__name__}, {told(error)}") from error
 
 
 class SqliteReader:

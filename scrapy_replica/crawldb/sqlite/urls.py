@@ -8,7 +8,7 @@ from typing import Any
 
 from scrapy_replica.address import name_of
 from scrapy_replica.crawldb.contract import URGENT, Found, FoundUrl, Known, NewUrl, Permission, UrlRow
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection, damaged
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
 
@@ -341,6 +341,8 @@ class UrlTable:
         row = self._write(
             f"UPDATE urls SET state = {LEASED} WHERE id = ? RETURNING id, host, {COLUMNS}", (url_id,)
         ).fetchone()
+        if row is None:
+            raise damaged("an index names a URL that is not there")
         self._refresh(host)
         self.waiting -= 1
         return self._waiting(row)
