@@ -9,13 +9,15 @@ ORDERS ?= 1
 WARC ?=
 TOPIC ?=
 ONLY ?=
+INPUTS ?= 10000
+SEED ?= 1
 
 # Workers take tests from each other's rest: the dear ones lie in few files.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 WEBS := tests/webs tests/hostile tests/shapes tests/everyday
 LATER := tests/benchmarks tests/lab tests/processes $(WEBS)
 
-.PHONY: help demo trust shapes everyday test test-lab test-processes test-webs test-all test-scrapy lint wheel bench docs clean
+.PHONY: help demo trust shapes everyday fuzz test test-lab test-processes test-webs test-all test-scrapy lint wheel bench docs clean
 
 help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
@@ -24,6 +26,7 @@ help:
 	@echo "make trust            crawl webs that somebody made to mislead, with the add-on and without; ONLY=... names some"
 	@echo "make shapes           crawl ordinary sites whose pages look alike, and count the items lost; ONLY=... names some"
 	@echo "make everyday         crawl ordinary sites whose pages have several URLs, count what is saved; ONLY=... names some"
+	@echo "make fuzz             read broken input of every kind; ONLY=... names some, INPUTS=100000 of each, SEED=2 others"
 	@echo "make test             run the tests of what a user relies on, at most five minutes on two cores"
 	@echo "make test-lab         run those of evaluation, generated webs and the strategies to compare with"
 	@echo "make test-processes   run those with Redis, several processes, kills, the commands, a browser, Spark"
@@ -63,6 +66,9 @@ shapes: $(STAMPS)/test
 
 everyday: $(STAMPS)/test
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m everyday $(ONLY)
+
+fuzz: $(STAMPS)/test
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m fuzz $(ONLY) --inputs $(INPUTS) --seed $(SEED)
 
 test: $(STAMPS)/test
 	$(PYTEST) tests $(LATER:%=--ignore=%)

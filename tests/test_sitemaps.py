@@ -49,7 +49,8 @@ class TestCrawl:
         assert await listed(pages, [f"{TOP}1", f"{TOP}2"], **more) == ["", "1", "2"]
 
     async def test_what_robots_txt_names_and_indexes_name(self):
-        robots = f"User-agent: *\nSitemap: {TOP}sitemap-a.xml\nsitemap: /sitemap-b.xml.gz\nSitemap: http://\n"
+        names = ("http://[", "", f"{TOP}sitemap-a.xml", "/sitemap-b.xml.gz", "http://")
+        robots = "User-agent: *\n" + "".join(f"sitemap: {name}\n" for name in names)
         packed = gzip.compress(listing(f"{TOP}2")[2].encode())
         pages = {
             f"{TOP}robots.txt": (200, {"Content-Type": "text/plain"}, robots),

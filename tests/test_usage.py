@@ -14,7 +14,7 @@ from scrapy.http import HtmlResponse, Request
 from scrapy.settings import Settings
 from web import HTML, REPLICA, crawl, page, redirect
 
-from scrapy_replica import TopicSpider
+from scrapy_replica import TopicSpider, extract
 from scrapy_replica.components.usage import UsageStatements
 from scrapy_replica.usage import (
     CONTENT_SIGNAL,
@@ -227,6 +227,14 @@ class TestResponses:
             ("page license", "http://b.example/base/mit"),
             ("page license", "https://creativecommons.org/licenses/by/4.0/"),
         ]
+
+    def test_a_base_that_scrapy_gives_up_on(self):
+        html = '<base href="?caf\ufffd"><a rel=license href=/l>x</a>'.encode()
+        page = HtmlResponse(f"{SITE}/d", 200, body=html, encoding="ascii", request=Request(f"{SITE}/d"))
+        with pytest.raises(ValueError, match="ascii"):
+            _ = page.selector
+        assert UsageStatements(Settings()).of(page) == (Statement("page license", f"{SITE}/l"),)
+        assert extract(page).text == "x"
 
     def test_of_a_page_that_is_as_it_was(self):
         statements = UsageStatements(Settings())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from parsel import Selector
 from scrapy.http import HtmlResponse
 
 from scrapy_replica.pages import extractor
@@ -83,6 +84,15 @@ class Extracted:
         return self._page.links
 
 
+def tree_of(response: HtmlResponse) -> etree._Element:
+    """Return the tree of a page as Scrapy parses it, also where Scrapy gives up on the URL of its ``<base>``."""
+    try:
+        root: etree._Element = response.selector.root
+    except ValueError:
+        root = Selector(response.text, type="html", base_url=response.url).root
+    return root
+
+
 def extract(page: Response | str | bytes, url: str | None = None) -> Extracted:
     """Return what *page* holds: a response of Scrapy, or HTML; links are relative to *url*.
 
@@ -96,4 +106,4 @@ def extract(page: Response | str | bytes, url: str | None = None) -> Extracted:
         page = HtmlResponse(url or "http://localhost/", body=body, **encoding)
     if not isinstance(page, HtmlResponse):
         raise ValueError(f"{page.url} is no HTML: there is nothing to extract")
-    return Extracted(page.selector.root, url or page.url, page.encoding)
+    return Extracted(tree_of(page), url or page.url, page.encoding)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse
 
 from scrapy_replica.address import host_of
+from scrapy_replica.components.extract import tree_of
 from scrapy_replica.pages.extractor import Texts
 from scrapy_replica.pages.hidden_web import hidden_web_text
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
@@ -95,7 +96,7 @@ def page_from_response(
         body, url = response.body, response.url
         return page_from_body(body, url, redirected_from=redirected_from, ip=ip, statements=statements)
     return page_from_tree(
-        response.selector.root,
+        tree_of(response),
         response.url,
         encoding=response.encoding,
         redirected_from=redirected_from,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from datetime import datetime, timezone
 from itertools import islice
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import Request
 from scrapy.utils.gz import gunzip
-from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+from scrapy.utils.sitemap import Sitemap
 
 from scrapy_replica.address import host_of, origin_of, site_of
 from scrapy_replica.components.flight import NO_PAGE
@@ -114,9 +115,8 @@ class Sitemaps:
 
     async def _named(self, origin: str) -> list[str]:
         robots = await self._fetched(f"{origin}/robots.txt")
-        named = sitemap_urls_from_robots(robots.body[:MAX_BYTES], robots.url) if robots is not None else ()
-        urls = (Base(origin).absolute(url) for url in islice(named, MAX_FILES))
-        return list(dict.fromkeys(url for url in urls if url)) or [f"{origin}/sitemap.xml"]
+        named = named_in(robots.body[:MAX_BYTES], robots.url) if robots is not None else []
+        return named or [f"{origin}/sitemap.xml"]
 
     async def _sitemap(self, url: str) -> tuple[Sitemap, int] | None:
         if not self._may_fetch(url):
@@ -140,6 +140,17 @@ class Sitemaps:
             logger.debug("Fetching %s failed", url, exc_info=True)
             return None
         return response if response.status == 200 and self._may_fetch(response.url) else None
+
+
+_SITEMAP_LINE = re.compile(
+    rb"^[ \t]*(?:\xef\xbb\xbf)?sitemap[ \t]*:[ \t]*([^\s][^\r\n]*)", re.IGNORECASE | re.MULTILINE
+)
+
+
+def named_in(body: bytes, url: str) -> list[str]:
+    """Return the sitemaps that the robots.txt at *url* names; Scrapy's own reader ends at the first that is no URL."""
+    lines = (line[1].decode("utf-8", "replace") for line in islice(_SITEMAP_LINE.finditer(body), MAX_FILES))
+    return list(dict.fromkeys(filter(None, map(Base(url).absolute, lines))))
 
 
 def _parsed(body: bytes) -> tuple[Sitemap, int] | None:

@@ -11,6 +11,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
 from scrapy_replica.address import redacted
+from scrapy_replica.components.extract import tree_of
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.description import Description
 from scrapy_replica.focus.relevance import Relevance
@@ -92,7 +93,7 @@ class Examples:
         return self._page_terms(HtmlResponse("http://example.invalid/", body=document.html, encoding="utf-8"))
 
     def _page_terms(self, response: HtmlResponse) -> Terms:
-        root = response.selector.root
+        root = tree_of(response)
         return page_from_tree(root, response.url, language_default=self._language, extract=self._extract).terms
 
     async def teach(self, crawler: Crawler, crawl: Crawl) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from scrapy.http import HtmlResponse
 
 from scrapy_replica import usage
+from scrapy_replica.components.extract import tree_of
 from scrapy_replica.usage import RobotsUsage, Statement
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class UsageStatements:
             yield from usage.header_statements(fields, tags, response.url, _token(robot))
 
     def _of_html(self, response: HtmlResponse) -> Iterator[Statement]:
-        root = response.selector.root
+        root = tree_of(response)
         names = {"robots": usage.META_ROBOTS, _token(self._robot(response)): usage.META_ROBOTS, **_TDM}
         # To walk over the links of a page as well takes 50 us.
         has_license = any(word in response.body for word in (b"license", b"LICENSE", b"License"))
@@ -86,7 +87,14 @@ class UsageStatements:
                     yield Statement(source, (element.get("content") or "").strip())
             elif "license" in (element.get("rel") or "").lower().split():
                 place = element.get("href") or ""
-                yield from usage.license_at(usage.PAGE_LICENSE, response.urljoin(""), place)
+                yield from usage.license_at(usage.PAGE_LICENSE, _base_of(response), place)
+
+
+def _base_of(response: HtmlResponse) -> str:
+    try:
+        return response.urljoin("")
+    except ValueError:
+        return response.url
 
 
 def _token(user_agent: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -45,18 +46,47 @@ ADVICE = (
     ("locked", "end the program that has it open; the same command goes on with the job from its last commit"),
     ("readonly", "let it be written to; the same command goes on with the job from its last commit"),
     ("malformed", "'scrapy replica doctor JOB --salvage NEWJOB' reads what can be read of the job into a new one"),
+    ("codec", "'scrapy replica doctor JOB --salvage NEWJOB' reads what can be read of the job into a new one"),
     ("not a database", "'scrapy replica doctor JOB --salvage NEWJOB' reads what can be read of the job into a new one"),
     ("", "look at the disk; the same command goes on with the job from its last commit"),
 )
 """What of SQLite's words tells what to do."""
 
+MOST_TOLD = 200
+"""Characters of them: they may hold the whole text of a damaged statement."""
 
-def advice(error: BaseException) -> str:
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError)
+"""What reading a damaged file raises: its words may be no UTF-8, its lengths beyond all memory."""
+
+
+def advice(error: BaseException | str) -> str:
     """Return what to do about an *error* of the file."""
     return next(what for words, what in ADVICE if words in str(error))
 
 
-def is_of_file(error: sqlite3.DatabaseError) -> bool:
+def told(error: BaseException) -> str:
+    """Return the words of an *error* of the file, in one line."""
+    return " ".join(str(error).split())[:MOST_TOLD] or type(error).__name__
+
+
+def unpacked(packed: bytes) -> Any:
+    """Return the JSON value that was packed with zlib.
+
+    :raises StoreError: it is damaged.
+    """
+    try:
+        return json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
+    except (zlib.error, ValueError) as error:
+        raise damaged(str(error)) from None
+
+
+def damaged(why: str) -> StoreError:
+    """Return what is raised where a row makes no sense."""
+    what = f"malformed row: {why}"
+    return StoreError(f"the crawl database cannot be used ({what}): {advice(what)}")
+
+
+def is_of_file(error: BaseException) -> bool:
     """Tell whether *error* is one of the file; else a value cannot be stored, and its statement alone is undone.
 
     Our statements write no key twice: where SQLite says so, index and table disagree.
@@ -78,7 +108,7 @@ def next_id(table: str, *names: str) -> int | None:
 
 
 class _Sqlite(sqlite3.Connection):
-    failed: Callable[[sqlite3.Error], StoreError]
+    failed: Callable[[BaseException], StoreError]
 
 
 class _Cursor(sqlite3.Cursor):
@@ -89,19 +119,19 @@ class _Cursor(sqlite3.Cursor):
     def fetchone(self) -> Any:
         try:
             return super().fetchone()
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             raise self.connection.failed(error) from error
 
     def fetchall(self) -> list[Any]:
         try:
             return super().fetchall()
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             raise self.connection.failed(error) from error
 
     def __next__(self) -> Any:
         try:
             return super().__next__()
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             raise self.connection.failed(error) from error
 
 
@@ -136,10 +166,10 @@ class Connection:
                 self._check()
             else:
                 self._open()
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             self._sqlite.close()
             what = "is not a crawl database" if "not a database" in str(error) else "cannot be used"
-            raise StoreError(f"{path} {what} ({error}): give another {setting}, or {advice(error)}") from None
+            raise StoreError(f"{path} {what} ({told(error)}): give another {setting}, or {advice(error)}") from None
         except StoreError:
             self._sqlite.close()
             raise
@@ -179,9 +209,9 @@ class Connection:
                     f"finish that crawl with {by}, or give another JOBDIR"
                 )
 
-    def _failed(self, error: sqlite3.Error) -> StoreError:
+    def _failed(self, error: BaseException) -> StoreError:
         name = self.path or "the crawl database in memory"
-        self._error = StoreError(f"{name} cannot be used any more ({error}): {advice(error)}")
+        self._error = StoreError(f"{name} cannot be used any more ({told(error)}): {advice(error)}")
         return self._error
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
@@ -193,7 +223,7 @@ class Connection:
             raise self._error
         try:
             return self._cursor(_Cursor).execute(sql, values)
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             if not is_of_file(error):
                 raise
             raise self._failed(error) from error

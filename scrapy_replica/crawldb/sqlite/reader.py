@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from scrapy_replica.claim import Claim, Kind, Standing
@@ -24,7 +24,7 @@ from scrapy_replica.crawldb.reader import (
     VerdictView,
 )
 from scrapy_replica.crawldb.rules import RuleRow
-from scrapy_replica.crawldb.sqlite.connection import Connection, advice
+from scrapy_replica.crawldb.sqlite.connection import UNREADABLE, Connection, advice, damaged, told
 from scrapy_replica.crawldb.sqlite.form_table import FormTable
 from scrapy_replica.crawldb.sqlite.orders import OrderTable
 from scrapy_replica.crawldb.sqlite.results import ResultReader
@@ -82,13 +82,18 @@ def open_orders(path: Path) -> Iterator[SqliteOrders]:
 def _one_line(path: Path) -> Iterator[None]:
     try:
         yield
-    except (StoreError, sqlite3.DatabaseError) as error:
+    except (StoreError, *UNREADABLE) as error:
         cause = error.__cause__ if isinstance(error, StoreError) else error
         if cause is None:
             raise
         again = f"{advice(cause)}; or begin the crawl in another JOBDIR"
         what = "the crawl is writing, try again" if "locked" in str(cause) else again
-        raise StoreError(f"{path} cannot be used ({cause}): {what}") from None
+        raise StoreError(f"{path} cannot be used ({told(cause)}): {what}") from None
+    except (TypeError, LookupError, OverflowError) as error:
+        # Where a record was made of its row: no type or length of what a sound file holds brings these about.
+        if Path(extract_tb(error.__traceback__)[-1].filename).parent != Path(__file__).parent:
+            raise
+        raise damaged(f"{type(error).__name__}, {told(error)}") from error
 
 
 class SqliteReader:

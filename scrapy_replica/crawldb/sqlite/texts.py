@@ -6,7 +6,8 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.sqlite.connection import Connection, unpacked
 from scrapy_replica.crawldb.texts import Kept, Mark, Question, Text
 
 
@@ -93,16 +94,10 @@ def _packed(terms: Mapping[str, int]) -> bytes:
     return zlib.compress(json.dumps(terms, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
 
 
-def unpacked(packed: bytes) -> dict[str, int]:
-    """Return the terms of a row."""
-    found: dict[str, int] = json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
-    return found
-
-
 def is_sound(packed: bytes) -> bool:
     """Tell whether *packed* can be read as the terms of a row."""
     try:
         counts = unpacked(packed)
-    except (ValueError, zlib.error):
+    except StoreError:
         return False
     return isinstance(counts, dict) and all(isinstance(count, int) and count > 0 for count in counts.values())

@@ -8,7 +8,11 @@ from typing import Any
 
 from scrapy_replica.address import name_of
 from scrapy_replica.crawldb.contract import URGENT, Found, FoundUrl, Known, NewUrl, Permission, UrlRow
+<<<<<<< HEAD
 from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection
+=======
+from scrapy_replica.crawldb.sqlite.connection import Connection, damaged
+>>>>>>> beyond
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
 
@@ -351,6 +355,8 @@ class UrlTable:
         row = self._write(
             f"UPDATE urls SET state = {LEASED} WHERE id = ? RETURNING id, host, {COLUMNS}", (url_id,)
         ).fetchone()
+        if row is None:
+            raise damaged("an index names a URL that is not there")
         self._refresh(host)
         self.waiting -= 1
         taken = self._leased[url_id] = self._waiting(row)

@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection, unpacked
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.records import Link
 
@@ -185,7 +185,7 @@ def _packed(visit: Visit) -> bytes:
 def _visit(url: str, relevance: float | None, body: bytes) -> Visit:
     if not body:
         return Visit(url, None, {}, (), is_unproductive=True)
-    terms, counts, links = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
+    terms, counts, links = unpacked(body)
     pairs = zip(links[::2], links[1::2], strict=True)
     rows = [Link(target, text, place) for place, (target, text) in enumerate(pairs)]
     return Visit(url, relevance, dict(zip(terms, counts, strict=True)), rows)
