@@ -8,11 +8,7 @@ from typing import Any
 
 from scrapy_replica.address import name_of
 from scrapy_replica.crawldb.contract import URGENT, Found, FoundUrl, Known, NewUrl, Permission, UrlRow
-<<<<<<< HEAD
-from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection
-=======
-from scrapy_replica.crawldb.sqlite.connection import Connection, damaged
->>>>>>> beyond
+from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection, damaged
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
 
