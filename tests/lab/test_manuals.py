@@ -61,7 +61,7 @@ def test_each_edition_has_its_host_and_each_kind_of_copy_and_near_miss_is_made(m
     assert kinds["original"] == 18
     assert set(kinds) == {"original", *COPIES, *NEARLY}
     assert n_hosts == kinds.total() == len(list((out / "warc").iterdir()))
-    assert told == ["left out: empty-doc 1 has fewer than 12 pages"]
+    assert told == ["left out: empty-doc 1 has fewer than 12 pages of text"]
 
 
 def test_hosts_of_one_edition_are_replicas_and_versions_quotes_and_forks_are_near_misses(made):
@@ -142,8 +142,9 @@ def test_no_page_breaks_a_change(page):
 
 
 def test_a_theme_keeps_the_text_and_changes_what_is_around_it():
-    page = f"<html><head><title>One - Work</title></head><body><nav>menu</nav><p>{text(1, 30)}</p></body></html>"
-    other = changes.theme(page.encode(), 0).decode()
+    page = "<html><head><title>One - Work</title></head><body><nav>menu</nav>"
+    page += f"<div class='nav-content'><p>{text(1, 30)}</p></div></body></html>"
+    other = changes.theme(page.encode(), 1).decode()
     assert text(1, 30) in other
     assert "menu<" not in other
     assert "One - Work" not in other

@@ -21,6 +21,7 @@ class LabCommand(CommandGroup):
     commands = (
         experiments.CrawlExperiment,
         experiments.ReplicasExperiment,
+        experiments.ProtocolExperiment,
         experiments.DustExperiment,
         experiments.VisitsExperiment,
         experiments.TunnelsExperiment,

@@ -43,16 +43,20 @@ def chrome(body: bytes, style: int) -> bytes:
 def theme(body: bytes, style: int) -> bytes:
     """Return the page as another generator of sites renders it: other markup, menus and end of the title."""
     root = _parsed(body)
+    most = len(_text(root)) / 2  # a frame that holds most of the page is no menu
     for element in _found(root, "//body//nav | //body//header | //body//footer | //body//*[@class or @id or @role]"):
         told = " ".join(element.get(name, "") for name in ("class", "id", "role"))
         above = element.getparent()
         is_around = element.tag in {"div", "ul", "p"} and _AROUND.search(told) is not None
-        if above is not None and (is_around or element.tag in {"nav", "header", "footer"}):
+        if above is None or not (is_around or element.tag in {"nav", "header", "footer"}):
+            continue
+        if len(_text(element)) < most:
             above.remove(element)
     for element in _found(root, "//body//*"):
         for name in ("class", "id", "role", "style"):
             element.attrib.pop(name, "")
-    _retitle(root, _MENUS[style % 4][1])
+    if style % 2:
+        _retitle(root, _MENUS[style % 4][1])
     return chrome(_written(root), style)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -15,12 +16,14 @@ from scrapy_replica.lab.manuals.hosts import Host, Maker
 from scrapy_replica.lab.manuals.packages import Edition, unpacked
 from scrapy_replica.lab.manuals.trees import Tree, read_tree
 
-MIN_PAGES = 12
-"""Pages that a manual must have."""
-MAX_EQUAL = 0.9
-"""Share of equal pages from which two editions are neither replicas nor near misses: nobody could call it."""
+MIN_PAGES, MIN_WORDS = 12, 60
+"""Pages that a manual must have, and the words of each of these."""
+SAME_PAGE = 0.95
+"""Share of the words of two pages that both have, from which they say the same."""
+MAX_SAME = 0.8
+"""Share of such pages from which two editions are neither replicas nor near misses: nobody could call it."""
 _MAX_UNRELATED = 5_000
-_WORD = re.compile(rb"\w+")
+_WORD = re.compile(rb"[\w\x80-\xff]+")
 _TAG = re.compile(rb"(?s)<(script|style)\b.*?</\1>|<[^>]*>")
 
 
@@ -38,8 +41,8 @@ def make(editions: Iterable[Edition], packages: Path, folder: Path, seed: int, t
         except OSError as error:
             told(f"left out: {error}")
             continue
-        if tree is None or len(tree.pages) < MIN_PAGES:
-            told(f"left out: {edition.package} {edition.version} has fewer than {MIN_PAGES} pages")
+        if tree is None or sum(_words(body).total() >= MIN_WORDS for body in tree.pages.values()) < MIN_PAGES:
+            told(f"left out: {edition.package} {edition.version} has fewer than {MIN_PAGES} pages of text")
             continue
         trees[edition] = tree
     hosts = list(Maker(trees, seed).hosts())
@@ -52,20 +55,25 @@ def make(editions: Iterable[Edition], packages: Path, folder: Path, seed: int, t
 
 
 def alike(trees: Mapping[Edition, Tree]) -> set[frozenset[str]]:
-    """Return the pairs of editions of which nearly all common pages have the same text, numbers left out."""
+    """Return the pairs of editions of which most common pages say the same, numbers left out."""
+    words = {edition: {path: _words(body) for path, body in tree.pages.items()} for edition, tree in trees.items()}
     found = set()
     for a, b in combinations(trees, 2):
         if a.family != b.family:
             continue
-        common = trees[a].pages.keys() & trees[b].pages.keys()
-        equal = sum(_words(trees[a].pages[path]) == _words(trees[b].pages[path]) for path in common)
-        if common and equal >= MAX_EQUAL * len(common):
+        common = words[a].keys() & words[b].keys()
+        same = sum(_is_same(words[a][path], words[b][path]) for path in common)
+        if common and same >= MAX_SAME * len(common):
             found.add(frozenset((a.name, b.name)))
     return found
 
 
-def _words(body: bytes) -> list[bytes]:
-    return [word for word in _WORD.findall(_TAG.sub(b" ", body)) if not any(48 <= letter < 58 for letter in word)]
+def _is_same(a: Counter[bytes], b: Counter[bytes]) -> bool:
+    return 2 * (a & b).total() >= SAME_PAGE * (a.total() + b.total())
+
+
+def _words(body: bytes) -> Counter[bytes]:
+    return Counter(word for word in _WORD.findall(_TAG.sub(b" ", body)) if not word.isdigit())
 
 
 def pairs(hosts: Sequence[Host], same: set[frozenset[str]], seed: int) -> list[dict[str, str]]:
