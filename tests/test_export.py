@@ -256,8 +256,9 @@ class TestBadInput:
         file.execute("UPDATE urls SET state = 9 WHERE id = 4")  # no such state: the second batch fails
         file.commit()
         file.close()
-        with pytest.raises(IndexError):
-            execute(["scrapy", "replica", "export", str(job), "links", "--out", str(tmp_path / "x")])
+        code, _, err = replica(capsys, job, "links", "--out", tmp_path / "x")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "malformed row" in err
         assert (tmp_path / "x").read_text() == "before"
         assert sorted(one.name for one in tmp_path.iterdir()) == ["job", "x"]
         assert replica(capsys, job, "pages", "--out", tmp_path / "x")[0] == 0
