@@ -14,16 +14,7 @@ from test_features import compared
 from scrapy_replica.lab.measures import best_f1_threshold
 from scrapy_replica.lab.training.train_judge import trained_on
 from scrapy_replica.sites.features import features_of
-from scrapy_replica.sites.judge import (
-    COLUMNS,
-    RAW,
-    Judge,
-    columns_of,
-    likeness_of,
-    obvious_labels,
-    threshold_at,
-    votes_of,
-)
+from scrapy_replica.sites.judge import COLUMNS, RAW, Judge, columns_of, likeness_of, obvious_labels, threshold_at
 
 JUDGE = Judge.load()
 share = st.floats(0, 1) | st.just(math.nan)
@@ -39,33 +30,18 @@ def training(n=200, seed=0):
     return raw, labels
 
 
-UNTOLD = [f"{a}{b}x" for a in "qzwk" for b in "qzwkvy"]
-LEARNT = trained_on(*training())
-
-
 class TestShipped:
     def test_a_copy_passes_and_others_do_not(self):
         mine = site("a.example", "w")
         judge = JUDGE
         assert judge.score(compared(mine, site("b.example", "w"))) > judge.threshold_for(1.0)
         assert judge.score(compared(mine, site("b.example", "w", edit=0.03))) > judge.threshold
-        assert judge.score(compared(mine, site("b.example", "v"))) < 0.25  # two sites, for a detector
+        assert judge.score(compared(mine, site("b.example", "v"))) < 0.6 * judge.threshold  # two sites, for a detector
 
     def test_translations_and_other_versions_do_not_pass(self):
         mine = site("a.example", "w", title=" 3.5")
         for other in (site("b.example", "w", words=GERMAN), site("b.example", "w", title=" 3.6", edit=0.01)):
             assert JUDGE.score(compared(mine, other)) < JUDGE.threshold
-
-    def test_a_copy_in_a_language_that_nobody_told_passes_all_the_same(self):
-        pair = compared(site("a.example", "w", words=UNTOLD), site("b.example", "w", words=UNTOLD))
-        assert math.isnan(features_of(pair, ("lsame",))[0])
-        assert JUDGE.score(pair) > JUDGE.threshold
-
-    def test_scores_order_pairs_whose_votes_are_equal(self):
-        raw = np.array([[1.0, near, near, near, 0.97, 0.99, 0.0, np.nan, np.nan] for near in (0.97, 0.98, 0.99)])
-        votes = votes_of(JUDGE.intervals, JUDGE.lac, columns_of(raw))
-        assert len(set(votes.tolist())) == 1
-        assert (np.diff(JUDGE.scores(raw)) > 0).all()
 
     def test_hreflang_speaks_against(self):
         pair = compared(site("a.example", "w"), site("b.example", "w"))
@@ -76,11 +52,9 @@ class TestShipped:
     def test_hosts_that_are_hardly_known_take_more(self):
         assert JUDGE.threshold_for(0.1) > JUDGE.threshold_for(0.5) > JUDGE.threshold_for(1.0) == JUDGE.threshold
 
-    def test_five_pages_of_a_copy_pass_three_not_yet_and_ten_of_other_texts_under_equal_titles_never(self):
+    def test_three_pages_of_a_copy_pass_and_ten_of_other_texts_under_equal_titles_do_not(self):
         first, copy, other = (site(f"{name}.example", seed, 10) for name, seed in (("a", "w"), ("b", "w"), ("c", "v")))
-        assert JUDGE.score(compared(first[:5], copy[:5])) > JUDGE.threshold_for(0.1)
-        # The first three pages of another version are often equal; where all that is known was fetched, they do.
-        assert JUDGE.threshold_for(1.0) < JUDGE.score(compared(first[:3], copy[:3])) < JUDGE.threshold_for(0.1)
+        assert JUDGE.score(compared(first[:3], copy[:3])) > JUDGE.threshold_for(0.1)
         titled = [dataclasses.replace(each, title=mine.title) for each, mine in zip(other, first, strict=True)]
         assert JUDGE.score(compared(first, titled)) < JUDGE.threshold
 
@@ -90,7 +64,7 @@ class TestJudge:
     @settings(deadline=None)
     def test_one_pair_scores_as_a_batch_does(self, rows):
         raw = np.array(rows, dtype=float)
-        judge = LEARNT
+        judge = trained_on(*training())
         from scrapy_replica.sites import judge as module
 
         for values, expected in zip(rows, columns_of(raw), strict=True):
@@ -149,7 +123,7 @@ class TestJudge:
         other_version = [0.9, 0.8, 0.6, 0.8, 0.6, 0.9, 0.5, 1.0, np.nan]
         unknown = [0.9, *[np.nan] * 8]
         likeness = columns_of(np.array([other_version, unknown]))[:, COLUMNS.index("likeness")]
-        assert likeness == pytest.approx([(0.9 + 0.8 + 0.7 + 0.6) / 4 * 0.9 * 0.5 * 0.7, 0.9 / 4 * 0.9])
+        assert likeness == pytest.approx([(0.9 + 0.8 + 0.7 + 0.6) / 4 * 0.9 * 0.5 * 0.7, 0.9 / 4 * 0.7])
 
     def test_the_weakest_part_knows_texts_by_the_better_of_two_measures(self):
         restyled = [0.9, 0.1, 0.6, 0.8, 0.8, 0.9, 0.0, np.nan, np.nan]

@@ -30,8 +30,8 @@ most of hosts that quote, and .74, the least of real replicas."""
 MIN_EQUAL_ITEMS = 3
 """Pages whose items are those of the page in the same place, for hosts on which the spider begins: it was told to fetch
 both."""
-_CONTRADICTION = 0.25
-"""Score below which a well-known pair counts as two sites: .3 % of the replicas and two thirds of the near misses."""
+_CONTRADICTION = 0.6
+"""Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
 """Comparable pages from which two hosts can contradict each other."""
 _MAX_MEMBERS = 10
@@ -354,7 +354,7 @@ class Detector:
         return comparison.n_common >= max(MIN_ALIGNED, pair.judged_at + max(1, growth))
 
     def _is_hopeless(self, pair: Pair) -> bool:
-        return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION
+        return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
 
     def _decide(self, pair: Pair, comparison: Comparison, wanted: float, findings: Findings) -> bool:
         pair.score = self._score(comparison)
@@ -424,7 +424,7 @@ class Detector:
     def _are_two_sites(self, pair: Comparison) -> bool:
         if frozenset((pair.first.name, pair.second.name)) in self._kept_apart:
             return True
-        return len(pair.aligned) >= _WELL_KNOWN and self._score(pair) < _CONTRADICTION
+        return len(pair.aligned) >= _WELL_KNOWN and self._score(pair) < _CONTRADICTION * self.judge.threshold
 
     def _score(self, pair: Comparison) -> float:
         """Return how sure the judge is that *pair* is one site, 0 where it states different things."""
@@ -469,7 +469,7 @@ class Detector:
     def _is_likely(self, pair: Pair, comparison: Comparison) -> bool:
         n_aligned = len(comparison.aligned)
         if n_aligned >= MIN_ALIGNED:
-            return pair.score >= _CONTRADICTION
+            return pair.score >= _CONTRADICTION * self.judge.threshold
         if pair.n_near:
             return True
         mine = comparison.first.view(comparison.prefixes[0])[1]

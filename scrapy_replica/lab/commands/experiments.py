@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, needing
-from scrapy_replica.lab.commands import crawl, protocol, replicas, visits
+from scrapy_replica.lab.commands import crawl, replicas, visits
 from scrapy_replica.lab.commands.output import existing, print_measures
 
 if TYPE_CHECKING:
@@ -72,17 +72,6 @@ class CrawlExperiment(Experiment):
 
     def figures(self, opts: argparse.Namespace, settings: Settings) -> Figures:
         return crawl.crawl_figures(opts, settings)
-
-
-class ProtocolExperiment(Experiment):
-    name = "protocol"
-    help = "the judge of hosts on sources left out whole: three or more, each NAME=DIR or NAME=WARC:HOSTS"
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        protocol.add_protocol_arguments(parser)
-
-    def figures(self, opts: argparse.Namespace, settings: Settings) -> Figures:  # noqa: ARG002
-        return protocol.protocol_figures(opts)
 
 
 class DustExperiment(Experiment):

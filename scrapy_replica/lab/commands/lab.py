@@ -21,7 +21,6 @@ class LabCommand(CommandGroup):
     commands = (
         experiments.CrawlExperiment,
         experiments.ReplicasExperiment,
-        experiments.ProtocolExperiment,
         experiments.DustExperiment,
         experiments.VisitsExperiment,
         experiments.TunnelsExperiment,

@@ -286,21 +286,3 @@ def load_web(path: Path, hosts: Path, noise: Noise = Config.noise) -> tuple[Pair
     if len(pages) < 2:
         raise ValueError(f"{path} has pages of {len(pages)} of the hosts in {hosts}: it takes two")
     return pair_table(truth_of_web(pages, site_of), pages, set()), pages
-
-
-def load_source(told: str, noise: Noise = Config.noise) -> tuple[PairTable, dict[str, list[Page]]]:
-    """Return the same of a folder, or of a web written as ``web.warc.gz:hosts.csv``.
-
-    :raises ValueError: there is no such file or folder.
-    """
-    path, _, hosts = told.partition(":")
-    for each in filter(None, (path, hosts)):
-        if not Path(each).exists():
-            raise ValueError(f"{each} does not exist")
-    return load_web(Path(path), Path(hosts), noise) if hosts else load(Path(path), noise)
-
-
-def related(table: PairTable) -> list[dict[str, str]]:
-    """Return the rows of *table* as ``truth.csv`` has them."""
-    rows = zip(table.hosts, table.relation.tolist(), table.family.tolist(), strict=True)
-    return [{"host_a": a, "host_b": b, "relation": kind, "family": family} for (a, b), kind, family in rows]
