@@ -323,7 +323,8 @@ class CrawlDBContract:
             enter(db, *links[1::2], *links[::2])
             return time.thread_time() - begin
 
-        few, many = seconds("a", 2_000), seconds("b", 16_000)
+        # The best of several: what else runs beside it costs caches, too.
+        few, many = min(seconds(f"a{n}", 2_000) for n in range(5)), min(seconds(f"b{n}", 16_000) for n in range(3))
         assert many < 24 * few, (few, many)  # 8 times as many links
 
     def test_nothing_is_a_batch(self, db):
