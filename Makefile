@@ -14,6 +14,8 @@ SEED ?= 1
 
 # Workers take tests from each other's rest: the dear ones lie in few files.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# Those with several processes and kills wait for a third of their time.
+ONE_MORE := PYTEST_XDIST_AUTO_NUM_WORKERS=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 WEBS := tests/webs tests/hostile tests/shapes tests/everyday
 LATER := tests/benchmarks tests/lab tests/processes $(WEBS)
 
@@ -77,7 +79,7 @@ test-lab: $(STAMPS)/test
 	$(PYTEST) tests/lab
 
 test-processes: $(STAMPS)/test
-	$(PYTEST) tests/processes
+	$(ONE_MORE) $(PYTEST) tests/processes
 
 test-webs: $(STAMPS)/test
 	$(PYTEST) $(WEBS)
