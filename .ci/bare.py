@@ -113,7 +113,7 @@ def use(environment: Environment, folder: Path, url: str) -> None:
     expect({json.loads(line)["url"] for line in lines}, {url + path for path in PAGES})
 
     commands = environment.run("scrapy", "replica", "-h", cwd=folder).stdout
-    expect([name for name in ("crawl", "rehearse", "status", "explain", "doctor", "eval") if name not in commands], [])
+    expect([name for name in ("crawl", "rehearse", "status", "explain", "doctor", "steer") if name not in commands], [])
     explained = environment.run("scrapy", "replica", "explain", f"{url}/c", "--job", "jobs/pages", cwd=folder).stdout
     expect("state: fetched" in explained, True)
     crawled = environment.run("scrapy", "replica", "crawl", f"{url}/", "--json", "-s", "DOWNLOAD_DELAY=0", cwd=folder)
