@@ -198,16 +198,17 @@ def header_statements(fields: Mapping[str, str], robot_tags: Iterable[str], url:
 
 _LINK = re.compile(r"<([^<>]*)>([^<>]*)")
 _RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)
-_ROBOT = re.compile(r"\s*([a-z][a-z0-9_ -]*?)\s*:(.*)", re.IGNORECASE | re.DOTALL)
+_ROBOT = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
 
 
 def _own_directives(tag: str, robot: str) -> str:
     """Return the directives of an ``X-Robots-Tag`` that are for every crawler, or for *robot*."""
     own, is_own = [], True
     for part in tag.split(","):
-        named = _ROBOT.fullmatch(part)
-        if named is not None and named[1].lower() not in _DIRECTIVES_WITH_VALUE:
-            is_own, part = named[1].lower() == robot, named[2]  # noqa: PLW2901
+        name, colon, directive = part.partition(":")
+        name = name.strip().lower()
+        if colon and _ROBOT.fullmatch(name) and name not in _DIRECTIVES_WITH_VALUE:
+            is_own, part = name == robot, directive  # noqa: PLW2901
         if is_own and part.strip():
             own.append(part.strip())
     return ", ".join(own)

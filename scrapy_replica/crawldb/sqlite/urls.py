@@ -95,6 +95,7 @@ class UrlTable:
     def _add_host(self, host: int, name: str, slot: str) -> None:
         self._hosts[name, slot] = host
         self._rows[host] = name, slot
+        self._ips.pop(name, None)
         self._frontier.add_host(host, slot)
         if name in self._paused:
             self._frontier.pause(host)
