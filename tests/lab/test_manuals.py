@@ -169,3 +169,18 @@ def test_without_two_families_nothing_is_written(tmp_path):
     with pytest.raises(ValueError, match="fewer than two families"):
         make([edition("empty", "1")], tmp_path / "none", tmp_path / "out", 1, print)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "a,b\n1,2\n",
+        "family,registry,package,version,language,licence\nf,debian\n",
+        "family,registry,package,version,language,licence\nf,cpan,p,1,en,MIT\n",
+        "family,registry,package,version,language,licence\nf,debian,p,1,en,MIT,more\n",
+    ],
+)
+def test_a_table_that_is_none_is_refused_in_one_line(tmp_path, table):
+    (tmp_path / "table.csv").write_text(table, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"table\.csv, row 2: the columns are family, registry"):
+        read_table(tmp_path / "table.csv")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import tarfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("manuals.csv")
@@ -45,9 +45,20 @@ class Edition:
 
 
 def read_table(file: Path = TABLE) -> list[Edition]:
-    """Return the editions that a table names, in its order."""
-    with file.open(encoding="utf-8", newline="") as rows:
-        return [Edition(**row) for row in csv.DictReader(rows)]
+    """Return the editions that a table names, in its order.
+
+    :raises ValueError: it has other columns, or names another registry.
+    """
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    wanted = [field.name for field in fields(Edition)]
+    for number, row in enumerate(rows, 2):
+        if set(row) != set(wanted) or None in row.values() or row["registry"] not in _CLIENTS:
+            raise ValueError(
+                f"{file}, row {number}: the columns are {', '.join(wanted)}, and the registry is one of "
+                f"{', '.join(_CLIENTS)}"
+            )
+    return [Edition(**row) for row in rows]
 
 
 def unpacked(edition: Edition, folder: Path) -> Path:
