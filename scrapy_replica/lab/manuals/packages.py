@@ -83,6 +83,11 @@ def unpacked(edition: Edition, folder: Path) -> Path:
     if found.suffix == ".deb":
         subprocess.run(["dpkg-deb", "-x", found, part], check=True, capture_output=True)  # noqa: S603, S607
     else:
+        if not hasattr(tarfile, "data_filter"):
+            raise ValueError(
+                "archives of npm and PyPI are unpacked by Python 3.10.12, 3.11.4 or newer: older ones let "
+                "them write anywhere"
+            )
         with tarfile.open(found) as archive:
             archive.extractall(part, filter="data")
     part.rename(target)
