@@ -41,7 +41,7 @@ TOPIC, EXAMPLES = "machine_learning", 30
 def write_examples(warc: Path, folder: Path, draw: int) -> None:
     """Write 30 pages on the topic of the campus web into *folder*, a file each."""
     with gzip.open(warc.parents[1] / URLS, "rt") as file:
-        urls = [row["url"] for row in csv.DictReader(file) if TOPIC in row["topics"].split()]
+        urls = [row["url"] for row in csv.DictReader(file) if TOPIC in row["topics"].split("|")]
     archive = open_archive([warc])
     random.Random(draw).shuffle(urls)
     for number, url in enumerate(urls[:EXAMPLES]):
