@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
-from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
@@ -23,24 +22,23 @@ from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFin
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.items import RepeatedItems
+from scrapy_replica.components.observer import Observer
 from scrapy_replica.components.others import Others
 from scrapy_replica.components.outputs import OutputError, claimed, claimed_feeds
-from scrapy_replica.components.pages import Pages, elements_of
+from scrapy_replica.components.pages import Pages
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.returns import Returns
 from scrapy_replica.components.statistics import flush
 from scrapy_replica.components.store import own_store, shared_store
-from scrapy_replica.components.topic import Examples, doubt_topic
+from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.usage import UsageStatements
 from scrapy_replica.components.warc import Recorder
 from scrapy_replica.config import Config
-from scrapy_replica.crawl import Crawl, Observation
+from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.sites.aliases import Aliases
-from scrapy_replica.usage import from_json, to_json
-from scrapy_replica.words import phrases
 from scrapy_replica.words.headline import summary
 
 if TYPE_CHECKING:
@@ -60,9 +58,6 @@ logger = logging.getLogger(__name__)
 
 ORDERS_SECONDS = 0.5
 """Time between two looks at the orders that a person wrote into the crawl database."""
-
-FLUSH_EVERY = 100
-"""Pages between two flushes of the statistics."""
 
 
 class ReplicaExtension:
@@ -127,6 +122,11 @@ class ReplicaExtension:
     def recorder(self) -> Recorder | None:
         """What writes WARC files; when the job is open it finishes those that a killed run of it left."""
         return self._make_recorder()
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Takes note of pages and of what callbacks make of them."""
+        return Observer(self)
 
     @cached_property
     def returns(self) -> Returns:
@@ -252,7 +252,7 @@ class ReplicaExtension:
             await examples.teach(self._crawler, self.crawl)
         except ValueError as error:
             logger.error("REPLICA_TOPIC: %s; the crawl stops", error)
-            self._end_crawl("no_topic")
+            self.end_crawl("no_topic")
 
     def add_seed(self, url: str) -> None:
         """Take note that *url* is a seed: the host of it may be fetched."""
@@ -356,9 +356,15 @@ class ReplicaExtension:
         logger.error("%s; the crawl stops", error)
         reason = "output" if isinstance(error, OutputError) else "crawl_database"
         if self._crawler.engine is not None and self._crawler.engine.spider is not None:
-            self._end_crawl(reason)
+            self.end_crawl(reason)
 
-    def _end_crawl(self, reason: str) -> None:
+    @property
+    def is_ending(self) -> bool:
+        """The add-on closes the crawl."""
+        return self._closing is not None
+
+    def end_crawl(self, reason: str) -> None:
+        """Close the crawl; what waits stays in the job."""
         assert self._crawler.engine is not None
         self._closing = deferred_from_coro(self._crawler.engine.close_spider_async(reason=reason))
 
@@ -377,129 +383,11 @@ class ReplicaExtension:
         if response is not None and response.request is not None:
             self.returns.unfinished(response.request)
 
-    # Pages
-
-    def observe(self, response: Response) -> Observation | None:
-        """Make a page of *response*, enter it, and return what was learnt; ``None`` if it is no page."""
-        crawl = self.crawl
-        request = response.request
-        assert request is not None
-        flight = self.flights.of(request)
-        flight.is_observed = True
-        if flight.url_id is None:
-            found_on = flight.found_on
-            flight.url_id = crawl.fetched(request.url, found_on.url_id if found_on is not None else None)
-        if response.status != 200:
-            via = request.meta.get("redirect_urls", ())
-            crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
-            return None
-        flight.elements = elements_of(response)
-        page, depth = self.pages.of(response), response.meta.get("depth", 0)
-        if self.has_frontier and self.returns.is_known(response, flight, page):
-            observation = crawl.observe_again(page, flight.url_id, depth)
-        else:
-            observation = crawl.observe(page, flight.url_id, depth, flight.size)
-            if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
-                self.flush()
-            doubt_topic(crawl)
-        flight.observation = _observations[response] = observation
-        return observation
-
-    def observe_unchanged(self, response: Response) -> None:
-        """Keep what is said by now of a page that is as it was."""
-        assert response.request is not None
-        url_id = self.flights.of(response.request).url_id
-        if url_id is not None:
-            pages = self.crawl.store.pages
-            before = from_json(pages.statements(url_id))
-            said = self.usage.again(response, before)
-            if list(said) != before:
-                pages.set_statements(url_id, to_json(said))
-
-    def were_given(self, items: set[int]) -> bool:
-        """Tell whether it is certain that *items*, as hashes, were given before."""
-        try:
-            return self.error is None and self.crawl.store.items.know(items)
-        except StoreError as error:
-            self.stop(error)
-        return False
-
-    def gave(self, observation: Observation, items: set[int]) -> None:
-        """Take note of *items*, as hashes, that the callback made of a page so far."""
-        try:
-            if self.error is None:
-                self.crawl.gave(observation, items)
-        except StoreError as error:
-            self.stop(error)
-        except Exception:
-            logger.exception("Nothing can be learnt from the items of %s", observation.page.url)
-            self.crawl.counts["page/error"] += 1
-
-    def end(self, request: Request) -> None:
-        """Take note that the callback of *request* is through with its page, or will never have it."""
-        flight = self.flights.of(request)
-        observation, flight.observation, flight.elements = flight.observation, None, ()
-        if self.error is not None or observation is None:
-            return
-        try:
-            self.crawl.end(observation, callback_of(request), asks_more=flight.asks_more)
-            self._end_if_enough()
-        except StoreError:
-            raise
-        except Exception:
-            logger.exception("Nothing can be learnt from what the spider made of %s", observation.page.url)
-            self.crawl.counts["page/error"] += 1
-            self.crawl.forget(observation.page.host)
-
-    def _end_if_enough(self) -> None:
-        """Close the crawl when it has found what ``REPLICA_STOP_AT`` asks for; what waits stays in the job."""
-        if self._closing is None and self.crawl.checks.has_enough:
-            told = phrases.coverage(self.crawl.checks.coverage, has_topic=self.config.topic is not None)
-            logger.info("%s; the crawl ends (REPLICA_STOP_AT)", told)
-            self._end_crawl("enough")
-
-    def cannot_observe(self, response: Response, error: Exception) -> None:
-        """Take note that a page could not be observed; what was written of it was taken back."""
-        crawl = self.crawl
-        crawl.counts["page/error"] += 1
-        _observations.pop(response, None)
-        try:
-            crawl.forget(host_of(response.url))
-            assert response.request is not None
-            flight = self.flights.of(response.request)
-            flight.answer, flight.observation, flight.elements = None, None, ()
-            if flight.url_id is None or not self.has_frontier:
-                flight.url_id = crawl.fetched(response.request.url)  # that row was taken back as well
-            crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
-        except StoreError as failure:
-            self.stop(failure)
-
-    # WARC files
-
-    def keep_known(self, response: Response) -> None:
-        """Have written what is known of *response*, if it is kept."""
-        if self.recorder is not None and response.request is not None:
-            flight, has_topic = self.flights.of(response.request), self.crawl.runner.relevance.is_learnt
-            self.recorder.note(flight, response, page_of(response), has_topic=has_topic)
-
     def is_kept(self, request: Request) -> bool:
         """Tell whether *request* may be done: all that was to be kept of it is on the disk."""
         return self.recorder is None or self.recorder.has_written(self.flights.of(request))
-
-    # Statistics
 
     def flush(self) -> None:
         """Hand the counts to Scrapy's statistics."""
         assert self._crawler.stats is not None
         flush(self.crawl, self._crawler.stats)
-
-
-_observations: WeakKeyDictionary[Response, Observation] = WeakKeyDictionary()
-
-
-def page_of(response: Response) -> Observation | None:
-    """Return what the add-on learnt from *response*: its page, relevance and novelty. For use in callbacks.
-
-    ``None`` where the add-on is off or the response is no page.
-    """
-    return _observations.get(response)

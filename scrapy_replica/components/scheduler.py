@@ -384,7 +384,7 @@ class ReplicaScheduler(BaseScheduler):
             self._left_downloader(request)
             flight = self._extension.flights.of(request)
             assert flight.url_id is not None
-            self._extension.end(request)  # its callback raised before it gave anything
+            self._extension.observer.end(request)  # its callback raised before it gave anything
             if not flight.is_observed:
                 via = request.meta.get("redirect_urls", ())
                 callback = callback_of(request)

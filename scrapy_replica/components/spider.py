@@ -13,9 +13,10 @@ from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS, LinkExtractor
 
 from scrapy_replica.address import host_of
-from scrapy_replica.components.extension import ReplicaExtension, page_of
+from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.extract import extract
 from scrapy_replica.components.items import PageItem
+from scrapy_replica.components.observer import page_of
 from scrapy_replica.components.sitemaps import Sitemaps
 from scrapy_replica.config import ConfigError
 from scrapy_replica.records import Novelty

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from functools import cached_property
-from types import coroutine
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
 from scrapy_replica.address import host_of
-from scrapy_replica.components.extension import ReplicaExtension, page_of
+from scrapy_replica.components.callback_outputs import BATCH, CallbackOutputs
+from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.items import item_hashes
+from scrapy_replica.components.observer import page_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.returns import silence
 from scrapy_replica.components.scope import belongs, outsiders
@@ -24,7 +25,7 @@ from scrapy_replica.records import Link, Novelty
 from scrapy_replica.urls.scope import Outside
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -37,13 +38,6 @@ logger = logging.getLogger(__name__)
 
 DEMOTED_PRIORITY = 1_000_000
 """Taken off the priority of a demoted request where another scheduler is in use."""
-
-BATCH = 50
-"""Requests of a callback that are judged together, 0.1 ms each instead of 0.3.
-
-Scrapy itself reads a callback 200 outputs ahead (twice ``CONCURRENT_ITEMS``) before it looks at the first, so nobody
-sees that these are read before they are passed on; 200 is a multiple of it.
-"""
 
 
 class ReplicaSpiderMiddleware:
@@ -94,23 +88,23 @@ class ReplicaSpiderMiddleware:
         extension = self._extension
         try:
             if extension.has_frontier and extension.returns.is_unchanged(response):
-                extension.observe_unchanged(response)
+                extension.observer.observe_unchanged(response)
                 silence(response)
                 return
             if extension.crawl.has_to_learn:
                 with extension.crawl.store.span():
                     extension.crawl.learn_anew()
             with extension.crawl.store.span():
-                observation = extension.observe(response)
+                observation = extension.observer.observe(response)
                 if observation is not None and extension.has_frontier:
                     self._follow(observation)
-            extension.keep_known(response)
+            extension.observer.keep_known(response)
         except StoreError as error:
             extension.stop(error)
         except Exception as error:
             # A bad page never stops a crawl: its callback runs, its URL is acknowledged, its links are the spider's.
             logger.exception("%s cannot be judged; the spider has it as it is", response)
-            extension.cannot_observe(response, error)
+            extension.observer.cannot_observe(response, error)
 
     def _follow(self, observation: Observation) -> None:
         spider = self._crawler.spider
@@ -138,7 +132,7 @@ class ReplicaSpiderMiddleware:
                     yield output
             flight.is_through = True
             return
-        found_on, outputs = _FoundOn(observation, response), _Outputs(result)
+        found_on, outputs = _FoundOn(observation, response), CallbackOutputs(result)
         try:
             while not outputs.is_at_end:
                 for output in self._judged(found_on, response.request, outputs.ready()):
@@ -171,14 +165,14 @@ class ReplicaSpiderMiddleware:
         for item in items:
             self._gave(found_on)
             found_on.take_items([item])
-            if found_on.items and self._extension.were_given(found_on.items):
+            if found_on.items and self._extension.observer.were_given(found_on.items):
                 self._extension.repeats.add(item, observation.twin.url)
 
     def _gave(self, found_on: _FoundOn) -> None:
         """Take note of the items that the callback gave so far."""
         items, found_on.items = found_on.items, set()
         if items:
-            self._extension.gave(found_on.observation, items)
+            self._extension.observer.gave(found_on.observation, items)
 
     def _judge(self, found_on: _FoundOn, asked_by: Request, requests: list[Request]) -> set[int]:
         """Score and decide about *requests*; return the ids of those that nothing would come of."""
@@ -274,7 +268,7 @@ class ReplicaSpiderMiddleware:
     def _end(self, found_on: _FoundOn, request: Request) -> None:
         self._gave(found_on)
         try:
-            self._extension.end(request)
+            self._extension.observer.end(request)
             # The next page may be under way already, and whoever wants to give an order waits for this.
             if self._extension.error is None:
                 self._extension.crawl.store.commit()
@@ -300,72 +294,3 @@ class _FoundOn:
         """The forms of its own URL and of its links."""
         url = self.observation.page.url
         return {url, form_of(url), *map(form_of, self.links)}
-
-
-class _Outputs:
-    """What an asynchronous iterator gives, in batches of at most :data:`BATCH` requests.
-
-    The first output, and whatever is no request, ends its batch, so that it is passed on before the next is asked for.
-    Where the iterator waits for something, what came before is given out first, and where it raises, too.
-    """
-
-    def __init__(self, result: AsyncIterator[Any]) -> None:
-        self._result = result
-        self._room = 1
-        self._step: Any = None
-        self._waited_for: Any = None
-        self._error: BaseException | None = None
-        self._last: list[Any] = []
-        self.is_at_end = False
-
-    def ready(self) -> list[Any]:
-        """Return the outputs that come without waiting."""
-        batch, self._last = self._last, []
-        while self._reads_on(batch):
-            self._step = self._result.__anext__().__await__()
-            try:
-                self._waited_for = self._step.send(None)
-            except StopIteration as done:
-                batch.append(done.value)
-                self._step = None
-            except StopAsyncIteration:
-                self.is_at_end = True
-            except Exception as error:  # noqa: BLE001 - raised after what came before
-                self._error = error
-        self._room = BATCH
-        return batch
-
-    def _reads_on(self, batch: list[Any]) -> bool:
-        if self._step is not None or self.is_at_end or self._error is not None:
-            return False
-        return not batch or (len(batch) < self._room and isinstance(batch[-1], Request))
-
-    async def more(self) -> None:
-        """Wait for what the iterator waits for; raise what it raised."""
-        if self._error is not None:
-            raise self._error
-        if self._step is None or self.is_at_end:
-            return
-        step, self._step = self._step, None
-        try:
-            self._last.append(await _rest(step, self._waited_for))
-        except StopAsyncIteration:
-            self.is_at_end = True
-
-
-@coroutine
-def _rest(step: Any, waited_for: Any) -> Generator[Any, Any, Any]:
-    """Go on with an awaitable that has begun, and waits for *waited_for*."""
-    while True:
-        thrown = None
-        try:
-            sent = yield waited_for
-        except GeneratorExit:
-            step.close()
-            raise
-        except BaseException as error:  # noqa: BLE001 - handed on
-            thrown = error
-        try:
-            waited_for = step.send(sent) if thrown is None else step.throw(thrown)
-        except StopIteration as done:
-            return done.value

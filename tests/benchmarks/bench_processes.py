@@ -30,7 +30,7 @@ from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 
 from scrapy_replica import Addon, TopicSpider
-from scrapy_replica.components.extension import page_of
+from scrapy_replica.components.observer import page_of
 
 PAGES, HOSTS, LINKS, CLUSTER = 3_000, 150, 20, 20
 SECONDS = 0.05

@@ -1,0 +1,148 @@
+"""What comes back, page by page, and what the spider makes of it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy_replica.address import host_of
+from scrapy_replica.components.pages import elements_of
+from scrapy_replica.components.payloads import callback_of
+from scrapy_replica.components.topic import doubt_topic
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.usage import from_json, to_json
+from scrapy_replica.words import phrases
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from scrapy_replica.components.extension import ReplicaExtension
+    from scrapy_replica.crawl import Observation
+
+logger = logging.getLogger(__name__)
+
+FLUSH_EVERY = 100
+"""Pages between two flushes of the statistics."""
+
+
+class Observer:
+    """Takes note of responses before their callbacks run, and then of what these gave."""
+
+    def __init__(self, extension: ReplicaExtension) -> None:
+        self._extension, self._crawl, self._flights = extension, extension.crawl, extension.flights
+
+    def observe(self, response: Response) -> Observation | None:
+        """Make a page of *response*, enter it, and return what was learnt; ``None`` if it is no page."""
+        extension, crawl = self._extension, self._crawl
+        request = response.request
+        assert request is not None
+        flight = self._flights.of(request)
+        flight.is_observed = True
+        if flight.url_id is None:
+            found_on = flight.found_on
+            flight.url_id = crawl.fetched(request.url, found_on.url_id if found_on is not None else None)
+        if response.status != 200:
+            via = request.meta.get("redirect_urls", ())
+            crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
+            return None
+        flight.elements = elements_of(response)
+        page, depth = extension.pages.of(response), response.meta.get("depth", 0)
+        if extension.has_frontier and extension.returns.is_known(response, flight, page):
+            observation = crawl.observe_again(page, flight.url_id, depth)
+        else:
+            observation = crawl.observe(page, flight.url_id, depth, flight.size)
+            if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
+                extension.flush()
+            doubt_topic(crawl)
+        flight.observation = _observations[response] = observation
+        return observation
+
+    def observe_unchanged(self, response: Response) -> None:
+        """Keep what is said by now of a page that is as it was."""
+        assert response.request is not None
+        url_id = self._flights.of(response.request).url_id
+        if url_id is not None:
+            pages = self._crawl.store.pages
+            before = from_json(pages.statements(url_id))
+            said = self._extension.usage.again(response, before)
+            if list(said) != before:
+                pages.set_statements(url_id, to_json(said))
+
+    def were_given(self, items: set[int]) -> bool:
+        """Tell whether it is certain that *items*, as hashes, were given before."""
+        try:
+            return self._extension.error is None and self._crawl.store.items.know(items)
+        except StoreError as error:
+            self._extension.stop(error)
+        return False
+
+    def gave(self, observation: Observation, items: set[int]) -> None:
+        """Take note of *items*, as hashes, that the callback made of a page so far."""
+        try:
+            if self._extension.error is None:
+                self._crawl.gave(observation, items)
+        except StoreError as error:
+            self._extension.stop(error)
+        except Exception:
+            logger.exception("Nothing can be learnt from the items of %s", observation.page.url)
+            self._crawl.counts["page/error"] += 1
+
+    def end(self, request: Request) -> None:
+        """Take note that the callback of *request* is through with its page, or will never have it."""
+        flight = self._flights.of(request)
+        observation, flight.observation, flight.elements = flight.observation, None, ()
+        if self._extension.error is not None or observation is None:
+            return
+        try:
+            self._crawl.end(observation, callback_of(request), asks_more=flight.asks_more)
+            self._end_if_enough()
+        except StoreError:
+            raise
+        except Exception:
+            logger.exception("Nothing can be learnt from what the spider made of %s", observation.page.url)
+            self._crawl.counts["page/error"] += 1
+            self._crawl.forget(observation.page.host)
+
+    def _end_if_enough(self) -> None:
+        """Close the crawl when it has found what ``REPLICA_STOP_AT`` asks for; what waits stays in the job."""
+        extension, checks = self._extension, self._crawl.checks
+        if not extension.is_ending and checks.has_enough:
+            told = phrases.coverage(checks.coverage, has_topic=extension.config.topic is not None)
+            logger.info("%s; the crawl ends (REPLICA_STOP_AT)", told)
+            extension.end_crawl("enough")
+
+    def cannot_observe(self, response: Response, error: Exception) -> None:
+        """Take note that a page could not be observed; what was written of it was taken back."""
+        crawl = self._crawl
+        crawl.counts["page/error"] += 1
+        _observations.pop(response, None)
+        try:
+            crawl.forget(host_of(response.url))
+            assert response.request is not None
+            flight = self._flights.of(response.request)
+            flight.answer, flight.observation, flight.elements = None, None, ()
+            if flight.url_id is None or not self._extension.has_frontier:
+                flight.url_id = crawl.fetched(response.request.url)  # that row was taken back as well
+            crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
+        except StoreError as failure:
+            self._extension.stop(failure)
+
+    def keep_known(self, response: Response) -> None:
+        """Have written what is known of *response*, if it is kept."""
+        recorder = self._extension.recorder
+        if recorder is not None and response.request is not None:
+            flight, has_topic = self._flights.of(response.request), self._crawl.runner.relevance.is_learnt
+            recorder.note(flight, response, page_of(response), has_topic=has_topic)
+
+
+_observations: WeakKeyDictionary[Response, Observation] = WeakKeyDictionary()
+
+
+def page_of(response: Response) -> Observation | None:
+    """Return what the add-on learnt from *response*: its page, relevance and novelty. For use in callbacks.
+
+    ``None`` where the add-on is off or the response is no page.
+    """
+    return _observations.get(response)
