@@ -61,7 +61,7 @@ class Site:
         url = f"http://{HOST}/{path}"
         url_id = self.db.urls.discover([NewUrl(url, HOST, key(url), is_dropped=decision is not None)])[0][0]
         if decision is not None:
-            self.crawl._log.record(url_id, url, decision)
+            self.crawl.log.record(url_id, url, decision)
         return url_id
 
     def sample(self, path):

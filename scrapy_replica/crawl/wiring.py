@@ -1,10 +1,9 @@
-"""The wiring of a crawl: which part works with which. Nothing else builds them."""
+"""The wiring of a crawl: which part works with which."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TextIO
 
 from scrapy_replica.config import Config
@@ -46,148 +45,119 @@ from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.sites.aliases import Aliases
 
 
-@dataclass
 class Parts:
-    """The parts of one crawl that it calls by itself."""
+    """The parts of a crawl, each made of those that it works with; nothing else makes them.
 
-    scope: CrawlScope
-    runner: StrategyRunner
-    asking: Asking
-    duplicates: Duplicates
-    replicas: Replicas
-    revisits: Revisits
-    states: UrlStates
-    dust: Dust
-    forms: Forms
-    repetition: Repetition
-    guard: TrapGuard
-    samples: Samples
-    policy: Policy
-    log: DecisionLog
-    restorer: Restorer
-    intake: Intake
-    orders: Orders
-    claims: Claims
-    scope_check: ScopeCheck
-    probes: Probes
-    late_samples: LateSamples
-    checks: Checks
-    own_names: OwnNames
-    evidence: Evidence
-    seen: Seen
-    head_rescorer: HeadRescorer
-    outlinks: Outlinks
-    remote: RemoteUpdates
+    The parameters are those of :class:`~scrapy_replica.crawl.crawl.Crawl`.
+    """
 
-
-def wire(
-    config: Config,
-    store: CrawlDB,
-    *,
-    key: Callable[[str], int],
-    now: Callable[[], float],
-    aliases: Aliases,
-    payloads: Payloads,
-    counts: Counter[str],
-    salt: int,
-    sink: TextIO | None,
-) -> Parts:
-    """Return the parts of a crawl; the parameters are those of :class:`~scrapy_replica.crawl.crawl.Crawl`."""
-    scope = CrawlScope(config, store, counts, aliases.canonical_host)
-    runner = StrategyRunner(config, store, counts)
-    asking = Asking(store, runner.relevance)
-    duplicates = Duplicates(store.pages, config)
-    replicas = Replicas(config, store, now, duplicates.index)
-    revisits = Revisits(config, store, key, now, salt, counts, scope)
-    states = UrlStates(store, key, revisits)
-    dust = Dust(config, store, now, revisits.is_stale_url)
-    guard = TrapGuard(config, store.pages)
-    samples, standings = Samples(store, config.explore, salt, key), Standings(store)
-    log = DecisionLog(store, samples, key, now, counts, sink)
-    restorer = Restorer(store, log)
-    schemes, own_names = Schemes(states, samples, standings), OwnNames(store, samples, standings, key)
-    policy = Policy(config, aliases, replicas, dust, guard, standings, scope, states, schemes, own_names)
-    intake = Intake(
-        store,
-        policy,
-        samples,
-        scope,
-        payloads,
-        restorer,
-        log,
-        key=key,
-        counts=counts,
-        on_new=replicas.add_url,
-        on_led=revisits.led_on,
-    )
-    checks = Checks(store, config.stop_at, salt, is_topic=config.topic is not None)
-    claims = Claims(store, standings, replicas, dust, restorer, counts)
-    settling = Settling(samples, replicas, store, key, revisits.is_stale)
-    scope_check = ScopeCheck(store, scope, replicas, claims, settling, log, key)
-    fallback = Fallback(store, intake, replicas, schemes, samples)
-    probes = Probes(store, intake, counts)
-    look_ahead = LookAhead(store, intake, samples, guard, payloads)
-    late_samples = LateSamples(store, samples, standings, replicas, claims, restorer, fallback, look_ahead)
-    evidence = Evidence(
-        store,
-        replicas,
-        dust,
-        scope,
-        scope_check,
-        samples,
-        settling,
-        fallback,
-        probes,
-        late_samples,
-        claims,
-        log,
-        key,
-        counts,
-    )
-    orders = Orders(store, now)
-    ByHand(replicas, dust, scope, claims).serve(orders)
-    seen = Seen()
-    return Parts(
-        scope=scope,
-        runner=runner,
-        asking=asking,
-        duplicates=duplicates,
-        replicas=replicas,
-        revisits=revisits,
-        states=states,
-        dust=dust,
-        forms=Forms(store.forms),
-        repetition=Repetition(store.blocks),
-        guard=guard,
-        samples=samples,
-        policy=policy,
-        log=log,
-        restorer=restorer,
-        intake=intake,
-        orders=orders,
-        claims=claims,
-        scope_check=scope_check,
-        probes=probes,
-        late_samples=late_samples,
-        checks=checks,
-        own_names=own_names,
-        evidence=evidence,
-        seen=seen,
-        head_rescorer=HeadRescorer(store, runner, seen, revisits.is_known),
-        outlinks=Outlinks(store, runner, policy, intake, scope, revisits, replicas, seen, counts),
-        remote=RemoteUpdates(
+    def __init__(
+        self,
+        config: Config,
+        store: CrawlDB,
+        *,
+        key: Callable[[str], int],
+        now: Callable[[], float],
+        aliases: Aliases,
+        payloads: Payloads,
+        counts: Counter[str],
+        salt: int,
+        sink: TextIO | None,
+    ) -> None:
+        self.config, self.store, self.counts, self.now, self.payloads = config, store, counts, now, payloads
+        self.scope = CrawlScope(config, store, counts, aliases.canonical_host)
+        self.runner = StrategyRunner(config, store, counts)
+        self.asking = Asking(store, self.runner.relevance)
+        self.duplicates = Duplicates(store.pages, config)
+        self.forms, self.repetition = Forms(store.forms), Repetition(store.blocks)
+        self.replicas = Replicas(config, store, now, self.duplicates.index)
+        self.revisits = Revisits(config, store, key, now, salt, counts, self.scope)
+        self.states = UrlStates(store, key, self.revisits)
+        self.dust = Dust(config, store, now, self.revisits.is_stale_url)
+        self.guard = TrapGuard(config, store.pages)
+        self.samples, self.standings = Samples(store, config.explore, salt, key), Standings(store)
+        self.log = DecisionLog(store, self.samples, key, now, counts, sink)
+        self.restorer = Restorer(store, self.log)
+        schemes = Schemes(self.states, self.samples, self.standings)
+        self.own_names = OwnNames(store, self.samples, self.standings, key)
+        self.policy = Policy(
+            config,
+            aliases,
+            self.replicas,
+            self.dust,
+            self.guard,
+            self.standings,
+            self.scope,
+            self.states,
+            schemes,
+            self.own_names,
+        )
+        self.intake = Intake(
             store,
-            replicas,
-            dust,
-            duplicates,
-            runner,
-            scope,
-            orders,
-            evidence,
-            scope_check,
-            standings,
-            restorer,
+            self.policy,
+            self.samples,
+            self.scope,
+            payloads,
+            self.restorer,
+            self.log,
+            key=key,
+            counts=counts,
+            on_new=self.replicas.add_url,
+            on_led=self.revisits.led_on,
+        )
+        self.checks = Checks(store, config.stop_at, salt, is_topic=config.topic is not None)
+        self.claims = Claims(store, self.standings, self.replicas, self.dust, self.restorer, counts)
+        settling = Settling(self.samples, self.replicas, store, key, self.revisits.is_stale)
+        self.scope_check = ScopeCheck(store, self.scope, self.replicas, self.claims, settling, self.log, key)
+        fallback = Fallback(store, self.intake, self.replicas, schemes, self.samples)
+        self.probes = Probes(store, self.intake, counts)
+        look_ahead = LookAhead(store, self.intake, self.samples, self.guard, payloads)
+        self.late_samples = LateSamples(
+            store, self.samples, self.standings, self.replicas, self.claims, self.restorer, fallback, look_ahead
+        )
+        self.evidence = Evidence(
+            store,
+            self.replicas,
+            self.dust,
+            self.scope,
+            self.scope_check,
+            self.samples,
+            settling,
+            fallback,
+            self.probes,
+            self.late_samples,
+            self.claims,
+            self.log,
+            key,
+            counts,
+        )
+        self.orders = Orders(store, now)
+        ByHand(self.replicas, self.dust, self.scope, self.claims).serve(self.orders)
+        self.seen = Seen()
+        self.head_rescorer = HeadRescorer(store, self.runner, self.seen, self.revisits.is_known)
+        self.outlinks = Outlinks(
+            store,
+            self.runner,
+            self.policy,
+            self.intake,
+            self.scope,
+            self.revisits,
+            self.replicas,
+            self.seen,
+            counts,
+        )
+        self.remote = RemoteUpdates(
+            store,
+            self.replicas,
+            self.dust,
+            self.duplicates,
+            self.runner,
+            self.scope,
+            self.orders,
+            self.evidence,
+            self.scope_check,
+            self.standings,
+            self.restorer,
             payloads,
             now,
-        ),
-    )
+        )

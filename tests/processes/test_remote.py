@@ -292,7 +292,7 @@ class TestRaces:
         two.leave(follower)
         leader.listen()
         third = two.join()
-        remote = leader.crawl._remote
+        remote = leader.crawl.remote
         for seconds, is_adopted in ((0, False), (50, False), (70, True)):
             monkeypatch.setattr(remote, "_now", lambda seconds=seconds: time.time() + seconds)
             third.store.set_meta("news", str(seconds).encode())

@@ -1,0 +1,205 @@
+"""What fetches bring: pages and what callbacks make of them, and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.scope import OUT_OF_SCOPE
+from scrapy_replica.crawl.wiring import Parts
+from scrapy_replica.crawldb.pages import MISSING, NOT_MODIFIED, Fetched, is_absent
+from scrapy_replica.freshness.answer import Answer
+from scrapy_replica.pages.beside import hash_of_beside
+from scrapy_replica.records import Novelty, Page
+from scrapy_replica.usage import ROBOTS, to_json, uses
+
+
+class Fetches(Parts):
+    """Takes note of each fetch, and hands it to the parts that it says something to."""
+
+    n_pages = 0
+    """Pages of all processes, as far as anything depends on their number."""
+
+    def observe(self, page: Page, url_id: int, depth: int, size: int | None = None) -> Observation:
+        """Take note of a page that was fetched from the URL of that id, and judge it.
+
+        *size* is that of its body as it came over the network, in bytes.
+        """
+        if not depth:
+            self.open_to(page.host)  # a seed may have redirected to it
+        relevance = self.runner.relevance.of(page)
+        before = self.store.pages.judgement(url_id)
+        novelty, twin = self.duplicates.judge(page, url_id, before)
+        found_on = self.store.urls.row(url_id).parent
+        is_news = self.guard.is_news(page, url_id, found_on, novelty, self.duplicates.is_news(page, novelty))
+        self.store.pages.enter(
+            Fetched(
+                url_id,
+                self.now(),
+                200,
+                None,
+                page.signature,
+                page.simhash,
+                page.words,
+                page.title,
+                relevance,
+                novelty.value,
+                twin.url_id if twin else None,
+                is_news,
+                size,
+                hash_of_beside(page),
+                to_json(page.statements),
+            )
+        )
+        self._count_uses(page)
+        if page.ip is not None:
+            self.store.urls.set_host_ip(page.host, page.ip)
+        self.duplicates.add(page)
+        self.counts["form/found"] += self.forms.shown(page.forms)
+        if before is None:
+            self.n_pages += 1
+            self.guard.count(page.url, page.host, found_on, is_novel=is_news)
+            if novelty is Novelty.NOVEL:
+                self.repetition.add(page)
+                self.asking.add(page, url_id, relevance)
+        is_changed = before is not None and before[0] != page.signature
+        observation = Observation(page, url_id, depth, relevance, novelty, twin, is_changed=is_changed)
+        self.evidence.add_findings(observation, *self.replicas.observe(page, url_id))
+        self.evidence.add_page(observation)
+        self._reopen(page.host)
+        self.counts["page/observed"] += 1
+        self.counts[f"page/{novelty.value}"] += 1
+        self.counts["page/relevant"] += relevance > 0.5
+        # Near duplicates within a host are often two pages of one template.
+        is_copy = novelty is Novelty.NEAR_DUPLICATE and twin is not None and twin.host != page.host
+        if is_copy or novelty is Novelty.EXACT_DUPLICATE:
+            self.runner.unproductive(page.url)
+        self.outlinks.unshown.add(url_id)
+        return observation
+
+    def _count_uses(self, page: Page) -> None:
+        self.counts["usage/stated"] += any(one.source != ROBOTS for one in page.statements)
+        for use, is_allowed in uses(page.statements).items():
+            self.counts[f"usage/{use.value}/refused"] += not is_allowed
+
+    def observe_again(self, page: Page, url_id: int, depth: int) -> Observation:
+        """Return what is known of a page that says what it said before; nothing else of it is entered anew."""
+        self.store.pages.set_statements(url_id, to_json(page.statements))
+        novelty, twin = self.duplicates.judge(page, url_id, self.store.pages.judgement(url_id))
+        return Observation(page, url_id, depth, self.runner.relevance.of(page), novelty, twin, is_known=True)
+
+    def gave(self, observation: Observation, items: Collection[int]) -> None:
+        """Take note of *items*, as hashes, that the callback made of the page.
+
+        A page that gives an item that no page gave before is news, whatever its text says, and so is the page that it
+        was found on.
+        """
+        if observation.is_known:
+            return
+        with self.store.span():
+            is_new = self.store.items.enter(items)
+            observation.items.update(items)
+            if is_new and not observation.gives_news:
+                observation.gives_news = True
+                self.counts["item/pages_with_new"] += 1
+                self._reward(observation.url_id)
+                parent = self.store.urls.row(observation.url_id).parent
+                if parent is not None:
+                    self._reward(parent)
+
+    def _reward(self, url_id: int) -> None:
+        """Take note that the page of the URL of that id brought news after all, unless it is known to."""
+        known = self.store.pages.news(url_id)
+        if known is None or known[1]:
+            return
+        row = self.store.urls.row(url_id)
+        self.store.pages.set_news(url_id)
+        self.guard.reward(row.url, row.host, row.parent)
+        self._reopen(row.host)
+
+    def _reopen(self, host: str) -> None:
+        if self.guard.take_reopened(host):
+            self.claims.lift_traps(host)
+
+    def end(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
+        """Take note that the spider's *callback* is through with the page.
+
+        A page that had no links is shown to the strategy now. *asks_more*: the callback asked for a URL that is new and
+        does not stand on the page.
+        """
+        if observation.url_id in self.outlinks.unshown:
+            self.outlinks.scores(observation, ())
+        with self.store.span():
+            if asks_more:
+                self.guard.leads_on(observation.page.url, observation.page.host)
+            if observation.items:
+                self.store.items.keep(observation.url_id, observation.items)
+                told = self.replicas.add_page_items(observation.page, observation.url_id, observation.items)
+                self.evidence.add_findings(None, told)
+            self.evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
+            if not observation.is_known:
+                self.own_names.add(observation.page, observation.url_id, callback)
+        # What has too little text to tell, data among it, may be what the user wants; so may a near duplicate.
+        is_content = observation.novelty is not Novelty.EXACT_DUPLICATE or observation.gives_news
+        is_content = is_content and not observation.is_known
+        if self.config.topic is not None:
+            is_content = is_content and observation.relevance > 0.5
+        self.checks.end(observation.url_id, is_content=is_content)
+
+    def failed(
+        self,
+        url_id: int,
+        status: int | None,
+        error: str | None,
+        via: Sequence[str] = (),
+        location: str | None = None,
+        size: int | None = None,
+        callback: str = "",
+    ) -> None:
+        """Take note that a fetch brought no page: another status, another type, or no response.
+
+        *via* are the URLs that redirected to it, at which there is no page either; *location* is where it redirects to.
+        *size* is that of the body, in bytes; *callback* was to get it.
+        """
+        if is_absent(status):
+            self.replicas.add_missing(self.store.urls.url_of(url_id))
+        self.revisits.fails(url_id)
+        found = self.store.urls.find([self.intake.key(url) for url in via])
+        for failed_id in (url_id, *(known.id for known in found.values())):
+            was_page, is_asked = self.store.pages.has_page(failed_id), failed_id == url_id
+            # A page that is gone was one; an error may pass.
+            if not was_page or (is_asked and is_absent(status)):
+                self.store.pages.enter(Fetched(failed_id, self.now(), status, error, size=size if is_asked else None))
+            if not was_page or (is_asked and status != NOT_MODIFIED):
+                self.evidence.add_failure(failed_id, status, location)
+        if location is not None:
+            self.evidence.add_redirect(url_id, location, callback)
+        if status is None or status >= MISSING:
+            self.runner.unproductive(self.store.urls.url_of(url_id))
+        self.counts["page/failed" if status is None else "page/other"] += 1
+        self.checks.end(url_id, is_content=False)
+
+    def visited(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
+        """Take note of the *answer* to a request for the URL of that id, whose callback is through.
+
+        *payload* is its request where it is more than a plain GET.
+        """
+        if not self.revisits.settle(url_id, answer, payload):
+            self.evidence.add_unchanged(url_id)
+
+    def open_to(self, host: str) -> None:
+        """Let *host* into the scope, as that of a seed; what was dropped because it was outside comes back."""
+        if self.scope.open_to(host) and self.store.suppressed.some_of(OUT_OF_SCOPE, 1):
+            self.claims.lift(OUT_OF_SCOPE)
+
+    def forget(self, host: str) -> None:
+        """Take note that a page of *host* could not be observed: what is known of it is read again from the store."""
+        self.replicas.forget(host)
+        self.forget_counts(host)
+        self.asking.read_again()
+        self.seen.clear()
+
+    def forget_counts(self, host: str) -> None:
+        """Read anew what is counted and learnt of *host*, when it is needed."""
+        for part in (self.dust, self.guard, self.repetition, self.forms):
+            part.forget(host)
