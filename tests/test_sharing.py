@@ -20,7 +20,7 @@ from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.store import check_settings
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.contract import NewUrl, Permission, UrlRow
-from scrapy_replica.crawldb.shared import Process
+from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.warc.folder import WarcFolder
 

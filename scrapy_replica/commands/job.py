@@ -10,9 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.crawldb.reader import Orders, Salvaged
+from scrapy_replica.crawldb.reader import Orders, Process, Salvaged
 from scrapy_replica.crawldb.redis.address import Address
-from scrapy_replica.crawldb.shared import Process
 from scrapy_replica.crawldb.sqlite.check import quick_check
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.crawldb.sqlite.lock import is_locked

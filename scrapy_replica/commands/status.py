@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.reader import RuleView, VerdictView
-    from scrapy_replica.crawldb.shared import Process
+    from scrapy_replica.crawldb.reader import Process, RuleView, VerdictView
     from scrapy_replica.crawldb.status import Status
 
 LOOK_SECONDS = 2.0

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy_replica.crawldb.orders import Order
-    from scrapy_replica.crawldb.reader import RuleView, VerdictView
-    from scrapy_replica.crawldb.shared import Process
+    from scrapy_replica.crawldb.reader import Process, RuleView, VerdictView
     from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
 
 ROWS = (

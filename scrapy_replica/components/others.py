@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_replica.crawl import Crawl
-    from scrapy_replica.crawldb.shared import SharedCrawlDB
+    from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Others:
     def __init__(
         self,
         crawl: Crawl,
-        store: SharedCrawlDB,
+        store: RedisCrawlDB,
         stats: StatsCollector,
         wake: Callable[[], None],
         stop: Callable[[StoreError], None],

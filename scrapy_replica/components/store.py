@@ -13,7 +13,7 @@ from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.contract import CrawlDB
-    from scrapy_replica.crawldb.shared import SharedCrawlDB
+    from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 
 SAME = "settings of all processes"
 """Key of the settings that are the same in all processes of a job."""
@@ -38,7 +38,7 @@ def own_store(folder: str | None, spider: str) -> CrawlDB:
     return SqliteCrawlDB(Path(folder) if folder else None, spider)
 
 
-def shared_store(config: Config, spider: str) -> SharedCrawlDB:
+def shared_store(config: Config, spider: str) -> RedisCrawlDB:
     """Join the crawl database that several processes share.
 
     :raises ValueError: it cannot be used, or its processes have other settings: one line that says why.
@@ -47,7 +47,7 @@ def shared_store(config: Config, spider: str) -> SharedCrawlDB:
     from scrapy_replica.crawldb.redis.database import RedisCrawlDB  # noqa: PLC0415 - an extra
 
     assert config.crawldb is not None
-    store: SharedCrawlDB = RedisCrawlDB(config.crawldb, spider)
+    store = RedisCrawlDB(config.crawldb, spider)
     try:
         check_settings(config, store)
     except BaseException:

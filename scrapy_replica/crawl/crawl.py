@@ -13,8 +13,9 @@ from scrapy_replica.crawl.intake import Payloads
 from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, full
 from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
-from scrapy_replica.crawldb.contract import CrawlDB, NewUrl, Permission, RemoteUpdate, UrlRow
+from scrapy_replica.crawldb.contract import CrawlDB, NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.orders import MARK
+from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.decision import Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES
 from scrapy_replica.sites.aliases import Aliases

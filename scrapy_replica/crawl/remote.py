@@ -21,8 +21,9 @@ from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE, CrawlScope
 from scrapy_replica.crawl.urls.dust import Dust
-from scrapy_replica.crawldb.contract import CrawlDB, RemoteUpdate, StoreError
-from scrapy_replica.crawldb.pages import RemotePage, is_absent
+from scrapy_replica.crawldb.contract import CrawlDB, StoreError
+from scrapy_replica.crawldb.pages import is_absent
+from scrapy_replica.crawldb.remote import RemotePage, RemoteUpdate
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.evidence import PageMark
 from scrapy_replica.sites.neighbours import Neighbours

@@ -19,15 +19,15 @@ Invariants, which the tests hold against every implementation:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum, IntEnum
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from scrapy_replica.claim import Claim, Work
-    from scrapy_replica.crawldb.orders import OrderStore
+    from scrapy_replica.claim import Claim
+    from scrapy_replica.crawldb.remote import FoundUrl, RemoteUpdate
     from scrapy_replica.crawldb.sqlite.blocks import BlockTable
     from scrapy_replica.crawldb.sqlite.captures import CaptureTable
     from scrapy_replica.crawldb.sqlite.checks import CheckTable
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.items import ItemTable
     from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
     from scrapy_replica.crawldb.sqlite.names import NameTable
+    from scrapy_replica.crawldb.sqlite.orders import OrderTable
     from scrapy_replica.crawldb.sqlite.pages import PageTable
     from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
     from scrapy_replica.crawldb.sqlite.rules import RuleTable
@@ -144,18 +145,6 @@ class Known(NamedTuple):
     """Id of the page that it was found on."""
 
 
-class FoundUrl(NamedTuple):
-    """A URL as another process found it."""
-
-    url: str
-    host: str
-    payload: bytes | None
-    parent: int | None
-    """Id of the page that it was found on."""
-    found_on: str | None
-    """Host of that page."""
-
-
 class Suppressed(NamedTuple):
     """A URL that a claim suppressed."""
 
@@ -163,35 +152,6 @@ class Suppressed(NamedTuple):
     claim: Claim
     representative: int | None
     """Key of the URL that is fetched in its place."""
-
-
-class RemoteUpdate(NamedTuple):
-    """What other processes of the crawl wrote, and lies in this one's store by now."""
-
-    pages: Sequence[int] = ()
-    """Ids of the URLs whose fetch they entered, or changed what is known of it."""
-    urls: Sequence[int] = ()
-    """Ids of the URLs that they found: new rows."""
-    verdicts: Set[str] = frozenset()
-    """Copies whose verdict was entered or ended."""
-    rules: Set[str] = frozenset()
-    """Hosts of rules that were entered or changed, as in the rule's row: empty or ``.domain`` for many."""
-    tested: Set[Claim] = frozenset()
-    """Claims of which samples were entered or settled."""
-    work: Set[Work] = frozenset()
-    """What they began to bring back."""
-    meta: Set[str] = frozenset()
-    """Keys under which something was stored."""
-    orders: Sequence[int] = ()
-    """Ids of the orders that were answered."""
-    seeds: Set[str] = frozenset()
-    """Hosts of seeds that were entered."""
-    visits: Sequence[int] = ()
-    """Numbers of the visits that they added, first added first."""
-    forms: Set[str] = frozenset()
-    """Hosts whose forms or query terms changed."""
-    is_leader: bool = False
-    """This process has just become the leader."""
 
 
 class UrlStore(Protocol):
@@ -307,17 +267,12 @@ class UrlStore(Protocol):
 class CrawlDB(Protocol):
     """What one crawl knows."""
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether several processes may have the crawl."""
-
-    @property
-    def is_leader(self) -> bool:
-        """Whether this process decides what concerns all that share the crawl; true where it is the only one."""
-
-    @property
-    def n_rollbacks(self) -> int:
-        """Number of the spans that were taken back: what is held in memory of their rows is read anew."""
+    is_shared: bool
+    """Whether several processes may have the crawl."""
+    is_leader: bool
+    """Whether this process decides what concerns all that share the crawl; true where it is the only one."""
+    n_rollbacks: int
+    """Number of the spans that were taken back: what is held in memory of their rows is read anew."""
 
     def listen(self) -> RemoteUpdate | None:
         """Take over what other processes committed since the last call, and return what is new; never within a span.
@@ -334,65 +289,26 @@ class CrawlDB(Protocol):
     @property
     def urls(self) -> UrlStore: ...
 
-    @property
-    def suppressed(self) -> SuppressedTable: ...
-
-    @property
-    def claims(self) -> ClaimTable: ...
-
-    @property
-    def pages(self) -> PageTable: ...
-
-    @property
-    def revisits(self) -> RevisitTable: ...
-
-    @property
-    def visits(self) -> VisitTable: ...
-
-    @property
-    def ledger(self) -> LedgerTable: ...
-
-    @property
-    def items(self) -> ItemTable: ...
-
-    @property
-    def samples(self) -> SampleTable: ...
-
-    @property
-    def added(self) -> AddedTable: ...
-
-    @property
-    def checks(self) -> CheckTable: ...
-
-    @property
-    def names(self) -> NameTable: ...
-
-    @property
-    def verdicts(self) -> VerdictTable: ...
-
-    @property
-    def uncertain_pairs(self) -> UncertainPairTable: ...
-
-    @property
-    def orders(self) -> OrderStore: ...
-
-    @property
-    def rules(self) -> RuleTable: ...
-
-    @property
-    def forms(self) -> FormTable: ...
-
-    @property
-    def blocks(self) -> BlockTable: ...
-
-    @property
-    def seeds(self) -> SeedTable: ...
-
-    @property
-    def captures(self) -> CaptureTable: ...
-
-    @property
-    def texts(self) -> TextTable: ...
+    suppressed: SuppressedTable
+    claims: ClaimTable
+    pages: PageTable
+    revisits: RevisitTable
+    visits: VisitTable
+    ledger: LedgerTable
+    items: ItemTable
+    samples: SampleTable
+    added: AddedTable
+    checks: CheckTable
+    names: NameTable
+    verdicts: VerdictTable
+    uncertain_pairs: UncertainPairTable
+    orders: OrderTable
+    rules: RuleTable
+    forms: FormTable
+    blocks: BlockTable
+    seeds: SeedTable
+    captures: CaptureTable
+    texts: TextTable
 
     def span(self) -> AbstractContextManager[None]:
         """Open a span whose changes are all taken back if it raises."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 BLOCK, ALLOW, DIFFERENT = "block", "allow", "different"
 """Kinds of orders, with what they say: ``{"host", "canonical"}``: block it as a copy of that one (what lies below
@@ -44,19 +44,3 @@ class Order(NamedTuple):
     def is_done(self) -> bool:
         """Whether it was carried out."""
         return not self.is_open and not (self.answer or "").startswith(NOT_DONE)
-
-
-class OrderStore(Protocol):
-    """A person's orders, which are never deleted: another process gives them at any time."""
-
-    def open(self) -> list[Order]:
-        """Return the orders that were not answered yet, first given first."""
-
-    def answer(self, order_id: int, at: float, answer: str | None) -> None:
-        """Write that an order was looked at, and what there is to say."""
-
-    def row(self, order_id: int) -> Order:
-        """Return the order of that id."""
-
-    def done(self, kind: str) -> Iterator[Order]:
-        """Yield the orders of that *kind* that were carried out, first given first."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    pass
+from typing import NamedTuple, TypeAlias
 
 
 class PageRow(NamedTuple):
@@ -34,29 +31,6 @@ class HostPage(NamedTuple):
     fetched_at: float
     status: int | None
     is_news: bool | None
-    mark: bytes | None
-    neighbours: str | None
-    content: int | None
-    cluster: int | None
-    aliases: str | None
-    leads: bytes | None
-
-
-class RemotePage(NamedTuple):
-    """A fetch as a process hears of it that did not make it."""
-
-    url_id: int
-    url: str
-    key: int | None
-    host: str
-    depth: int
-    fetched_at: float
-    status: int | None
-    title: str | None
-    words: int | None
-    simhash: int | None
-    relevance: float | None
-    novelty: str | None
     mark: bytes | None
     neighbours: str | None
     content: int | None

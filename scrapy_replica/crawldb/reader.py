@@ -142,6 +142,19 @@ class Salvaged(NamedTuple):
     """Pages and records of the file that make no sense."""
 
 
+class Process(NamedTuple):
+    """A process of the crawl."""
+
+    name: str
+    """Its host and process id."""
+    silent: float
+    """Seconds since its last sign of life."""
+    leads: bool
+    """It judges hosts and learns the topic for all."""
+    pages: int
+    """Pages that it fetched so far."""
+
+
 class Orders(Protocol):
     """What a person tells the crawl; it obeys within a second, or when it is next run."""
 

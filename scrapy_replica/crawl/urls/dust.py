@@ -26,7 +26,8 @@ from scrapy_replica.crawl.urls.host_rules import Hit, HostRules
 from scrapy_replica.crawl.urls.rule_proposals import RuleProposals
 from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.pages import GONE, PageRow, RemotePage
+from scrapy_replica.crawldb.pages import GONE, PageRow
+from scrapy_replica.crawldb.remote import RemotePage
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.decision import Outcome
 from scrapy_replica.host_cache import HostCache

@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from scrapy_replica.claim import Work
-from scrapy_replica.crawldb.contract import RemoteUpdate, StoreError
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.gathering import Gathering
 from scrapy_replica.crawldb.redis.ids import Ids
@@ -25,7 +26,7 @@ from scrapy_replica.crawldb.redis.processes import processes, sums
 from scrapy_replica.crawldb.redis.records import Records, Row
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.redis.urls import RedisUrlTable, Taken
-from scrapy_replica.crawldb.shared import Process
+from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
@@ -59,7 +60,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._gathered = Gathering()
         self._offered_at = 0.0
         self.is_leader = self.is_over = self.are_all_idle = False
-        self._is_idle = self._was_leading = False
+        self._is_idle = False
         try:
             self._enter()
             super().__init__(None, spider)
@@ -164,10 +165,12 @@ class RedisCrawlDB(SqliteCrawlDB):
     # From Redis
 
     def known(self, keys: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
+        """Return for each key (8 bytes; none for a URL without) its id, and its record if it was entered."""
         found = read(self._call("look", told(keys)))
         return [(url_id, record or None) for url_id, record in found]
 
     def take(self) -> Taken | None:
+        """Lease the best URL of the slots that are this process's or nobody's."""
         found = read(self._call("take", is_change=True))
         if not found[0]:
             return None
@@ -175,6 +178,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         return Taken(url_id, host, record, is_other)
 
     def first(self, most: int) -> list[int]:
+        """Return the host of the URL that :meth:`take` would give, and the next ones, so many at most."""
         found: list[int] = read(self._call("take", str(most)))
         return found
 
@@ -245,7 +249,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._is_idle = is_idle
 
     def end(self) -> None:
-        """Tell all that the crawl is through, unless something came back meanwhile."""
+        """Tell all that the crawl is through, as the process that leads, unless something came back meanwhile."""
         self.is_over = bool(self._call("over"))
 
     def tell(self, stats: Mapping[str, float]) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from scrapy_replica.claim import Claim, Work
-from scrapy_replica.crawldb.contract import RemoteUpdate
+from scrapy_replica.crawldb.remote import RemoteUpdate
 
 
 class Gathering:
-    """Makes a :class:`~scrapy_replica.crawldb.contract.RemoteUpdate` of rows."""
+    """Makes a :class:`~scrapy_replica.crawldb.remote.RemoteUpdate` of rows."""
 
     def __init__(self) -> None:
         self._pages: dict[int, None] = {}

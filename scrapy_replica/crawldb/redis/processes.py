@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.server import Server
-from scrapy_replica.crawldb.shared import Process
 
 PAGES = "replica/page/observed"
 """Which of the statistics is the number of pages."""

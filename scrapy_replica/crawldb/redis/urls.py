@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_replica.crawldb.contract import NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.redis.mirror import Mirror
@@ -11,6 +11,9 @@ from scrapy_replica.crawldb.redis.records import Records, Row, packed_key
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Head
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 
 LOOKED_AT = 4
 """Hosts that are looked at together: a page then takes two looks, and 5 with one host."""
@@ -29,33 +32,14 @@ class Taken(NamedTuple):
     """Its slot belonged to another process before."""
 
 
-class Link(Protocol):
-    """What ties the mirror to Redis."""
-
-    def ship(self) -> None:
-        """Make what was changed known to all."""
-
-    def known(self, keys: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
-        """Return for each key (8 bytes; none for a URL without) its id, and its record if it was entered."""
-
-    def take(self) -> Taken | None:
-        """Lease the best URL of the slots that are this process's or nobody's."""
-
-    def first(self, most: int) -> list[int]:
-        """Return the host of the URL that :meth:`take` would give, and the next ones, so many at most."""
-
-    def catch_up(self) -> None:
-        """Take over what others wrote."""
-
-
 class RemoteFrontier:
     """The order of what waits lies in Redis, which keeps it by itself; what is held here are messages to it.
 
     Has the methods of :class:`~scrapy_replica.crawldb.sqlite.frontier.Frontier`.
     """
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, job: RedisCrawlDB) -> None:
+        self._job = job
         self.acts: list[tuple[str, str | int]] = []
         """What is to be held, released, paused and resumed, in this order."""
         self.hosts: dict[int, str] = {}
@@ -109,8 +93,8 @@ class RemoteFrontier:
         self.acts.append(("resume", host))
 
     def best(self, most: int) -> list[int]:
-        self._link.ship()
-        return self._link.first(most)
+        self._job.ship()
+        return self._job.first(most)
 
     def shipped(self) -> None:
         """Take note that Redis knows of it all."""
@@ -128,8 +112,8 @@ class RedisUrlTable(UrlTable):
 
     frontier: RemoteFrontier
 
-    def __init__(self, connection: Connection, link: Link, mirror: Mirror, records: Records) -> None:
-        self._link, self._silent, self._take_over = link, mirror.silent, mirror.apply_urls
+    def __init__(self, connection: Connection, job: RedisCrawlDB, mirror: Mirror, records: Records) -> None:
+        self._job, self._silent, self._take_over = job, mirror.silent, mirror.apply_urls
         self._records = records
         self._ids: list[int] = []
         """Ids of the URLs to be entered next that have none yet, the first of them last."""
@@ -143,7 +127,7 @@ class RedisUrlTable(UrlTable):
         super().__init__(connection)
 
     def _make_frontier(self) -> Any:
-        self.frontier = RemoteFrontier(self._link)
+        self.frontier = RemoteFrontier(self._job)
         return self.frontier
 
     def _open(self) -> None:
@@ -172,7 +156,7 @@ class RedisUrlTable(UrlTable):
         if not asked:
             return
         keys = list(dict.fromkeys((url.key, place if url.key is None else 0) for place, url in enumerate(asked)))
-        found = self._link.known([packed_key(key) for key, _ in keys])
+        found = self._job.known([packed_key(key) for key, _ in keys])
         self._ids = [url_id for url_id, record in reversed(found) if record is None]
         rows = [self._unpacked(url_id, record) for url_id, record in found if record is not None]
         if rows:
@@ -203,18 +187,18 @@ class RedisUrlTable(UrlTable):
     # What becomes of a URL
 
     def take(self) -> UrlRow | None:
-        self._link.ship()
-        taken = self._link.take()
+        self._job.ship()
+        taken = self._job.take()
         if taken is None:
             return None
         if taken.is_other:
-            self._link.catch_up()
+            self._job.catch_up()
         row = self._unpacked(taken.id, taken.record)
         change = "state = ?, is_demoted = ?, priority = ?, score = ?, payload = ?, permission = ?"
         with self._silent():
             is_known = self._write(f"UPDATE urls SET {change} WHERE id = ?", (*row[4:8], *row[10:], row.id)).rowcount
         if not is_known:
-            self._link.catch_up()  # nor is the page that it was found on
+            self._job.catch_up()  # nor is the page that it was found on
             self._take_over([(row.id, row)])
         slot = self._rows[row.host][1]
         self.in_flight[row.id] = slot
@@ -248,7 +232,7 @@ class RedisUrlTable(UrlTable):
 
     def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
         forgotten = super().forget_waiting(prefix)
-        self._link.ship()
+        self._job.ship()
         return forgotten
 
     def claimed(self) -> Sequence[str]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from scrapy_replica.crawldb.contract import SPIDER, RemoteUpdate, StoreError
+from scrapy_replica.crawldb.contract import SPIDER, StoreError
+from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 from scrapy_replica.crawldb.sqlite.captures import CaptureTable
 from scrapy_replica.crawldb.sqlite.checks import CheckTable

@@ -8,7 +8,8 @@ from http import HTTPStatus
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.crawldb.pages import Fetched, HostPage, Judgement, PageRow, RemotePage, TextPlace, Trace
+from scrapy_replica.crawldb.pages import Fetched, HostPage, Judgement, PageRow, TextPlace, Trace
+from scrapy_replica.crawldb.remote import RemotePage
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 # The fields of the record are columns; the host is that of the URL.

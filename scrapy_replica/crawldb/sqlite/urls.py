@@ -7,7 +7,8 @@ from random import Random
 from typing import Any
 
 from scrapy_replica.address import name_of
-from scrapy_replica.crawldb.contract import URGENT, Found, FoundUrl, Known, NewUrl, Permission, UrlRow
+from scrapy_replica.crawldb.contract import URGENT, Found, Known, NewUrl, Permission, UrlRow
+from scrapy_replica.crawldb.remote import FoundUrl
 from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection, damaged
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
