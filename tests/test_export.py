@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import sqlite3
 import sys
+import zipfile
+from hashlib import sha256
 
 import pytest
 from lxml import etree
@@ -21,6 +24,9 @@ from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Verdict
+from scrapy_replica.warc import records
+from scrapy_replica.warc.folder import WarcFolder
+from scrapy_replica.warc.records import Exchange
 
 FORMULA = '=HYPERLINK("http://evil.example","here")'
 HOSTILE = '\x1b[2J</node>"&<b>\x00\ufffe\u202e'
@@ -207,6 +213,52 @@ def test_the_format_is_that_of_the_file_s_name(job, tmp_path, capsys):
         assert (tmp_path / name).read_bytes().startswith(begins)
 
 
+def test_a_sitemap_has_the_pages_that_repeat_no_other(job, capsys):
+    _, out, _ = replica(capsys, job, "pages", "--format", "sitemap")
+    places = etree.fromstring(out.encode()).iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")
+    assert [place.text for place in places] == ["http://a.example/0", "http://a.example/2"]
+
+
+class TestWacz:
+    @pytest.fixture
+    def kept(self, job):
+        """Two WARC files of the job, one of which is being written."""
+        pytest.importorskip("cdxj_indexer")
+        folder = job / "kept"
+        warcs = WarcFolder(folder, "topic", "1", 1, {})
+        for n in (2, 0):
+            head, body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", f"page {n}".encode()
+            warcs.write([records.response(Exchange(f"http://a.example/{n}", 1.7e9, b"", False, head, body))[1]])
+        yield folder
+        warcs.close()
+
+    def test_index_pages_and_files_are_in_it(self, job, kept, tmp_path, capsys):
+        assert replica(capsys, job, "wacz", "--warc", kept, "--out", tmp_path / "x.wacz")[0] == 0
+        with zipfile.ZipFile(tmp_path / "x.wacz") as archive:
+            described = json.loads(archive.read("datapackage.json"))
+            for each in described["resources"]:
+                data = archive.read(each["path"])
+                assert (len(data), f"sha256:{sha256(data).hexdigest()}") == (each["bytes"], each["hash"])
+            digest = sha256(archive.read("datapackage.json")).hexdigest()
+            assert json.loads(archive.read("datapackage-digest.json"))["hash"] == f"sha256:{digest}"
+            _, *pages = map(json.loads, archive.read("pages/pages.jsonl").splitlines())
+            assert [page["url"] for page in pages] == ["http://a.example/0", "http://a.example/2"]
+            lines = gzip.decompress(archive.read("indexes/index.cdx.gz")).decode().splitlines()
+            (captured,) = [json.loads(line[line.index("{") :]) for line in lines]
+            assert captured["url"] == "http://a.example/2"  # the other file is being written
+            place = archive.getinfo(f"archive/{captured['filename']}")
+            assert place.compress_type == zipfile.ZIP_STORED
+            record = archive.read(place)[int(captured["offset"]) :][: int(captured["length"])]
+            assert gzip.decompress(record).endswith(b"page 2\r\n\r\n")
+
+    def test_a_file_that_is_no_warc_leaves_nothing(self, job, kept, tmp_path, capsys):
+        (kept / "z.warc.gz").write_bytes(b"junk")
+        code, out, err = replica(capsys, job, "wacz", "--warc", kept, "--out", tmp_path / "x.wacz")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "z.warc.gz: it is damaged" in err
+        assert not (tmp_path / "x.wacz").exists()
+
+
 class TestBadInput:
     def test_an_empty_job(self, tmp_path, capsys):
         SqliteCrawlDB(tmp_path).close()
@@ -224,6 +276,11 @@ class TestBadInput:
             (("decisions", "--format", "gexf"), "links and hosts"),
             (("links", "--format", "parquet"), "--out"),
             (("links", "--format", "xlsx"), "--format"),
+            (("links", "--format", "sitemap"), "--format sitemap is for pages"),
+            (("links", "--warc", "kept"), "wacz is made of the files that --warc names"),
+            (("wacz", "--out", "x"), "wacz is made of the files that --warc names"),
+            (("wacz", "--warc", "kept"), "name it with --out"),
+            (("wacz", "--warc", "kept", "--out", "x"), "kept: no WARC file"),
             (("texts",), "invalid choice: 'texts'"),
         ],
     )

@@ -66,7 +66,9 @@ async def test_items_that_tell_how_the_page_was_come_by_save_as_much():
     class Telling(Late):
         def parse(self, response):
             known = page_of(response)
-            request, told = response.request, {"novelty": known.novelty, "relevance": known.relevance} if known else {}
+            request, told = response.request, {}
+            if known:
+                told = {"novelty": known.novelty, "relevance": known.relevance, "of": known.twin and known.twin.url}
             told |= {"depth": response.meta["depth"], "referer": request.headers.get("Referer", b"").decode()}
             for output in super().parse(response):
                 yield output | told if isinstance(output, dict) else output

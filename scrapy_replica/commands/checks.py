@@ -43,6 +43,7 @@ EXTRAS = {
     "lab": "lab",
     "report": "report, serve and plots",
     "parquet": "export --format parquet",
+    "wacz": "export wacz",
     "mine": "mine",
     "spark": "mine on Spark",
     "redis": "crawls of several processes, REPLICA_CRAWLDB",

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from importlib.metadata import version
 from pathlib import Path
 from types import UnionType
 from typing import IO, TYPE_CHECKING, Any, get_args, get_type_hints
 
-from scrapy_replica.address import redacted
+from scrapy_replica.address import has_secret, redacted
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.formats import FORMATS
+from scrapy_replica.commands.formats import FORMATS, write_sitemap
 from scrapy_replica.commands.graph import Edge, Node, write_gexf
 from scrapy_replica.commands.job import add_job_argument, name_of, reading
 from scrapy_replica.commands.model import write_model
 from scrapy_replica.commands.write import replacing
 from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostRow, LinkRow
 from scrapy_replica.usage import REFUSED, Use
+from scrapy_replica.warc.wacz import write_wacz
 from scrapy_replica.words.terminal import counted
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy.settings import Settings
 
-MODEL = "model"
+MODEL, WACZ = "model", "wacz"
 TABLES = {"links": LinkRow, "pages": FetchRow, "decisions": DecisionRow, "hosts": HostRow}
 """Name of a table and what its rows are."""
 
@@ -37,12 +39,14 @@ class ExportCommand(Command):
     """Reads the crawl database of a finished or running crawl."""
 
     name = "export"
-    help = "write links, pages, decisions or hosts as a table or graph, or what it learnt"
+    help = "write links, pages, decisions or hosts as a table or graph, a web archive, or what it learnt"
     group = "keep"
     examples = (
         "scrapy replica export job pages --format jsonl",
         "scrapy replica export job pages --usable train-ai --out pages.parquet",
         "scrapy replica export job links --format gexf --out links.gexf",
+        "scrapy replica export job pages --format sitemap --out sitemap.xml",
+        "scrapy replica export job wacz --warc kept --out crawl.wacz",
         "scrapy replica export job model --out wine.npz",
     )
 
@@ -51,10 +55,12 @@ class ExportCommand(Command):
         parser.add_argument(
             "what",
             metavar="WHAT",
-            choices=[*TABLES, MODEL],
-            help=f"a table ({', '.join(TABLES)}), or model: what the crawl has learnt, for crawl --model",
+            choices=[*TABLES, WACZ, MODEL],
+            help=f"a table ({', '.join(TABLES)}); wacz: the WARC files of --warc and the pages as one file, for "
+            "replayweb.page and pywb; model: what the crawl has learnt, for crawl --model",
         )
-        parser.add_argument("--format", choices=[*FORMATS, "gexf"], help="as FILE ends, else csv")
+        parser.add_argument("--format", choices=[*FORMATS, "gexf", "sitemap"], help="as FILE ends, else csv")
+        parser.add_argument("--warc", metavar="DIR", help="folder of WARC files, as crawl --warc wrote it")
         parser.add_argument(
             "--usable",
             metavar="USE",
@@ -69,12 +75,17 @@ class ExportCommand(Command):
                 raise ValueError(f"{MODEL} is a file for crawl --model: name it with --out, and leave --format out")
             write_model(opts.job, opts.out)
             return 0
+        if (opts.what == WACZ) != (opts.warc is not None):
+            raise ValueError(f"{WACZ} is made of the files that --warc names, and nothing else is")
+        if opts.what == WACZ:
+            return pack(opts)
         named = Path(opts.out or "").suffix.removeprefix(".").lower()
         opts.format = opts.format or (named if named in {*FORMATS, "gexf"} else "csv")
         if opts.format == "gexf" and opts.what not in GRAPHS:
             raise ValueError(f"--format gexf is for graphs ({' and '.join(GRAPHS)}), not for {opts.what}")
-        if opts.usable is not None and opts.what != "pages":
-            raise ValueError(f"--usable is for pages, not for {opts.what}")
+        for option, is_given in (("--usable", opts.usable is not None), ("--format sitemap", opts.format == "sitemap")):
+            if is_given and opts.what != "pages":
+                raise ValueError(f"{option} is for pages, not for {opts.what}")
         if opts.format == "parquet" and not opts.out:
             raise ValueError("--format parquet is no text: name a file with --out")
         with reading(opts.job):
@@ -95,6 +106,8 @@ def write(opts: argparse.Namespace, file: IO[bytes]) -> int:
     rows = batches(opts.job, opts.what)
     if opts.usable is not None:
         rows = usable(rows, opts.usable)
+    if opts.format == "sitemap":
+        return write_sitemap((row.url for row in worth_showing(rows)), file)
     return FORMATS[opts.format](columns_of(opts.what), rows, file)
 
 
@@ -123,6 +136,30 @@ def usable(pages: Iterator[list[FetchRow]], use: str) -> Iterator[list[FetchRow]
     for rows in pages:
         if left := [row for row in rows if getattr(row, column) != REFUSED]:
             yield left
+
+
+def worth_showing(pages: Iterable[list[FetchRow]]) -> Iterator[FetchRow]:
+    """Yield the *pages* that came and repeat no other; without those whose URL is a secret."""
+    for rows in pages:
+        yield from (row for row in rows if row.status == 200 and row.repeats is None and not has_secret(row.url))
+
+
+def pack(opts: argparse.Namespace) -> int:
+    """Write a WACZ file of what the crawl kept, and the list of its pages."""
+    if opts.out is None or opts.format is not None or opts.usable is not None:
+        raise ValueError(f"{WACZ} is a file: name it with --out, and leave --format and --usable out")
+    warcs = sorted(Path(opts.warc).glob("*.warc.gz"))
+    if not warcs:
+        raise ValueError(f"{opts.warc}: no WARC file that was ended (*.warc.gz) is there; crawl --warc writes them")
+    about = {"title": name_of(opts.job), "software": f"scrapy-replica {version('scrapy-replica')}"}
+    pages = (
+        {"url": row.url, "ts": row.fetched_at, "title": row.title or row.url}
+        for row in worth_showing(batches(opts.job, "pages"))
+    )
+    with replacing(Path(opts.out)) as file:
+        count = write_wacz(file, warcs, pages, about)
+    sys.stdout.write(f"{opts.out}: {counted(count, 'page')} in {counted(len(warcs), 'WARC file')}\n")
+    return 0
 
 
 def _rows(job: str, what: str, after: int) -> list[Any]:

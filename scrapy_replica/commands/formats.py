@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from typing import IO, TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
 
 from scrapy_replica.commands.command import needing
 from scrapy_replica.words.text import cleaned
@@ -72,6 +73,18 @@ def write_parquet(columns: Columns, batches: Batches, file: IO[bytes]) -> int:
             ]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             count += len(rows)
+    return count
+
+
+def write_sitemap(urls: Iterable[str], file: IO[bytes]) -> int:
+    """Write a sitemap of *urls* (sitemaps.org); return how many."""
+    count = 0
+    file.write(b'<?xml version="1.0" encoding="UTF-8"?>\n')
+    file.write(b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n')
+    for url in urls:
+        file.write(f"<url><loc>{escape(printable(url))}</loc></url>\n".encode())
+        count += 1
+    file.write(b"</urlset>\n")
     return count
 
 

@@ -41,20 +41,20 @@ class PageItem(dict[str, Any]):
     """An item that tells what the add-on thinks of a page: it is no evidence of anything else."""
 
 
-def item_hashes(items: list[Any], response: Response) -> set[int]:
+def item_hashes(items: list[Any], response: Response, twin: str | None = None) -> set[int]:
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
-    Left out is what would make every item another one: the URL of the page, and of other URLs all but the last name;
-    documents, which are judged as pages; the present time; and what a machine made that the response does not
-    hold, such as the UUID that the spider gives each item. Nothing that an item holds makes this fail: what is no text,
-    number, time or collection counts as the name of its type.
+    Left out is what would make every item another one: the URL of the page and that of its *twin*, the page that it
+    repeats; of other URLs all but the last name; documents, which are judged as pages; the present time; and what a
+    machine made that the response does not hold, such as the UUID that the spider gives each item. Nothing that an
+    item holds makes this fail: what is no text, number, time or collection counts as the name of its type.
     """
     found = set()
     for item in items:
         if isinstance(item, PageItem):
             continue
         try:
-            told = "\n".join(_Reader(response).read("", item, 0))
+            told = "\n".join(_Reader(response, twin).read("", item, 0))
         except Exception:  # noqa: BLE001 - its class may do as it likes
             told = type(item).__name__
         if told:
@@ -85,8 +85,8 @@ class RepeatedItems:
 class _Reader:
     """Reads one item."""
 
-    def __init__(self, response: Response) -> None:
-        self._response = response
+    def __init__(self, response: Response, twin: str | None) -> None:
+        self._response, self._twin = response, twin
         self._left = MAX_PARTS
 
     def read(self, name: str, value: Any, depth: int) -> Iterator[str]:
@@ -121,6 +121,8 @@ class _Reader:
         """Tell whether a field says how the page was come by: its depth, its referrer, what the add-on thinks of it."""
         if not isinstance(value, (int, float, str, bytes)):
             return False
+        if value == self._twin:
+            return True
         name, request = path.rpartition(".")[2].lower(), self._response.request
         if name == "novelty":
             return value in _NOVELTIES

@@ -134,11 +134,14 @@ class Feeds:
                     "the same command goes on with a job"
                 ) from None
 
-    def resume(self) -> None:
-        """Prepare files that hold items of an earlier run: what a kill cut off goes, no second header comes."""
+    def resume(self, *, is_resumed: bool) -> None:
+        """Prepare files that hold items of an earlier run: what a kill cut off goes, no second header comes.
+
+        *is_resumed*: as in :func:`refusal`.
+        """
         for uri, options in self._exporter.feeds.items() if self._exporter is not None else ():
             path = _file(uri)
-            if (why := refusal(uri, options, is_resumed=True)) is not None:
+            if (why := refusal(uri, options, is_resumed=is_resumed)) is not None:
                 logger.warning("The feed %s", why)
             elif (
                 path is not None

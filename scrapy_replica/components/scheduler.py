@@ -115,7 +115,7 @@ class ReplicaScheduler(BaseScheduler):
             self._extension.recorder.on_written = self._schedule
         self._feeds = Feeds(self._crawler)
         if self._is_stored:
-            self._feeds.resume()
+            self._feeds.resume(is_resumed=self._urls.last_id > 0)
         connect = self._crawler.signals.connect
         connect(self._reached_downloader, signals.request_reached_downloader)
         connect(self._left_downloader, signals.request_left_downloader)

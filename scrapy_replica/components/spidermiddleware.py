@@ -287,7 +287,8 @@ class _FoundOn:
 
     def take_items(self, items: list[Any]) -> None:
         """Take the hashes of *items*."""
-        self.items |= item_hashes(items, self._response)
+        twin = self.observation.twin
+        self.items |= item_hashes(items, self._response, twin.url if twin is not None else None)
 
     @cached_property
     def forms(self) -> set[str]:
