@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from functools import partial
 
 import pytest
+from command_line import replica
 
 from scrapy_replica.lab.commands.sizing import REDIS_NODE, needs, redis_bytes
 
@@ -13,9 +13,7 @@ def amounts(*numbers):
     return {(need.where, need.what): need.amount for need in needs(*numbers)}
 
 
-def command(*arguments):
-    line = [sys.executable, "-m", "scrapy", "replica", "lab", "capacity", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+command = partial(replica, "lab", "capacity")
 
 
 class TestNeeds:
@@ -42,13 +40,13 @@ class TestNeeds:
 class TestCommand:
     def test_in_words_it_fits_the_terminal(self):
         done = command("--urls", 10**9, "--hosts", 10**7)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert max(map(len, done.stdout.splitlines())) <= 80
-        assert "memory of Redis, all fetched" in done.stdout
+        assert (done.code, done.err) == (0, "")
+        assert max(map(len, done.out.splitlines())) <= 80
+        assert "memory of Redis, all fetched" in done.out
 
     def test_as_json_it_is_in_bytes_and_seconds(self):
         done = command("--urls", 1000, "--hosts", 10, "--json")
-        told = json.loads(done.stdout)
+        told = json.loads(done.out)
         assert told["inputs"] == {"urls": 1000, "hosts": 10, "links": 20_000}
         assert {need["unit"] for need in told["needs"]} == {"bytes", "seconds", ""}
         assert told["needs"] == [need._asdict() for need in needs(1000, 10, 20_000)]
@@ -56,6 +54,6 @@ class TestCommand:
 
     def test_one_line_says_what_is_wrong(self):
         done = command("--urls", 10, "--hosts", 20)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.count("\n") == 1
-        assert "--hosts is 20" in done.stderr
+        assert (done.code, done.out) == (2, "")
+        assert done.err.count("\n") == 1
+        assert "--hosts is 20" in done.err

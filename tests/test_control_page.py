@@ -13,7 +13,8 @@ from types import MappingProxyType
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from test_hosts_command import enter, replica
+from command_line import replica
+from test_hosts_command import enter
 from test_uncertain_pairs import pair
 
 from scrapy_replica.commands.served import ServedJob
@@ -305,19 +306,19 @@ class TestCommand:
             (["--bind", "no.such.name.invalid"], "cannot listen at no.such.name.invalid"),
         ],
     )
-    def test_wrong_use_is_one_line(self, arguments, says, tmp_path, capsys):
-        code, out, err = replica(capsys, "serve", tmp_path, *arguments)
+    def test_wrong_use_is_one_line(self, arguments, says, tmp_path):
+        code, out, err = replica("serve", tmp_path, *arguments)
         assert (code, out) == (2, "")
         assert says in err.splitlines()[-1]
 
-    def test_a_port_that_is_taken(self, store, tmp_path, capsys):
+    def test_a_port_that_is_taken(self, store, tmp_path):
         with socket.create_server(("127.0.0.1", 0)) as taken:
-            code, out, err = replica(capsys, "serve", tmp_path, "--port", taken.getsockname()[1])
+            code, out, err = replica("serve", tmp_path, "--port", taken.getsockname()[1])
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "is taken, maybe by another serve" in err
 
-    def test_a_job_that_cannot_be_read(self, tmp_path, capsys):
+    def test_a_job_that_cannot_be_read(self, tmp_path):
         (tmp_path / "replica.sqlite").write_bytes(b"<html>" * 100)
-        code, out, err = replica(capsys, "serve", tmp_path)
+        code, out, err = replica("serve", tmp_path)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "is not a crawl database" in err

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import ClassVar
 
 import pytest
+from command_line import replica
 from scrapy.settings import Settings
 from web import HTML, REPLICA, crawl, page
 
@@ -16,12 +15,10 @@ from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.sites.aliases import Aliases
 
 TOP = "http://a.example/"
-EXPLAIN = [sys.executable, "-m", "scrapy", "replica", "explain"]
 
 
 def explain(what, job, *options):
-    command = [*EXPLAIN, what, "--job", str(job), *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return replica("explain", what, "--job", job, *options)
 
 
 def decisions(result):
@@ -397,18 +394,18 @@ class TestLedger:
 
     def test_as_json_and_unknown(self, job):
         job = job / "job"
-        known = json.loads(explain(f"{TOP}behind-two", job, "--json").stdout)
+        known = json.loads(explain(f"{TOP}behind-two", job, "--json").out)
         assert known["state"] == "done"
         assert len(known["decisions"]) == 1
         done = explain("http://nowhere.example/", job)
-        assert (done.returncode, done.stdout) == (1, "")
-        assert "nothing is known" in done.stderr
+        assert (done.code, done.out) == (1, "")
+        assert "nothing is known" in done.err
 
     def test_no_job(self, tmp_path):
         done = explain(TOP, tmp_path)
-        assert done.returncode == 2
-        assert done.stderr.count("\n") == 1
-        assert "name the JOBDIR of a crawl" in done.stderr
+        assert done.code == 2
+        assert done.err.count("\n") == 1
+        assert "name the JOBDIR of a crawl" in done.err
 
 
 def test_unknown_settings_are_refused():

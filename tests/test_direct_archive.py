@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-import io
 import json
 import math
 import tempfile
 from collections import Counter
-from contextlib import redirect_stderr, redirect_stdout
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import replica
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scrapy.cmdline import execute
 from test_mining_inputs import warc_of
 
 from scrapy_replica.lab.archives.collection import Collection, Documents, build
@@ -67,12 +65,6 @@ def assert_equal(found: Documents, wanted: Documents) -> None:
     assert [found.page(page) for page in range(len(found))] == [wanted.page(page) for page in range(len(wanted))]
     assert [found.links(page) for page in range(len(found))] == [wanted.links(page) for page in range(len(wanted))]
     assert [column.tolist() for column in found.graph()] == [column.tolist() for column in wanted.graph()]
-
-
-def replica(*line: object) -> tuple[int, str, str]:
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err, pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", "lab", "archive", *map(str, line)])
-    return end.value.code or 0, out.getvalue(), err.getvalue()
 
 
 def table_of(folder: Path, **changed: list) -> Path:
@@ -400,7 +392,7 @@ class TestBuild:
             "--out",
             tmp_path / "out",
         )
-        code, out, err = replica("build", *line, "--json")
+        code, out, err = replica("lab", "archive", "build", *line, "--json")
         assert code == 0, err
         figures = json.loads(out)["figures"]
         wanted = {"pages": 9, "duplicate_urls": 1, "redirects": 1, "other_statuses": 1, "bad_captures": 0}
@@ -417,7 +409,9 @@ class TestBuild:
     def test_terms_of_few_and_of_many_pages_are_left_out(self, warc, tmp_path: Path) -> None:
         kept = {}
         for name, least, most in (("all", 1, 1), ("few", 4, 1), ("many", 1, 0.5)):
-            code, _, err = replica("build", *warc, "--min-pages", least, "--max-share", most, "--out", tmp_path / name)
+            code, _, err = replica(
+                "lab", "archive", "build", *warc, "--min-pages", least, "--max-share", most, "--out", tmp_path / name
+            )
             assert code == 0, err
             kept[name] = DirectArchive(tmp_path / name)
         pages = Counter(word for page in range(9) for word in kept["all"].terms(page))
@@ -441,7 +435,9 @@ class TestBuild:
         file = tmp_path / "crawl.parquet"
         table = pa.table(columns_).replace_schema_metadata({"seeds": json.dumps([4])})
         pytest.importorskip("pyarrow.parquet").write_table(table, file)
-        code, _, err = replica("build", file, "--min-pages", 1, "--max-share", 1, "--out", tmp_path / "out")
+        code, _, err = replica(
+            "lab", "archive", "build", file, "--min-pages", 1, "--max-share", 1, "--out", tmp_path / "out"
+        )
         assert code == 0, err
         assert_equal(opened(tmp_path / "out"), visits.read(file))
 
@@ -464,7 +460,7 @@ class TestBuild:
     def test_wrong_use_is_one_line(self, tmp_path: Path, monkeypatch, line: list[str], told: str) -> None:
         monkeypatch.chdir(tmp_path)
         Path("a.parquet").write_bytes(b"")
-        code, _, err = replica(*line)
+        code, _, err = replica("lab", "archive", *line)
         assert (code, err.count("\n")) == (2, 1)
         assert told in err
         assert not Path("new").exists()
@@ -481,24 +477,30 @@ class TestBuild:
         ],
     )
     def test_wrong_rows_are_one_line_and_leave_nothing(self, tmp_path: Path, changed: dict, told: str) -> None:
-        code, _, err = replica("build", table_of(tmp_path, **changed), "--out", tmp_path / "out")
+        code, _, err = replica("lab", "archive", "build", table_of(tmp_path, **changed), "--out", tmp_path / "out")
         assert (code, err.count("\n")) == (2, 1)
         assert told in err
         assert "delete" not in err
         assert not (tmp_path / "out").exists()
 
     def test_a_label_a_page_need_not_be_a_list(self, tmp_path: Path) -> None:
-        code, _, err = replica("build", table_of(tmp_path, topics=["chess", None]), "--out", tmp_path / "out")
+        code, _, err = replica(
+            "lab", "archive", "build", table_of(tmp_path, topics=["chess", None]), "--out", tmp_path / "out"
+        )
         assert (code, err) == (0, "")
         assert {name: pages.tolist() for name, pages in opened(tmp_path / "out").labels.items()} == {"chess": [0]}
 
     def test_labels_without_url(self, warc, tmp_path: Path) -> None:
         (tmp_path / "labels.csv").write_text("label,url\nred\n")
-        code, _, err = replica("build", *warc, "--labels", tmp_path / "labels.csv", "--out", tmp_path / "out")
+        code, _, err = replica(
+            "lab", "archive", "build", *warc, "--labels", tmp_path / "labels.csv", "--out", tmp_path / "out"
+        )
         assert (code, err) == (0, "")
 
     def test_a_seed_that_is_no_page(self, warc, tmp_path: Path) -> None:
-        code, _, err = replica("build", *warc, "--seed", "http://x.example/", "--out", tmp_path / "out")
+        code, _, err = replica(
+            "lab", "archive", "build", *warc, "--seed", "http://x.example/", "--out", tmp_path / "out"
+        )
         assert (code, err.count("\n")) == (2, 1)
         assert "the seed http://x.example/ is no page of the captures" in err
         assert not (tmp_path / "out").exists()
@@ -508,7 +510,7 @@ class TestBuild:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr("scrapy_replica.lab.archives.direct.block.packed", full)
-        code, _, err = replica("build", *warc, "--out", tmp_path / "out")
+        code, _, err = replica("lab", "archive", "build", *warc, "--out", tmp_path / "out")
         assert (code, err.count("\n")) == (2, 1)
         assert f"{tmp_path / 'out'}: No space left on device; delete it" in err
 
@@ -520,45 +522,49 @@ class TestCommand:
         return tmp_path / "archive"
 
     def test_show(self, archive: Path) -> None:
-        code, out, _ = replica("show", archive, "--json")
+        code, out, _ = replica("lab", "archive", "show", archive, "--json")
         told = json.loads(out)
         assert (code, told["labels"], told["figures"]["links_a_page"]) == (0, {"odd": 2}, 1.25)
-        assert "odd" in replica("show", archive)[1]
+        assert "odd" in replica("lab", "archive", "show", archive)[1]
 
     def test_only_part_of_an_archive_is_to_be_deleted(self, archive: Path, tmp_path: Path) -> None:
-        around, nothing = (replica("show", folder)[2] for folder in (tmp_path, Path(__file__).parent))
+        around, nothing = (replica("lab", "archive", "show", folder)[2] for folder in (tmp_path, Path(__file__).parent))
         assert f"holds no archive, but {archive} does" in around
         assert "delete" not in around + nothing
 
     def test_show_a_page_by_url_and_number(self, archive: Path) -> None:
-        by_number, by_url = (replica("show", archive, page) for page in ("1", "http://h1.org/1"))
+        by_number, by_url = (replica("lab", "archive", "show", archive, page) for page in ("1", "http://h1.org/1"))
         assert by_number == by_url
         assert "t1" in by_url[1]
-        told = json.loads(replica("show", archive, "1", "--json")[1])
+        told = json.loads(replica("lab", "archive", "show", archive, "1", "--json")[1])
         assert (told["terms"], [link["page"] for link in told["links"]], told["labels"]) == (
             {"w": 1, "w1": 2},
             [0, 3],
             ["odd"],
         )
-        assert replica("show", archive, "4")[0] == replica("show", archive, "http://h9.org/")[0] == 1
+        assert (
+            replica("lab", "archive", "show", archive, "4")[0]
+            == replica("lab", "archive", "show", archive, "http://h9.org/")[0]
+            == 1
+        )
 
     def test_sizes(self, archive: Path) -> None:
-        told = json.loads(replica("sizes", archive, "--json")[1])
+        told = json.loads(replica("lab", "archive", "sizes", archive, "--json")[1])
         assert told["published"] == 268
         assert {"terms", "counts", "links", "lengths"} == set(told["columns"])
-        out = replica("sizes", archive)[1]
+        out = replica("lab", "archive", "sizes", archive)[1]
         assert max(map(len, out.splitlines())) <= 80
         assert "zeta_2 of gaps" in out
 
     def test_cut(self, archive: Path, tmp_path: Path) -> None:
         line = ("cut", archive, "--pages-per-host", 1, "--depth", 1, "--out", tmp_path / "cut")
-        assert json.loads(replica(*line, "--json")[1])["figures"]["pages"] == 2
+        assert json.loads(replica("lab", "archive", *line, "--json")[1])["figures"]["pages"] == 2
         assert len(opened(tmp_path / "cut")) == 2
-        code, _, err = replica(*line)
+        code, _, err = replica("lab", "archive", *line)
         assert (code, "delete it and" in err) == (2, False)
-        code, _, err = replica(*line[:-1], archive)
+        code, _, err = replica("lab", "archive", *line[:-1], archive)
         assert (code, "delete" in err) == (2, False)
         assert len(opened(archive)) == 4
-        code, _, err = replica("cut", tmp_path / "cut", *line[2:-1], tmp_path / "again")
+        code, _, err = replica("lab", "archive", "cut", tmp_path / "cut", *line[2:-1], tmp_path / "again")
         assert (code, f"is a cut: cut {archive}" in err) == (2, True)
-        assert "is a cut: ask for the sizes of" in replica("sizes", tmp_path / "cut")[2]
+        assert "is a cut: ask for the sizes of" in replica("lab", "archive", "sizes", tmp_path / "cut")[2]

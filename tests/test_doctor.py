@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from scrapy.cmdline import execute
+from command_line import replica
 from scrapy.settings import Settings
 
 from scrapy_replica.claim import Claim, Kind
@@ -23,12 +23,10 @@ ADDON = {"ADDONS": {"scrapy_replica.Addon": 500}}
 POLITE = {"ROBOTSTXT_OBEY": True, "DOWNLOAD_DELAY": 1, "JOBDIR": "job", "USER_AGENT": "me (+http://a.example/)"}
 
 
-def doctor(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", "doctor", *map(str, arguments)])
-    told = capsys.readouterr()
-    assert told.err == ""
-    return end.value.code or 0, told.out
+def doctor(*arguments):
+    code, out, err = replica("doctor", *arguments)
+    assert err == ""
+    return code, out
 
 
 @pytest.fixture
@@ -41,8 +39,8 @@ def states(found):
     return {check.state for check in found}
 
 
-def test_a_sound_job(job, capsys):
-    code, out = doctor(capsys, job)
+def test_a_sound_job(job):
+    code, out = doctor(job)
     assert code == 0
     assert f"scrapy-replica {version('scrapy-replica')}, Scrapy {version('scrapy')}" in out
     assert "spider mine: 0 URLs fetched, 0 wait; no crawl has it open" in out
@@ -52,14 +50,14 @@ def test_a_sound_job(job, capsys):
     assert max(map(width_of, out.splitlines())) <= 80 + len(str(job))
 
 
-def test_an_open_job(job, capsys):
+def test_an_open_job(job):
     db = SqliteCrawlDB(job, "mine")
-    assert "a crawl has it open" in doctor(capsys, job)[1]
+    assert "a crawl has it open" in doctor(job)[1]
     db.close()
 
 
-def test_as_json(job, capsys):
-    code, out = doctor(capsys, job, "--json", "-s", "REPLICA_MODE=dorp")
+def test_as_json(job):
+    code, out = doctor(job, "--json", "-s", "REPLICA_MODE=dorp")
     found = json.loads(out)
     assert code == 1
     assert found["figures"]["broken"] == 1
@@ -81,9 +79,9 @@ def half(path):
         (half, "malformed"),
     ],
 )
-def test_what_is_wrong_with_a_job(harm, says, job, capsys):
+def test_what_is_wrong_with_a_job(harm, says, job):
     harm(job / FILE_NAME)
-    code, out = doctor(capsys, job)
+    code, out = doctor(job)
     assert code == 1
     assert says in out
 
@@ -136,7 +134,7 @@ def test_a_polite_project_needs_nothing_done():
     assert states(of_settings(Settings(POLITE | ADDON), has_project=True, has_job=False)) == {OK}
 
 
-def test_a_job_with_tests_of_what_it_saves_is_whole(tmp_path, capsys):
+def test_a_job_with_tests_of_what_it_saves_is_whole(tmp_path):
     """SQLite 3.40 took a table for damaged whose key was not made of its first columns."""
     store = SqliteCrawlDB(tmp_path)
     store.urls.discover([NewUrl("http://a.example/", "a.example", 1)])

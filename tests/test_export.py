@@ -9,12 +9,13 @@ import json
 import sqlite3
 import sys
 import zipfile
+from functools import partial
 from hashlib import sha256
 
 import pytest
+from command_line import replica
 from lxml import etree
 from pyarrow import parquet
-from scrapy.cmdline import execute
 
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.commands import export
@@ -31,6 +32,9 @@ from scrapy_replica.warc.records import Exchange
 FORMULA = '=HYPERLINK("http://evil.example","here")'
 HOSTILE = '\x1b[2J</node>"&<b>\x00\ufffe\u202e'
 GEXF = "{http://www.gexf.net/1.2draft}"
+
+
+exported = partial(replica, "export")
 
 
 def enter(db, url, parent=None, **fields):
@@ -60,17 +64,9 @@ def job(tmp_path):
     return folder
 
 
-def replica(capsys, *arguments):
-    """Run the command here; returns (exit code, standard output, standard error)."""
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", "export", *map(str, arguments)])
-    told = capsys.readouterr()
-    return end.value.code or 0, told.out, told.err
-
-
-def rows(capsys, *arguments):
+def rows(*arguments):
     """Return the table that the command prints, a dict a row."""
-    code, out, err = replica(capsys, *arguments)
+    code, out, err = exported(*arguments)
     assert (code, err) == (0, "")
     return (
         [json.loads(line) for line in out.splitlines()]
@@ -80,15 +76,15 @@ def rows(capsys, *arguments):
 
 
 class TestTables:
-    def test_links(self, job, capsys):
-        found = rows(capsys, job, "links", "--format", "jsonl")
+    def test_links(self, job):
+        found = rows(job, "links", "--format", "jsonl")
         assert [row["target"] for row in found[:2]] == ["http://a.example/", "http://a.example/0"]
         assert [(row["source_id"], row["source"]) for row in found[:2]] == [(None, None), (1, "http://a.example/")]
         assert [row["score"] for row in found] == [0.25, 0.5, None, None, 0.0]
         assert (found[-1]["state"], found[-1]["depth"], found[-1]["is_demoted"]) == ("dropped", 2, False)
 
-    def test_relevance(self, job, capsys):
-        found = rows(capsys, job, "pages", "--format", "jsonl")
+    def test_relevance(self, job):
+        found = rows(job, "pages", "--format", "jsonl")
         assert [row["title"] for row in found] == [FORMULA, "+1", HOSTILE]
         assert found[1]["repeats"] == "http://a.example/"
         assert {**found[0], "id": 0} == {
@@ -106,29 +102,29 @@ class TestTables:
             **dict.fromkeys(("search", "ai_use", "train_ai", "tdm", "license", "statements")),
         }
 
-    def test_decisions(self, job, capsys):
-        (row,) = rows(capsys, job, "decisions")
+    def test_decisions(self, job):
+        (row,) = rows(job, "decisions")
         assert (row["action"], row["reason"], row["outcome"]) == ("drop", "replica-host", "same")
         assert json.loads(row["evidence"]) == {"canonical": "é"}
 
-    def test_hosts(self, job, capsys):
-        found = {row["host"]: row for row in rows(capsys, job, "hosts")}
+    def test_hosts(self, job):
+        found = {row["host"]: row for row in rows(job, "hosts")}
         assert (found["a.example"]["fetches"], found["a.example"]["waiting"]) == ("3", "4")
         assert (found["b.example"]["dropped"], found["b.example"]["copy_of"]) == ("1", "a.example")
 
-    def test_secrets_stay_here(self, job, capsys):
+    def test_secrets_stay_here(self, job):
         for what in ("links", "decisions"):
-            out = replica(capsys, job, what)[1]
+            out = exported(job, what)[1]
             assert "http://b.example/?token=***" in out
             assert "0123456789abcdef" not in out
 
     @pytest.mark.parametrize("what", ["links", "pages", "decisions"])
-    def test_a_row_once_however_many_are_read_at_a_time(self, job, capsys, monkeypatch, what):
-        whole = rows(capsys, job, what, "--format", "jsonl")
+    def test_a_row_once_however_many_are_read_at_a_time(self, job, monkeypatch, what):
+        whole = rows(job, what, "--format", "jsonl")
         monkeypatch.setattr(export, "BATCH", 2)
-        assert rows(capsys, job, what, "--format", "jsonl") == whole
+        assert rows(job, what, "--format", "jsonl") == whole
 
-    def test_a_crawl_that_runs_goes_on_meanwhile(self, job, capsys, monkeypatch):
+    def test_a_crawl_that_runs_goes_on_meanwhile(self, job, monkeypatch):
         """No batch keeps it from clearing its log, and what it enters is exported as well."""
         monkeypatch.setattr(export, "BATCH", 2)
         db = SqliteCrawlDB(job)
@@ -145,25 +141,25 @@ class TestTables:
 
 
 class TestFormats:
-    def test_no_text_of_a_page_is_a_formula(self, job, capsys):
-        titles = [row["title"] for row in rows(capsys, job, "pages")]
+    def test_no_text_of_a_page_is_a_formula(self, job):
+        titles = [row["title"] for row in rows(job, "pages")]
         assert titles[:2] == [f"'{FORMULA}", "'+1"]
 
     @pytest.mark.parametrize(("what", "form"), [("pages", "csv"), ("pages", "jsonl"), ("links", "gexf")])
-    def test_nothing_steers_the_terminal(self, job, capsys, what, form):
-        out = replica(capsys, job, what, "--format", form)[1]
+    def test_nothing_steers_the_terminal(self, job, what, form):
+        out = exported(job, what, "--format", form)[1]
         assert all(line.isprintable() for line in out.split("\n"))
 
-    def test_long_texts_are_whole(self, job, capsys):
+    def test_long_texts_are_whole(self, job):
         url = f"http://a.example/\x85{'x' * 20_000}"
         db = SqliteCrawlDB(job)
         enter(db, url)
         db.close()
-        assert rows(capsys, job, "links")[-1]["target"] == url.replace("\x85", " ")
+        assert rows(job, "links")[-1]["target"] == url.replace("\x85", " ")
 
-    def test_parquet(self, job, tmp_path, capsys, monkeypatch):
+    def test_parquet(self, job, tmp_path, monkeypatch):
         monkeypatch.setattr(export, "BATCH", 2)
-        assert replica(capsys, job, "pages", "--format", "parquet", "--out", tmp_path / "x")[:2] == (
+        assert exported(job, "pages", "--format", "parquet", "--out", tmp_path / "x")[:2] == (
             0,
             f"{tmp_path / 'x'}: 3 rows\n",
         )
@@ -171,9 +167,9 @@ class TestFormats:
         assert table["title"].to_pylist() == [FORMULA, "+1", HOSTILE]
         assert [str(field.type) for field in table.schema][:5] == ["int64", "string", "string", "string", "int64"]
 
-    def test_gexf_of_links(self, job, tmp_path, capsys, monkeypatch):
+    def test_gexf_of_links(self, job, tmp_path, monkeypatch):
         monkeypatch.setattr(export, "BATCH", 2)
-        assert replica(capsys, job, "links", "--format", "gexf", "--out", tmp_path / "x")[0] == 0
+        assert exported(job, "links", "--format", "gexf", "--out", tmp_path / "x")[0] == 0
         graph = etree.parse(tmp_path / "x")
         labels = {node.get("id"): node.get("label") for node in graph.iter(f"{GEXF}node")}
         edges = [(labels[e.get("source")], labels[e.get("target")]) for e in graph.iter(f"{GEXF}edge")]
@@ -186,22 +182,22 @@ class TestFormats:
         assert told["is_demoted", "boolean"] == "false"
         assert told["score", "double"] == "0.25"
 
-    def test_gexf_of_hosts(self, job, capsys):
-        graph = etree.fromstring(replica(capsys, job, "hosts", "--format", "gexf")[1].encode())
+    def test_gexf_of_hosts(self, job):
+        graph = etree.fromstring(exported(job, "hosts", "--format", "gexf")[1].encode())
         assert {node.get("id") for node in graph.iter(f"{GEXF}node")} == {"a.example", "b.example"}
         (edge,) = graph.iter(f"{GEXF}edge")
         assert (edge.get("source"), edge.get("target"), edge.get("weight")) == ("a.example", "b.example", "1")
 
-    def test_gexf_is_xml_whatever_a_url_or_host_is_called(self, job, capsys):
+    def test_gexf_is_xml_whatever_a_url_or_host_is_called(self, job):
         db = SqliteCrawlDB(job)
         enter(db, f"http://{HOSTILE.replace('/', '')}/{HOSTILE}")
         db.close()
         for what in ("links", "hosts"):
-            graph = etree.fromstring(replica(capsys, job, what, "--format", "gexf")[1].encode())
+            graph = etree.fromstring(exported(job, what, "--format", "gexf")[1].encode())
             assert any("&<b>" in node.get("label") for node in graph.iter(f"{GEXF}node"))
 
 
-def test_the_format_is_that_of_the_file_s_name(job, tmp_path, capsys):
+def test_the_format_is_that_of_the_file_s_name(job, tmp_path):
     for name, begins in (
         ("x.jsonl", b"{"),
         ("x.csv", b"id,"),
@@ -209,12 +205,12 @@ def test_the_format_is_that_of_the_file_s_name(job, tmp_path, capsys):
         ("x.GEXF", b"<?xml"),
         ("x.txt", b"id,"),
     ):
-        assert replica(capsys, job, "links", "--out", tmp_path / name)[0] == 0
+        assert exported(job, "links", "--out", tmp_path / name)[0] == 0
         assert (tmp_path / name).read_bytes().startswith(begins)
 
 
-def test_a_sitemap_has_the_pages_that_repeat_no_other(job, capsys):
-    _, out, _ = replica(capsys, job, "pages", "--format", "sitemap")
+def test_a_sitemap_has_the_pages_that_repeat_no_other(job):
+    _, out, _ = exported(job, "pages", "--format", "sitemap")
     places = etree.fromstring(out.encode()).iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")
     assert [place.text for place in places] == ["http://a.example/0", "http://a.example/2"]
 
@@ -232,8 +228,8 @@ class TestWacz:
         yield folder
         warcs.close()
 
-    def test_index_pages_and_files_are_in_it(self, job, kept, tmp_path, capsys):
-        assert replica(capsys, job, "wacz", "--warc", kept, "--out", tmp_path / "x.wacz")[0] == 0
+    def test_index_pages_and_files_are_in_it(self, job, kept, tmp_path):
+        assert exported(job, "wacz", "--warc", kept, "--out", tmp_path / "x.wacz")[0] == 0
         with zipfile.ZipFile(tmp_path / "x.wacz") as archive:
             described = json.loads(archive.read("datapackage.json"))
             for each in described["resources"]:
@@ -251,22 +247,22 @@ class TestWacz:
             record = archive.read(place)[int(captured["offset"]) :][: int(captured["length"])]
             assert gzip.decompress(record).endswith(b"page 2\r\n\r\n")
 
-    def test_a_file_that_is_no_warc_leaves_nothing(self, job, kept, tmp_path, capsys):
+    def test_a_file_that_is_no_warc_leaves_nothing(self, job, kept, tmp_path):
         (kept / "z.warc.gz").write_bytes(b"junk")
-        code, out, err = replica(capsys, job, "wacz", "--warc", kept, "--out", tmp_path / "x.wacz")
+        code, out, err = exported(job, "wacz", "--warc", kept, "--out", tmp_path / "x.wacz")
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "z.warc.gz: it is damaged" in err
         assert not (tmp_path / "x.wacz").exists()
 
 
 class TestBadInput:
-    def test_an_empty_job(self, tmp_path, capsys):
+    def test_an_empty_job(self, tmp_path):
         SqliteCrawlDB(tmp_path).close()
         for what in export.TABLES:
-            code, out, err = replica(capsys, tmp_path, what)
+            code, out, err = exported(tmp_path, what)
             assert (code, out.count("\n"), err.count("\n")) == (1, 1, 1)
         for form in ("parquet", "gexf"):
-            assert replica(capsys, tmp_path, "links", "--format", form, "--out", tmp_path / form)[0] == 1
+            assert exported(tmp_path, "links", "--format", form, "--out", tmp_path / form)[0] == 1
         assert parquet.read_table(tmp_path / "parquet").num_rows == 0
         assert not [*etree.parse(tmp_path / "gexf").iter(f"{GEXF}node")]
 
@@ -284,39 +280,39 @@ class TestBadInput:
             (("texts",), "invalid choice: 'texts'"),
         ],
     )
-    def test_wrong_use(self, job, capsys, arguments, says):
-        code, out, err = replica(capsys, job, *arguments)
+    def test_wrong_use(self, job, arguments, says):
+        code, out, err = exported(job, *arguments)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert says in err
 
-    def test_no_job_and_no_place_to_write(self, job, tmp_path, capsys):
+    def test_no_job_and_no_place_to_write(self, job, tmp_path):
         for arguments in (
             (tmp_path, "links", "--out", tmp_path / "x"),
             (job, "links", "--out", tmp_path / "no" / "x"),
             (job, "links", "--out", tmp_path),
         ):
-            code, _, err = replica(capsys, *arguments)
+            code, _, err = exported(*arguments)
             assert (code, err.count("\n")) == (2, 1)
         assert [file.name for file in tmp_path.iterdir()] == ["job"]
 
-    def test_without_the_extra_a_line_names_it(self, job, tmp_path, capsys, monkeypatch):
+    def test_without_the_extra_a_line_names_it(self, job, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyarrow", None)
-        code, _, err = replica(capsys, job, "links", "--format", "parquet", "--out", tmp_path / "x")
+        code, _, err = exported(job, "links", "--format", "parquet", "--out", tmp_path / "x")
         assert (code, err.count("\n")) == (2, 1)
         assert "pip install 'scrapy-replica[parquet]'" in err
         assert not (tmp_path / "x").exists()
 
-    def test_a_file_is_whole_or_as_it_was(self, job, tmp_path, capsys, monkeypatch):
+    def test_a_file_is_whole_or_as_it_was(self, job, tmp_path, monkeypatch):
         (tmp_path / "x").write_text("before")
         monkeypatch.setattr(export, "BATCH", 2)
         file = sqlite3.connect(job / FILE_NAME)
         file.execute("UPDATE urls SET state = 9 WHERE id = 4")  # no such state: the second batch fails
         file.commit()
         file.close()
-        code, _, err = replica(capsys, job, "links", "--out", tmp_path / "x")
+        code, _, err = exported(job, "links", "--out", tmp_path / "x")
         assert (code, err.count("\n")) == (2, 1)
         assert "malformed row" in err
         assert (tmp_path / "x").read_text() == "before"
         assert sorted(one.name for one in tmp_path.iterdir()) == ["job", "x"]
-        assert replica(capsys, job, "pages", "--out", tmp_path / "x")[0] == 0
+        assert exported(job, "pages", "--out", tmp_path / "x")[0] == 0
         assert (tmp_path / "x").read_text().startswith("id,url,")

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from scrapy.cmdline import execute
+from command_line import replica
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Standing, Work
@@ -53,17 +53,9 @@ def enter(db, url, host, key, **fields):
     return db.urls.discover([NewUrl(url, host, key, **fields)])[0][0]
 
 
-def replica(capsys, *arguments):
-    """Run the command here; returns (exit code, standard output, standard error)."""
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", *map(str, arguments)])
-    told = capsys.readouterr()
-    return end.value.code or 0, told.out, told.err
-
-
 class TestHosts:
-    def test_table(self, job, capsys):
-        code, out, _ = replica(capsys, "hosts", "--job", job)
+    def test_table(self, job):
+        code, out, _ = replica("hosts", "--job", job)
         assert code == 0
         assert out.splitlines()[0] == "a.example is kept"
         assert (
@@ -73,38 +65,38 @@ class TestHosts:
         assert "c.example" not in out
         assert max(map(len, out.splitlines())) <= 80
 
-    def test_json(self, job, capsys):
-        _, out, _ = replica(capsys, "hosts", "--job", job, "--json")
+    def test_json(self, job):
+        _, out, _ = replica("hosts", "--job", job, "--json")
         found = json.loads(out)
         assert found["figures"] == {"verdicts": 2, "urls_saved": 2}
         assert [verdict["copy"] for verdict in found["verdicts"]] == ["www.a.example", "b.example"]
         assert found["verdicts"][0]["evidence"] == {"sm10": 0.93, "alpha_pu": 0.97}
 
-    def test_a_kept_host_that_became_a_copy_heads_no_group(self, job, capsys):
+    def test_a_kept_host_that_became_a_copy_heads_no_group(self, job):
         db = SqliteCrawlDB(job)
         db.verdicts.enter(Verdict("a.example", "z.example", "", "", 0.9, 5), 1_700_000_000.0, 1_800_000_000.0)
         db.close()
-        out = replica(capsys, "hosts", "--job", job)[1]
+        out = replica("hosts", "--job", job)[1]
         assert [line for line in out.splitlines() if not line.startswith(" ")] == ["z.example is kept"]
         assert "  www.a.example, a copy of a.example\n    score" in out
 
     @pytest.mark.parametrize("name", ["<script>\x1b[2Jx\u202e", "x" * 10_000, "\u6f22" * 90])
-    def test_a_name_steers_no_terminal(self, job, name, capsys):
+    def test_a_name_steers_no_terminal(self, job, name):
         db = SqliteCrawlDB(job)
         db.verdicts.enter(Verdict(name, "a.example", name, "", 0.9, 5, {"sm10": 0.8}), 1_700_000_000.0, None)
         db.close()
-        code, out, _ = replica(capsys, "hosts", "--job", job)
+        code, out, _ = replica("hosts", "--job", job)
         assert code == 0
         assert all(line.isprintable() for line in out.splitlines())
         assert max(map(width_of, out.splitlines())) <= 80
-        assert json.loads(replica(capsys, "hosts", "--job", job, "--json")[1])["verdicts"][-1]["copy"] == name
+        assert json.loads(replica("hosts", "--job", job, "--json")[1])["verdicts"][-1]["copy"] == name
 
-    def test_no_verdicts(self, tmp_path, capsys):
+    def test_no_verdicts(self, tmp_path):
         SqliteCrawlDB(tmp_path).close()
-        assert replica(capsys, "hosts", "--job", tmp_path)[1] == "no host is known to be a copy of another\n"
+        assert replica("hosts", "--job", tmp_path)[1] == "no host is known to be a copy of another\n"
 
-    def test_nutch_lines_are_read_as_aliases(self, job, tmp_path, capsys):
-        _, out, _ = replica(capsys, "hosts", "--job", job, "--export", "nutch")
+    def test_nutch_lines_are_read_as_aliases(self, job, tmp_path):
+        _, out, _ = replica("hosts", "--job", job, "--export", "nutch")
         (tmp_path / "aliases.txt").write_text(out)
         aliases = Aliases.from_file(tmp_path / "aliases.txt")
         assert aliases.canonical_url("http://www.a.example/x?y", "www.a.example") == "http://a.example/x?y"
@@ -127,105 +119,103 @@ class TestHosts:
         (tmp_path / "aliases.txt").write_text(lines)
         assert Aliases.from_file(tmp_path / "aliases.txt").canonical_url(url, host_of(url)) == target
 
-    def test_httrack_and_algolia(self, job, capsys):
-        assert replica(capsys, "hosts", "--job", job, "--export", "httrack")[1] == (
-            "--host-alias www.a.example=a.example\n"
-        )
-        _, out, _ = replica(capsys, "hosts", "--job", job, "--export", "algolia")
+    def test_httrack_and_algolia(self, job):
+        assert replica("hosts", "--job", job, "--export", "httrack")[1] == ("--host-alias www.a.example=a.example\n")
+        _, out, _ = replica("hosts", "--job", job, "--export", "algolia")
         assert json.loads(out) == {"hostnameAliases": {"www.a.example": "a.example"}}
 
 
 class TestExplain:
-    def test_tells_the_verdict_on_a_host(self, job, capsys):
-        _, out, _ = replica(capsys, "explain", "www.a.example", "--job", job)
+    def test_tells_the_verdict_on_a_host(self, job):
+        _, out, _ = replica("explain", "www.a.example", "--job", job)
         since = time_of(1_700_000_000)
         assert f"a copy of: a.example, since {since} by the judge, score 0.91" in out.splitlines()
         assert "  pages in equal places that agree: 9 of 9" in out.splitlines()
-        found = json.loads(replica(capsys, "explain", "www.a.example", "--job", job, "--json")[1])
+        found = json.loads(replica("explain", "www.a.example", "--job", job, "--json")[1])
         assert found["evidence"] == {"sm10": 0.93, "alpha_pu": 0.97}
 
-    def test_tells_the_replicas_of_a_host(self, job, capsys):
-        assert "copies of it: www.a.example, b.example" in replica(capsys, "explain", "a.example", "--job", job)[1]
+    def test_tells_the_replicas_of_a_host(self, job):
+        assert "copies of it: www.a.example, b.example" in replica("explain", "a.example", "--job", job)[1]
 
-    def test_tells_that_a_verdict_ended(self, job, capsys):
-        assert "but: refuted" in replica(capsys, "explain", "c.example", "--job", job)[1]
+    def test_tells_that_a_verdict_ended(self, job):
+        assert "but: refuted" in replica("explain", "c.example", "--job", job)[1]
 
-    def test_tells_what_is_fetched_in_the_place_of_a_url(self, job, capsys):
-        lines = replica(capsys, "explain", "http://www.a.example/0", "--job", job)[1].splitlines()
+    def test_tells_what_is_fetched_in_the_place_of_a_url(self, job):
+        lines = replica("explain", "http://www.a.example/0", "--job", job)[1].splitlines()
         told = {
             "state: not fetched",
             "because: www.a.example is a copy of a.example",
             "in its place: http://a.example/0 (waiting)",
         }
         assert told <= {*lines}
-        assert "in its place:" not in replica(capsys, "explain", "http://www.a.example/2", "--job", job)[1]
+        assert "in its place:" not in replica("explain", "http://www.a.example/2", "--job", job)[1]
 
-    def test_tells_the_place_in_the_order(self, job, capsys):
-        lines = replica(capsys, "explain", "http://www.a.example:8080/", "--job", job)[1].splitlines()
+    def test_tells_the_place_in_the_order(self, job):
+        lines = replica("explain", "http://www.a.example:8080/", "--job", job)[1].splitlines()
         assert {"state: waiting", "priority: 3", "score: 0.50"} <= {*lines}
         assert not any(line.startswith("because") for line in lines)
 
-    def test_tells_what_is_urgent_in_proper_json(self, job, capsys):
+    def test_tells_what_is_urgent_in_proper_json(self, job):
         db = SqliteCrawlDB(job)
         db.urls.rescore({20: URGENT})
         db.close()
-        out = replica(capsys, "explain", "http://c.example/", "--job", job, "--json")[1]
+        out = replica("explain", "http://c.example/", "--job", job, "--json")[1]
         assert json.loads(out, parse_constant=pytest.fail)["score"] == "urgent"
 
-    def test_two_services_on_one_name_are_two_hosts(self, job, capsys):
-        lines = replica(capsys, "explain", "www.a.example:8080", "--job", job)[1].splitlines()
+    def test_two_services_on_one_name_are_two_hosts(self, job):
+        lines = replica("explain", "www.a.example:8080", "--job", job)[1].splitlines()
         assert lines == ["host: www.a.example:8080", "URLs: 1 waiting", "decisions: none, nothing spoke against it"]
-        lines = replica(capsys, "explain", "WWW.a.example", "--job", job)[1].splitlines()
+        lines = replica("explain", "WWW.a.example", "--job", job)[1].splitlines()
         assert {"URLs: 1 waiting, 2 not fetched", "  1 URL: host is a copy of another; not fetched"} <= {*lines}
 
-    def test_follows_what_is_fetched_in_the_place_of_what_is_not(self, job, capsys):
+    def test_follows_what_is_fetched_in_the_place_of_what_is_not(self, job):
         db = SqliteCrawlDB(job)
         url_id = enter(db, "http://mirror.example/0", "mirror.example", 30, is_dropped=True)
         db.suppressed.enter([Suppressed(url_id, Claim.read("rule 7"), 1)])
         db.close()
-        lines = replica(capsys, "explain", "mirror.example/0", "--job", job)[1].splitlines()
+        lines = replica("explain", "mirror.example/0", "--job", job)[1].splitlines()
         assert [line for line in lines if line.startswith("in its place")] == [
             "in its place: http://www.a.example/1 (not fetched)",
         ]
         db = SqliteCrawlDB(job)
         db.suppressed.enter([Suppressed(db.urls.find([1])[1].id, JUDGED.claim, 10)])
         db.close()
-        lines = replica(capsys, "explain", "http://mirror.example/0", "--job", job)[1].splitlines()
+        lines = replica("explain", "http://mirror.example/0", "--job", job)[1].splitlines()
         assert "in its place: http://a.example/0 (waiting)" in lines
 
-    def test_a_title_steers_no_terminal(self, job, capsys):
+    def test_a_title_steers_no_terminal(self, job):
         db = SqliteCrawlDB(job)
         url_id = enter(db, "http://d.example/", "d.example", 31)
         db.pages.enter(Fetched(url_id, 1_700_000_000.0, 200, title="\x1b[2J" + "<b>\u202e" + "x" * 10_000))
         db.close()
-        out = replica(capsys, "explain", "http://d.example/", "--job", job)[1]
+        out = replica("explain", "http://d.example/", "--job", job)[1]
         assert "title: <b>\n  xxx" in out
         assert all(line.isprintable() for line in out.splitlines())
 
-    def test_nothing_is_known(self, job, capsys):
+    def test_nothing_is_known(self, job):
         for what in ("http://nowhere.example/", "nowhere.example"):
-            code, out, err = replica(capsys, "explain", what, "--job", job)
+            code, out, err = replica("explain", what, "--job", job)
             assert (code, out, err.count("\n")) == (1, "", 1)
 
 
 class TestSaved:
     """What is told to be saved is what is not fetched."""
 
-    def saved(self, job, capsys):
-        return json.loads(replica(capsys, "hosts", "--job", job, "--json")[1])["figures"]["urls_saved"]
+    def saved(self, job):
+        return json.loads(replica("hosts", "--job", job, "--json")[1])["figures"]["urls_saved"]
 
-    def test_but_not_what_came_back(self, job, capsys):
+    def test_but_not_what_came_back(self, job):
         db = SqliteCrawlDB(job)
         db.suppressed.restore(Work(None, 11), 10)
         db.close()
-        assert self.saved(job, capsys) == 1
+        assert self.saved(job) == 1
 
-    def test_nor_what_only_waits_behind_the_others(self, job, capsys):
+    def test_nor_what_only_waits_behind_the_others(self, job):
         db = SqliteCrawlDB(job)
         url_id = enter(db, "http://www.a.example/9", "www.a.example", 9, is_demoted=True)
         db.suppressed.enter([Suppressed(url_id, JUDGED.claim, None)])
         db.close()
-        assert self.saved(job, capsys) == 2
+        assert self.saved(job) == 2
 
 
 class TestOpenJob:
@@ -237,18 +227,18 @@ class TestOpenJob:
         yield db
         db.close()
 
-    def test_is_read_as_last_committed(self, live, job, capsys):
+    def test_is_read_as_last_committed(self, live, job):
         enter(live, "http://d.example/", "d.example", 30)
-        assert replica(capsys, "explain", "d.example", "--job", job)[0] == 1
+        assert replica("explain", "d.example", "--job", job)[0] == 1
         live.commit()
-        assert replica(capsys, "explain", "d.example", "--job", job)[0] == 0
+        assert replica("explain", "d.example", "--job", job)[0] == 0
 
-    def test_takes_orders(self, live, job, capsys):
+    def test_takes_orders(self, live, job):
         enter(live, "http://b.example:8080/", "b.example:8080", 40)
         enter(live, "http://[::1]:8080/", "[::1]:8080", 41)
         live.commit()
-        assert replica(capsys, "steer", "block", "b.example:8080", "--as", "A.example", "--job", job)[0] == 0
-        assert replica(capsys, "steer", "allow", "[::1]:8080", "--job", job)[0] == 0
+        assert replica("steer", "block", "b.example:8080", "--as", "A.example", "--job", job)[0] == 0
+        assert replica("steer", "allow", "[::1]:8080", "--job", job)[0] == 0
         told = [(order.kind, order.what) for order in live.orders.open()]
         blocked, allowed = {"host": "b.example:8080", "canonical": "a.example"}, {"host": "[::1]:8080"}
         assert told == [(BLOCK, blocked), (ALLOW, allowed)]
@@ -300,19 +290,19 @@ def damaged(path):
 class TestUnreadable:
     @pytest.mark.parametrize("arguments", [["explain", "a.example"], ["hosts"], ["steer", "allow", "a.example"]])
     @pytest.mark.parametrize("make", [garbage, nothing, foreign, another_version])
-    def test_is_refused_in_one_line_and_left_as_it_is(self, make, arguments, tmp_path, capsys):
+    def test_is_refused_in_one_line_and_left_as_it_is(self, make, arguments, tmp_path):
         make(tmp_path / FILE_NAME)
         before = (tmp_path / FILE_NAME).read_bytes()
-        code, out, err = replica(capsys, *arguments, "--job", tmp_path)
+        code, out, err = replica(*arguments, "--job", tmp_path)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert str(tmp_path / FILE_NAME) in err
         assert "JOBDIR" in err
         assert (tmp_path / FILE_NAME).read_bytes() == before
 
     @pytest.mark.parametrize("what", ["a.example", "http://a.example/2999"])
-    def test_damage_is_told_in_one_line(self, what, tmp_path, capsys):
+    def test_damage_is_told_in_one_line(self, what, tmp_path):
         damaged(tmp_path / FILE_NAME)
-        code, out, err = replica(capsys, "explain", what, "--job", tmp_path)
+        code, out, err = replica("explain", what, "--job", tmp_path)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "begin the crawl in another JOBDIR" in err
 
@@ -340,8 +330,8 @@ class TestWrongArguments:
             (["explain", "//"], "is no URL"),
         ],
     )
-    def test_one_line_and_exit_code_2(self, job, arguments, says, capsys):
-        code, out, err = replica(capsys, *arguments, "--job", job)
+    def test_one_line_and_exit_code_2(self, job, arguments, says):
+        code, out, err = replica(*arguments, "--job", job)
         assert (code, out) == (2, "")
         assert says in err
         assert len([line for line in err.splitlines() if not line.startswith(("usage:", "  "))]) == 1
@@ -349,8 +339,8 @@ class TestWrongArguments:
     @pytest.mark.parametrize(
         "arguments", [["hosts"], ["steer", "allow", "a.example"], ["steer", "block", "a.example", "--as", "b.example"]]
     )
-    def test_no_job(self, arguments, tmp_path, capsys):
-        code, _, err = replica(capsys, *arguments, "--job", tmp_path)
+    def test_no_job(self, arguments, tmp_path):
+        code, _, err = replica(*arguments, "--job", tmp_path)
         assert code == 2
         assert "name the JOBDIR of a crawl" in err
 
@@ -366,7 +356,7 @@ def wait_until(holds, process, seconds=60.0):
 
 
 class TestRunningCrawl:
-    def test_obeys_block_and_allow(self, tmp_path, capsys):
+    def test_obeys_block_and_allow(self, tmp_path):
         """A page of a host a second; 400 URLs of b.example would wait for minutes."""
         target = Path(__file__).with_name("slow_target.py")
         process = subprocess.Popen(
@@ -374,13 +364,13 @@ class TestRunningCrawl:
         )
         try:
             wait_until(lambda: waiting(tmp_path) > 300, process)
-            told = replica(capsys, "steer", "block", "b.example", "--as", "a.example", "--job", tmp_path)
+            told = replica("steer", "block", "b.example", "--as", "a.example", "--job", tmp_path)
             assert told == (0, "done: b.example is blocked as a copy of a.example\n", "")
             wait_until(lambda: waiting(tmp_path) == 0, process, seconds=10)
-            assert "  b.example\n    blocked by hand" in replica(capsys, "hosts", "--job", tmp_path)[1]
-            replica(capsys, "steer", "allow", "b.example", "--job", tmp_path)
+            assert "  b.example\n    blocked by hand" in replica("hosts", "--job", tmp_path)[1]
+            replica("steer", "allow", "b.example", "--job", tmp_path)
             wait_until(lambda: waiting(tmp_path) > 200, process, seconds=10)
-            assert replica(capsys, "hosts", "--job", tmp_path)[1].startswith("no host is known")
+            assert replica("hosts", "--job", tmp_path)[1].startswith("no host is known")
         finally:
             process.kill()
             process.communicate()

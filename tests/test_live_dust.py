@@ -9,10 +9,9 @@ import json
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 
 import pytest
+from command_line import replica
 from web import HTML, REPLICA, crawl, job_states, page, redirect, text
 
 from scrapy_replica import TopicSpider
@@ -339,17 +338,12 @@ class TestPriors:
         assert ("d.example", [["drop", "zsid", None]]) in acting(tmp_path)
 
 
-def replica(*arguments):
-    command = [sys.executable, "-m", "scrapy", "replica", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def import_rule(job, argument):
     """Put a rule that drops *argument* in force, as a person does."""
     rule = {"order": 0, "urlPattern": {"include": ["a.example"]}, "processor": "queryRemoval", "args": [argument]}
     (job / "rules.json").write_text(json.dumps([rule]))
     done = replica("rules", "import", job / "rules.json", "--job", job)
-    assert "1 rule put in force" in done.stdout
+    assert "1 rule put in force" in done.out
 
 
 @pytest.mark.asyncio
@@ -477,9 +471,9 @@ class TestCommands:
 
     def test_list(self, job):
         told = replica("rules", "list", "--job", job)
-        assert "on a.example the page is the same without the argument zorder" in told.stdout
-        assert "in force; learnt in this crawl; " in told.stdout
-        found = json.loads(replica("rules", "list", "--job", job, "--json").stdout)
+        assert "on a.example the page is the same without the argument zorder" in told.out
+        assert "in force; learnt in this crawl; " in told.out
+        found = json.loads(replica("rules", "list", "--job", job, "--json").out)
         assert found["figures"]["in_force"] == 1
         assert found["figures"]["urls_saved"] > N // 2
         assert found["rules"][0]["right"] >= 3
@@ -487,24 +481,24 @@ class TestCommands:
     def test_export_is_read_by_the_other_tool(self, job, tmp_path):
         canonicaliser = pytest.importorskip("duplicate_url_discarder.url_canonicalizer").UrlCanonicalizer
         told = replica("rules", "export", "--job", job)
-        (tmp_path / "rules.json").write_text(told.stdout)
+        (tmp_path / "rules.json").write_text(told.out)
         discarder = canonicaliser([tmp_path / "rules.json"])
         assert discarder.process_url("http://a.example/a/7?zorder=up") == "http://a.example/a/7"
 
     @pytest.mark.asyncio
     async def test_disable(self, job):
-        assert replica("rules", "disable", 1, "--job", job).returncode == 0
-        assert "in force until the crawl goes on" in replica("rules", "list", "--job", job).stdout
+        assert replica("rules", "disable", 1, "--job", job).code == 0
+        assert "in force until the crawl goes on" in replica("rules", "list", "--job", job).out
         await run(few_sort_orders, {"JOBDIR": str(job)})
         assert rules(job)[0][2] == "disabled"
-        assert "rule 1 acts no more: it is switched off by hand" in replica("rules", "disable", 1, "--job", job).stderr
+        assert "rule 1 acts no more: it is switched off by hand" in replica("rules", "disable", 1, "--job", job).err
         done = replica("rules", "disable", 99, "--job", job)
-        assert done.returncode == 2
-        assert "there is no rule 99" in done.stderr
+        assert done.code == 2
+        assert "there is no rule 99" in done.err
 
     @pytest.mark.parametrize("content", ["not json", "{}", '[{"processor": "normalizer"}]'])
     def test_files_that_are_no_rules(self, job, tmp_path, content):
         (tmp_path / "rules.json").write_text(content)
         done = replica("rules", "import", tmp_path / "rules.json", "--job", job)
-        assert done.returncode == 2
-        assert "Traceback" not in done.stderr
+        assert done.code == 2
+        assert "Traceback" not in done.err

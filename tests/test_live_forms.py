@@ -4,9 +4,9 @@ import json
 import warnings
 
 import pytest
+from command_line import replica
 from lxml import html
 from scrapy import FormRequest, Request, Spider
-from scrapy.cmdline import execute
 from web import REPLICA, crawl, page, redirect, text
 
 from scrapy_replica import page_of
@@ -68,11 +68,10 @@ async def searched(job):
     return result, {item["how"]: item for item in result.items}
 
 
-def told(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", "explain", HOST, *map(str, arguments)])
-    assert not end.value.code
-    return capsys.readouterr().out
+def told(*arguments):
+    done = replica("explain", HOST, *arguments)
+    assert done.code == 0
+    return done.out
 
 
 class TestCrawl:
@@ -93,9 +92,9 @@ class TestCrawl:
         assert "DA3/2019" in expected
         assert "Copyright" not in expected
 
-    async def test_the_domain_query_holds_labels_and_what_was_sent_but_no_secret(self, tmp_path, capsys):
+    async def test_the_domain_query_holds_labels_and_what_was_sent_but_no_secret(self, tmp_path):
         await searched(tmp_path)
-        site = json.loads(told(capsys, "--job", tmp_path, "--json"))
+        site = json.loads(told("--job", tmp_path, "--json"))
         assert len(site["forms"]) == 3
         assert site["host"] == HOST
         assert {"street", "name", "suburb", "kind", "number", "oak", "bay", "elm", "77"} <= set(site["query"])
@@ -105,9 +104,9 @@ class TestCrawl:
         assert labels["number"] == "Number"
         assert [form["is_login"] for form in site["forms"]] == [False, False, True]
 
-    async def test_the_command_tells_a_person(self, tmp_path, capsys):
+    async def test_the_command_tells_a_person(self, tmp_path):
         await searched(tmp_path)
-        out = told(capsys, "--job", tmp_path)
+        out = told("--job", tmp_path)
         assert f"  post http://{HOST}/find\n    street (Street name)\n" in out
         assert "    kind (Street name): Dwelling, Carport\n" in out
         assert "(a login)" in out

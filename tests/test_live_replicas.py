@@ -208,7 +208,7 @@ class TestCopies:
             assert per_host(result)["b.example"] == 0
         assert set(held(tmp_path)) == {"b.example"}
 
-    async def test_what_the_commands_tell_of_a_crawl_that_saved_something(self, tmp_path, capsys):
+    async def test_what_the_commands_tell_of_a_crawl_that_saved_something(self, tmp_path):
         kept, copied = site("http://a.example", "w", 60), site("http://b.example/m", "w", 60)
         result = await crawl_sites(kept, copied, settings=ALL | {"JOBDIR": str(tmp_path)})
         assert blocked(result) == 1

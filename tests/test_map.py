@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from scrapy.cmdline import execute
+from command_line import replica
 
 from scrapy_replica import commands
 from scrapy_replica.commands.command import GROUPS
@@ -26,17 +26,9 @@ def terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
 
-def replica(capsys, *arguments):
-    """Run the command here; returns (exit code, standard output, standard error)."""
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", *map(str, arguments)])
-    told = capsys.readouterr()
-    return end.value.code or 0, told.out, told.err
-
-
 @pytest.mark.parametrize("arguments", [[], ["--help"]])
-def test_the_map_has_every_command_in_its_group(arguments, capsys):
-    code, out, err = replica(capsys, *arguments)
+def test_the_map_has_every_command_in_its_group(arguments):
+    code, out, err = replica(*arguments)
     assert (code, err) == (0, "")
     assert max(map(width_of, out.splitlines())) <= 80
     for title in GROUPS.values():
@@ -47,8 +39,8 @@ def test_the_map_has_every_command_in_its_group(arguments, capsys):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_shows_what_must_be_given_first_and_an_example_that_is_right(name, capsys):
-    code, out, _ = replica(capsys, name, "--help")
+def test_help_shows_what_must_be_given_first_and_an_example_that_is_right(name):
+    code, out, _ = replica(name, "--help")
     assert code == 0
     assert out.startswith(f"usage: scrapy replica {name} ")
     assert max(map(width_of, out.splitlines())) <= 80
@@ -61,8 +53,8 @@ def test_help_shows_what_must_be_given_first_and_an_example_that_is_right(name, 
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_help_of_what_is_below_a_name(name, capsys):
-    code, out, _ = replica(capsys, *name.split(), "--help")
+def test_help_of_what_is_below_a_name(name):
+    code, out, _ = replica(*name.split(), "--help")
     assert code == 0
     assert max(map(width_of, out.splitlines())) <= 80
     assert out.startswith(f"usage: scrapy replica {name} ")
@@ -85,15 +77,12 @@ def test_a_job_is_named_in_one_way_everywhere(arguments):
         assert parser_of(COMMANDS[command]).parse_args(line).job == "job"
 
 
-def test_usage_names_file_and_job_before_options(capsys):
-    assert "usage: scrapy replica explain JOB URL [options]\n" in replica(capsys, "explain", "--help")[1]
+def test_usage_names_file_and_job_before_options():
+    assert "usage: scrapy replica explain JOB URL [options]\n" in replica("explain", "--help")[1]
     assert (
-        "usage: scrapy replica steer block JOB MIRROR --as HOST [options]\n"
-        in (replica(capsys, "steer", "block", "--help")[1])
+        "usage: scrapy replica steer block JOB MIRROR --as HOST [options]\n" in (replica("steer", "block", "--help")[1])
     )
-    assert (
-        "usage: scrapy replica rules disable JOB ID [options]\n" in (replica(capsys, "rules", "disable", "--help")[1])
-    )
+    assert "usage: scrapy replica rules disable JOB ID [options]\n" in (replica("rules", "disable", "--help")[1])
 
 
 @pytest.mark.parametrize(
@@ -109,14 +98,14 @@ def test_usage_names_file_and_job_before_options(capsys):
         (["hosts", "--job", "x", "-s", "nonsense"], "Invalid -s value, use -s NAME=VALUE"),
     ],
 )
-def test_wrong_use_is_one_line(arguments, says, capsys):
-    code, out, err = replica(capsys, *arguments)
+def test_wrong_use_is_one_line(arguments, says):
+    code, out, err = replica(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert says in err
 
 
-def test_settings_before_and_after_the_command_count(capsys, tmp_path):
-    code, _, err = replica(capsys, "-s", "REPLICA_MODE=x", "crawl", "http://a.example/", "-s", "REPLICA_NOISE=none")
+def test_settings_before_and_after_the_command_count(tmp_path):
+    code, _, err = replica("-s", "REPLICA_MODE=x", "crawl", "http://a.example/", "-s", "REPLICA_NOISE=none")
     assert code == 2
     assert "REPLICA_MODE is 'x'" in err
 
@@ -138,9 +127,9 @@ def ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
-def test_ctrl_c_is_told_without_a_traceback(monkeypatch, capsys, ctrl_c):
+def test_ctrl_c_is_told_without_a_traceback(monkeypatch, ctrl_c):
     monkeypatch.setattr("scrapy_replica.commands.hosts.HostsCommand.run", Asleep.run)
-    assert replica(capsys, "hosts", "--job", "x") == (130, "", "interrupted\n")
+    assert replica("hosts", "--job", "x") == (130, "", "interrupted\n")
 
 
 def test_a_reader_that_goes_away_and_a_terminal_without_unicode_are_no_errors(tmp_path):

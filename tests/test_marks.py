@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 import pytest_asyncio
-from scrapy.cmdline import execute
+from command_line import replica
 from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
@@ -34,13 +34,6 @@ from scrapy_replica.records import Link, Page
 
 TOP = "http://a.example/"
 PAGES = 80
-
-
-def replica(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", *map(str, arguments)])
-    told = capsys.readouterr()
-    return end.value.code or 0, told.out, told.err
 
 
 # Which pages are asked about
@@ -417,9 +410,9 @@ class TestCrawl:
 
 @pytest.mark.asyncio
 class TestCommand:
-    async def test_asks_and_gives_the_answers(self, job, capsys, monkeypatch):
+    async def test_asks_and_gives_the_answers(self, job, monkeypatch):
         monkeypatch.setattr("sys.stdin", io.StringIO("y\nwhat?\nN\nskip\nq\n"))
-        code, out, _ = replica(capsys, "judge", job)
+        code, out, _ = replica("judge", job)
         assert code == 0
         assert "4 of 10, score" in out
         assert "5 of 10" not in out
@@ -431,18 +424,18 @@ class TestCommand:
             said = {act.what["url"] for act in reader.acts(10)}
             assert not said & {one.url for one in asked_about(reader, 100)}
 
-    async def test_json_and_marks_by_url(self, job, capsys):
-        code, out, _ = replica(capsys, "judge", job, "--json", "--most", 4)
+    async def test_json_and_marks_by_url(self, job):
+        code, out, _ = replica("judge", job, "--json", "--most", 4)
         pages = json.loads(out)["pages"]
         assert code == 0
         assert len(pages) == 4
         assert all(0 <= one["relevance"] <= 1 and one["excerpt"] for one in pages)
         yes, no = pages[0]["url"], pages[1]["url"]
-        code, out, _ = replica(capsys, "judge", job, "--yes", f"{yes}#part", "--no", no)
+        code, out, _ = replica("judge", job, "--yes", f"{yes}#part", "--no", no)
         assert (code, out) == (0, "2 pages marked: the crawl learns from the answers when it goes on\n")
         with reading(str(job)) as reader:
             assert {act.what["url"]: act.what["is_relevant"] for act in reader.acts(9)} == {yes: True, no: False}
-        code, out, _ = replica(capsys, "explain", yes, "--job", job)
+        code, out, _ = replica("explain", yes, "--job", job)
         assert "words for the topic: " in out
 
     @pytest.mark.parametrize(
@@ -454,21 +447,21 @@ class TestCommand:
             (("--most", "0"), "--most is 0"),
         ],
     )
-    async def test_wrong_use(self, job, capsys, arguments, told):
-        code, _, err = replica(capsys, "judge", job, *arguments)
+    async def test_wrong_use(self, job, arguments, told):
+        code, _, err = replica("judge", job, *arguments)
         assert code == 2
         assert told in err
         assert err.count("\n") == 1
         with reading(str(job)) as reader:
             assert reader.acts(9) == []
 
-    async def test_a_crawl_without_a_topic(self, tmp_path, capsys):
+    async def test_a_crawl_without_a_topic(self, tmp_path):
         await crawl(TopicSpider, web(), {**REPLICA, "JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 3}, seeds=TOP)
-        code, _, err = replica(capsys, "judge", tmp_path)
+        code, _, err = replica("judge", tmp_path)
         assert code == 2
         assert "that crawl has no topic to learn; begin one with --topic" in err
 
-    async def test_no_job(self, tmp_path, capsys):
-        code, _, err = replica(capsys, "judge", tmp_path)
+    async def test_no_job(self, tmp_path):
+        code, _, err = replica("judge", tmp_path)
         assert code == 2
         assert err.count("\n") == 1

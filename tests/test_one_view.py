@@ -7,8 +7,8 @@ import logging
 import re
 
 import pytest
+from command_line import replica
 from lxml import html
-from scrapy.cmdline import execute
 from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
@@ -32,20 +32,19 @@ def number(text):
     return float(re.search(r"[\d,]+(?:\.\d+)?", text)[0].replace(",", ""))
 
 
-def printed(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", *arguments])
-    assert not end.value.code
-    return capsys.readouterr().out
+def printed(*arguments):
+    done = replica(*arguments)
+    assert done.code == 0
+    return done.out
 
 
-def of_status(capsys, job):
-    return json.loads(printed(capsys, "status", job, "--json"))["figures"], printed(capsys, "status", job)
+def of_status(job):
+    return json.loads(printed("status", job, "--json"))["figures"], printed("status", job)
 
 
-def of_report(capsys, job, tmp_path):
+def of_report(job, tmp_path):
     """Return the tiles of the report, the text of its summary and that of what was left out."""
-    printed(capsys, "report", job, "--out", str(tmp_path / "report.html"))
+    printed("report", job, "--out", str(tmp_path / "report.html"))
     tree = html.parse(tmp_path / "report.html")
     tiles = {
         tile.find("dt").text_content(): number(tile.find("dd").text_content())
@@ -57,7 +56,7 @@ def of_report(capsys, job, tmp_path):
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("most", [0, 110])
-async def test_no_number_differs(most, tmp_path, capsys, caplog):
+async def test_no_number_differs(most, tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="scrapy_replica")
     job = str(tmp_path / "job")
     (tmp_path / "aliases").write_text("b.example a.example\n")
@@ -72,7 +71,7 @@ async def test_no_number_differs(most, tmp_path, capsys, caplog):
     }
     result = await crawl(TopicSpider, answer, settings, seeds=HOST)
     stats = {name.removeprefix("replica/"): value for name, value in result.stats.items()}
-    found, text = of_status(capsys, job)
+    found, text = of_status(job)
     assert found["saved"] > 10
     assert found["samples"] > 3 or most
     assert found["dropped.manual-alias"] > 0
@@ -87,7 +86,7 @@ async def test_no_number_differs(most, tmp_path, capsys, caplog):
         name: n for name, n in found.items() if name.startswith("decision.")
     }
 
-    tiles, summary, left_out = of_report(capsys, job, tmp_path)
+    tiles, summary, left_out = of_report(job, tmp_path)
     duplicates = found["exact_duplicates"] + found["near_duplicates"]
     shown = {
         name: json.loads(shown) for name, (shown, _) in ServedJob(job).look(["state", "figures", "report"]).items()

@@ -10,8 +10,8 @@ from base64 import b64encode
 from hashlib import sha256
 
 import pytest
+from command_line import replica
 from lxml import html
-from test_hosts_command import replica
 from test_status import NOW, enter, fill, save
 from web import crawl, page
 
@@ -43,12 +43,12 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def written(store, tmp_path, capsys):
+def written(store, tmp_path):
     """The page that the command writes of the job in the store, as it is now."""
 
     def write():
         store.commit()
-        code, out, err = replica(capsys, "report", tmp_path / "job", "--out", tmp_path / "report.html")
+        code, out, err = replica("report", tmp_path / "job", "--out", tmp_path / "report.html")
         assert (code, err) == (0, "")
         assert out.startswith(f"{tmp_path / 'report.html'}: 0.9 MB")
         return (tmp_path / "report.html").read_text("utf-8")
@@ -281,28 +281,28 @@ class TestSavings:
 
 
 class TestBadInput:
-    def test_an_empty_job(self, tmp_path, capsys):
+    def test_an_empty_job(self, tmp_path):
         (tmp_path / "job").mkdir()
         SqliteCrawlDB(tmp_path / "job").close()
-        code, out, err = replica(capsys, "report", tmp_path / "job", "--out", tmp_path / "report.html")
+        code, out, err = replica("report", tmp_path / "job", "--out", tmp_path / "report.html")
         assert (code, out) == (1, "")
         assert err == f"{tmp_path / 'job'}: nothing was fetched so far; there is nothing to report\n"
         assert not (tmp_path / "report.html").exists()
 
-    def test_nothing_is_written_where_something_is_wrong(self, store, tmp_path, capsys):
+    def test_nothing_is_written_where_something_is_wrong(self, store, tmp_path):
         store.commit()
         (tmp_path / "folder").mkdir()
         for job, out in (("none", "report.html"), ("job", "folder"), ("job", "none/report.html")):
-            code, _, err = replica(capsys, "report", tmp_path / job, "--out", tmp_path / out)
+            code, _, err = replica("report", tmp_path / job, "--out", tmp_path / out)
             assert code == 2
             assert err.count("\n") == 1
         assert {path.name for path in tmp_path.iterdir()} == {"job", "folder"}
 
-    def test_a_job_that_runs_is_read_and_one_of_another_version_refused(self, store, written, tmp_path, capsys):
+    def test_a_job_that_runs_is_read_and_one_of_another_version_refused(self, store, written, tmp_path):
         assert "10 URLs" in written()  # its crawl has the lock
         store.set_meta("version", b"1")
         store.commit()
-        code, _, err = replica(capsys, "report", tmp_path / "job", "--out", tmp_path / "report.html")
+        code, _, err = replica("report", tmp_path / "job", "--out", tmp_path / "report.html")
         assert (code, err.count("\n")) == (2, 1)
         assert "version 1" in err
 

@@ -8,10 +8,10 @@ import time
 from collections import Counter
 
 import pytest
+from command_line import replica
 from hypothesis import given
 from hypothesis import strategies as st
 from scrapy import Request, Spider
-from test_hosts_command import replica
 from web import REPLICA, crawl, job_states, page, redirect
 
 from scrapy_replica import TopicSpider
@@ -367,26 +367,26 @@ class TestExplain:
             ("http://b.example/q", f"{TOP}leaves redirects to it"),
         ],
     )
-    def test_says_why(self, job, capsys, what, says):
-        code, out, _ = replica(capsys, "explain", what, "--job", job)
+    def test_says_why(self, job, what, says):
+        code, out, _ = replica("explain", what, "--job", job)
         assert (code, says in out.replace("\n", " ")) == (0, True), out
 
-    def test_names_that_are_near_are_suggested(self, job, capsys):
-        assert replica(capsys, "explain", "aa.example", "--job", job)[2] == "did you mean a.example or b.example?\n"
+    def test_names_that_are_near_are_suggested(self, job):
+        assert replica("explain", "aa.example", "--job", job)[2] == "did you mean a.example or b.example?\n"
 
-    def test_of_what_is_inside_and_not_found_nothing_is_known(self, job, capsys):
-        assert replica(capsys, "explain", f"{TOP}nowhere", "--job", job)[0] == 1
+    def test_of_what_is_inside_and_not_found_nothing_is_known(self, job):
+        assert replica("explain", f"{TOP}nowhere", "--job", job)[0] == 1
 
-    def test_status_tells_how_many_were_left_out(self, job, capsys):
-        told = replica(capsys, "status", job)[1]
+    def test_status_tells_how_many_were_left_out(self, job):
+        told = replica("status", job)[1]
         assert "Links out of scope: 3 to other hosts, 1 that a pattern excludes." in told
-        figures = json.loads(replica(capsys, "status", job, "--json")[1])["figures"]
+        figures = json.loads(replica("status", job, "--json")[1])["figures"]
         assert (figures["out_of_scope.other-host"], figures["out_of_scope.excluded"]) == (3, 1)
 
 
 class TestCommands:
-    def test_what_needs_the_add_on_is_not_taken_without(self, capsys):
-        code, _, err = replica(capsys, "rehearse", "x.warc", "--seeds", TOP, "--plain", "--exclude", "*x*")
+    def test_what_needs_the_add_on_is_not_taken_without(self):
+        code, _, err = replica("rehearse", "x.warc", "--seeds", TOP, "--plain", "--exclude", "*x*")
         assert (code, err.count("\n")) == (2, 1)
         assert "--exclude needs the add-on; --plain has --domains and --depth" in err
 
@@ -401,8 +401,8 @@ class TestCommands:
             (["-s", "REPLICA_SCOPE=near"], "REPLICA_SCOPE is 'near'"),
         ],
     )
-    def test_wrong_arguments_are_one_line(self, capsys, options, says):
-        code, _, err = replica(capsys, "crawl", TOP, *options)
+    def test_wrong_arguments_are_one_line(self, options, says):
+        code, _, err = replica("crawl", TOP, *options)
         assert (code, err.count("\n")) == (2, 1)
         assert says in err
 

@@ -10,7 +10,7 @@ import time
 from argparse import Namespace
 
 import pytest
-from scrapy.cmdline import execute
+from command_line import replica
 from web import crawl, page
 
 from scrapy_replica import Addon, TopicSpider
@@ -80,54 +80,46 @@ def job(tmp_path):
     return tmp_path
 
 
-def replica(capsys, *arguments):
-    """Run the command here; returns (exit code, standard output, standard error)."""
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", *map(str, arguments)])
-    told = capsys.readouterr()
-    return end.value.code or 0, told.out, told.err
-
-
-def status(capsys, job, *arguments):
-    code, out, err = replica(capsys, "status", job, "--json", *arguments)
+def status(job, *arguments):
+    code, out, err = replica("status", job, "--json", *arguments)
     assert (code, err) == (0, "")
     return json.loads(out)
 
 
-def figures(capsys, job):
-    return status(capsys, job)["figures"]
+def figures(job):
+    return status(job)["figures"]
 
 
 class TestFigures:
-    def test_urls_and_fetches(self, job, capsys):
-        found = figures(capsys, job)
+    def test_urls_and_fetches(self, job):
+        found = figures(job)
         assert found["urls.waiting"] == 6
         assert (found["urls.done"], found["urls.dropped"], found["urls.demoted"]) == (10, 4, 2)
         assert (found["fetches"], found["pages"], found["failed"], found["refused"]) == (10, 7, 1, 2)
         assert (found["novel"], found["exact_duplicates"], found["relevant"]) == (6, 1, 2)
         assert found["harvest"] == pytest.approx(6 / 7, abs=1e-4)  # without a topic: what is new
 
-    def test_speed_is_that_of_the_end_of_the_crawl(self, job, capsys):
+    def test_speed_is_that_of_the_end_of_the_crawl(self, job):
         db = SqliteCrawlDB(job, "news")
         db.pages.enter(Fetched(enter(db, "http://old.example/", "old.example"), 1_000.0, 200, novelty="novel"))
         db.close()
-        found = figures(capsys, job)
+        found = figures(job)
         assert (found["fetches"], found["recent.fetches"], found["recent.seconds"]) == (11, 10, 600)
         assert found["per_second"] == pytest.approx(10 / 600, abs=1e-4)
         assert found["seconds_left"] == pytest.approx(found["urls.waiting"] * 60, rel=1e-3)
 
-    def test_what_is_as_it_was_counts_for_the_speed(self, job, capsys):
+    def test_what_is_as_it_was_counts_for_the_speed(self, job):
         db = SqliteCrawlDB(job, "news")
         for url_id, believed in ((1, 1), (2, 3), (3, 0)):
             db.revisits.enter(History(url_id, checked_at=NOW, believed=believed))
         db.close()
-        found = figures(capsys, job)
+        found = figures(job)
         assert (found["unchanged"], found["recent.unchanged"], found["fetches"]) == (2, 2, 10)
         assert found["per_second"] == pytest.approx(2 / 600, abs=1e-4)
-        assert status(capsys, job)["by_host"][0]["recent"] == 2
-        assert re.search(r"as before \(304\) +2 +2\n", replica(capsys, "status", job)[1])
+        assert status(job)["by_host"][0]["recent"] == 2
+        assert re.search(r"as before \(304\) +2 +2\n", replica("status", job)[1])
 
-    def test_a_url_is_saved_once_and_so_says_the_report(self, job, capsys):
+    def test_a_url_is_saved_once_and_so_says_the_report(self, job):
         db = SqliteCrawlDB(job, "news")
         again = save(db, 2, Reason.EXACT_DUPLICATE_LINKS, Claim.read("links a.example of b.example"))
         for url_id in again:
@@ -135,68 +127,68 @@ class TestFigures:
         excluded = save(db, 3, Reason.EXCLUDED, "excluded *")
         db.ledger.record(excluded[0], Decision(Action.FETCH, Action.FETCH, Reason.EXCLUDED), NOW)
         db.close()
-        found = figures(capsys, job)
+        found = figures(job)
         assert (found["dropped.replica-host"], found["dropped.excluded"], found["saved"]) == (6, 3, 6)
         assert "dropped.exact-duplicate-links" not in found
         assert sum(n for name, n in found.items() if name.startswith("dropped.")) == found["urls.dropped"]
         with reading(str(job)) as reader:
             assert reader.results.savings().urls == found["saved"]
 
-    def test_what_a_person_did_not_want_is_not_saved(self, job, capsys):
+    def test_what_a_person_did_not_want_is_not_saved(self, job):
         db = SqliteCrawlDB(job, "news")
         save(db, 3, Reason.OUT_OF_SCOPE, "out-of-scope on b.example")
         db.close()
-        found = figures(capsys, job)
+        found = figures(job)
         assert (found["dropped.out-of-scope"], found["saved"]) == (3, 4)
-        assert "place out of scope" in replica(capsys, "status", job)[1]
+        assert "place out of scope" in replica("status", job)[1]
 
-    def test_what_was_saved_and_what_was_lost(self, job, capsys):
-        found = figures(capsys, job)
+    def test_what_was_saved_and_what_was_lost(self, job):
+        found = figures(job)
         assert found["dropped.replica-host"] == found["saved"] == 4
         assert (found["samples.replica-host"], found["false_drops.replica-host"]) == (2, 1)
         assert found["false_drop_rate.replica-host"] == 0.75  # the one stands for three URLs
         assert found["false_drop_rate_low"] < 0.75 < found["false_drop_rate_high"]
         assert found["decision.replica-host.drop"] == 4
 
-    def test_what_came_back_is_not_saved(self, job, capsys):
+    def test_what_came_back_is_not_saved(self, job):
         db = SqliteCrawlDB(job, "news")
         db.suppressed.restore(Work(VERDICT.claim), 3)
         db.close()
-        found = figures(capsys, job)
+        found = figures(job)
         assert (found["saved"], found["decision.replica-host.drop"]) == (1, 4)
 
-    def test_verdicts_of_the_last_hour_of_a_crawl_that_ended(self, job, capsys):
-        told = status(capsys, job)
+    def test_verdicts_of_the_last_hour_of_a_crawl_that_ended(self, job):
+        told = status(job)
         assert [verdict["copy"] for verdict in told["verdicts"]] == ["b.example"]
         assert (told["figures"]["verdicts.holding"], told["figures"]["verdicts.refuted"]) == (1, 1)
 
-    def test_rules_of_the_last_hour_that_act(self, job, capsys):
+    def test_rules_of_the_last_hour_that_act(self, job):
         rule = {"host": "a.example", "transformation": [["drop", "sid"]], "context": []}
         db = SqliteCrawlDB(job, "news")
         for at in (NOW - 90_000.0, NOW - 1_500.0, NOW - 1_400.0):
             db.rules.update(db.rules.enter({**rule, "at": at}, at), Standing.IN_FORCE, 9, 0, 0)
         db.rules.enter(rule, NOW)
         db.close()
-        told = status(capsys, job)
+        told = status(job)
         assert [row["id"] for row in told["rules"]] == [3, 2]
         assert (told["figures"]["rules.in_force"], told["figures"]["rules.candidate"]) == (3, 1)
-        assert "rule 3: on a.example the page is the same without" in replica(capsys, "status", job)[1]
+        assert "rule 3: on a.example the page is the same without" in replica("status", job)[1]
 
-    def test_hosts_with_most_fetches_first(self, job, capsys):
+    def test_hosts_with_most_fetches_first(self, job):
         db = SqliteCrawlDB(job, "news")
         db.pages.enter(Fetched(enter(db, "http://a.example/s", "a.example", slot="mine"), NOW, 200, novelty="novel"))
         db.pages.enter(Fetched(enter(db, "http://b.example/1", "b.example"), NOW, 200, novelty="novel"))
         db.close()
-        told = status(capsys, job)
+        told = status(job)
         hosts = {row["host"]: row for row in told["by_host"]}
         assert list(hosts) == ["a.example", "b.example"]
         assert (hosts["a.example"]["fetches"], hosts["a.example"]["waiting"]) == (11, 6)  # of two download slots
         assert (hosts["b.example"]["fetches"], hosts["b.example"]["dropped"]) == (1, 4)
-        told = status(capsys, job, "--hosts", 1)
+        told = status(job, "--hosts", 1)
         assert (len(told["by_host"]), told["figures"]["hosts"]) == (1, 2)
 
     @pytest.mark.asyncio
-    async def test_they_are_those_of_the_crawl(self, tmp_path, capsys):
+    async def test_they_are_those_of_the_crawl(self, tmp_path):
         pages = {f"http://a.example/{n}": page([f"/{2 * n + 1}", f"/{2 * n + 2}"], seed=n // 2) for n in range(20)}
         settings = {"ADDONS": {Addon: 500}, "JOBDIR": str(tmp_path), "REPLICA_MODE": "drop"}
         result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/0")
@@ -211,8 +203,8 @@ class TestFigures:
 
 
 class TestText:
-    def test_is_for_a_terminal(self, job, capsys):
-        out = replica(capsys, "status", job)[1]
+    def test_is_for_a_terminal(self, job):
+        out = replica("status", job)[1]
         assert max(map(len, out.splitlines())) <= 80
         assert "no crawl has the job open; spider news" in out
         assert "  new                            6    86 %" in out
@@ -223,42 +215,42 @@ class TestText:
         )
         assert "b.example is a.example, score 0.90, 4 URLs saved" in out
 
-    def test_what_was_lost_is_what_the_control_page_says(self, job, capsys):
+    def test_what_was_lost_is_what_the_control_page_says(self, job):
         with reading(str(job)) as reader:
             status = reader.status(None, 1)
             tiles = {tile["name"]: tile["note"] for tile in view.figures(reader, status, is_running=False)["figures"]}
-        found = figures(capsys, job)
+        found = figures(job)
         assert found["lost.about"] == pytest.approx(0.75 * found["saved"], rel=0.1)
         told = f"about {found['lost.about']:,.0f} wrongly, {found['lost.most']:,.0f} at most"
         assert tiles["fetches saved"] == told
 
-    def test_what_a_person_blocked_is_not_told_as_found(self, tmp_path, capsys):
+    def test_what_a_person_blocked_is_not_told_as_found(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)
         for host in ("a.example", "b.example", "c.example"):
             fill(db, host)
         db.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 9), NOW, NOW * 2)
         db.verdicts.enter(Verdict("c.example", "a.example", "", "", 1.0, 0), NOW, None)
         db.close()
-        told = " ".join(replica(capsys, "status", tmp_path)[1].split())
+        told = " ".join(replica("status", tmp_path)[1].split())
         assert "1 mirror found, 1 blocked host by hand" in told
         assert "Copies of hosts: 2 blocked, 1 of them by hand; " in told
-        found = figures(capsys, tmp_path)
+        found = figures(tmp_path)
         assert (found["verdicts.holding"], found["verdicts.by_hand"]) == (2, 1)
 
-    def test_what_a_person_said_is_told_whole(self, job, capsys):
+    def test_what_a_person_said_is_told_whole(self, job):
         with ordering(str(job)) as orders:
             orders.give("exclude", {"pattern": "*/nothing/*", "lift": True})
-        out = " ".join(replica(capsys, "status", job)[1].split())
+        out = " ".join(replica("status", job)[1].split())
         assert "exclude */nothing/* --lift: not seen by the crawl yet" in out
 
-    def test_crawled_names_steer_no_terminal(self, tmp_path, capsys):
+    def test_crawled_names_steer_no_terminal(self, tmp_path):
         hosts = ["\x1b[2J\x9bhidden.example", "a" * 10_000 + ".example", "\u202eright.example", "日本語" * 30]
         db = SqliteCrawlDB(tmp_path)
         for host in hosts:
             fill(db, host)
             db.verdicts.enter(Verdict(host, "a.example" * 90, "", "", 0.9, 9), NOW - 950.0, NOW * 2)
         db.close()
-        code, out, _ = replica(capsys, "status", tmp_path)
+        code, out, _ = replica("status", tmp_path)
         assert code == 0
         assert all(character.isprintable() for line in out.splitlines() for character in line)
         assert max(map(len, out.splitlines())) <= 80
@@ -279,25 +271,22 @@ class TestText:
 
 
 class TestJob:
-    def test_nothing_was_fetched_yet(self, tmp_path, capsys):
+    def test_nothing_was_fetched_yet(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)
         enter(db, "http://a.example/", "a.example")
         db.commit()
-        assert (
-            replica(capsys, "status", tmp_path)[1]
-            == "the crawl has just begun: nothing was fetched yet, 1 URL waiting\n"
-        )
+        assert replica("status", tmp_path)[1] == "the crawl has just begun: nothing was fetched yet, 1 URL waiting\n"
         db.close()
-        assert figures(capsys, tmp_path)["urls.waiting"] == 1
+        assert figures(tmp_path)["urls.waiting"] == 1
 
-    def test_that_runs_is_read_as_last_committed(self, job, capsys):
+    def test_that_runs_is_read_as_last_committed(self, job):
         db = SqliteCrawlDB(job, "news")
-        before = figures(capsys, job)["urls.waiting"]
+        before = figures(job)["urls.waiting"]
         enter(db, "http://d.example/", "d.example")
-        assert figures(capsys, job)["urls.waiting"] == before
+        assert figures(job)["urls.waiting"] == before
         db.commit()
-        assert figures(capsys, job)["urls.waiting"] == before + 1
-        assert "the crawl runs; spider news" in replica(capsys, "status", job)[1]
+        assert figures(job)["urls.waiting"] == before + 1
+        assert "the crawl runs; spider news" in replica("status", job)[1]
         db.close()
         assert not is_running(str(job))
 
@@ -311,38 +300,38 @@ class TestJob:
             SqliteCrawlDB(job, "news").close()
         looks.join()
 
-    def test_that_is_none(self, tmp_path, capsys):
-        code, out, err = replica(capsys, "status", tmp_path)
+    def test_that_is_none(self, tmp_path):
+        code, out, err = replica("status", tmp_path)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert str(tmp_path / FILE_NAME) in err
         (tmp_path / FILE_NAME).write_text("something else, and long enough to be told from a database")
-        code, _, err = replica(capsys, "status", tmp_path)
+        code, _, err = replica("status", tmp_path)
         assert (code, err.count("\n")) == (2, 1)
         assert "is not a crawl database" in err
 
-    def test_of_another_version(self, job, capsys):
+    def test_of_another_version(self, job):
         file = sqlite3.connect(job / FILE_NAME)
         file.execute("UPDATE meta SET value = ? WHERE key = 'version'", (b"1",))
         file.commit()
         file.close()
-        code, _, err = replica(capsys, "status", job)
+        code, _, err = replica("status", job)
         assert (code, err.count("\n")) == (2, 1)
         assert "has version 1" in err
 
-    def test_that_another_program_locked(self, job, capsys, monkeypatch):
+    def test_that_another_program_locked(self, job, monkeypatch):
         connect = sqlite3.connect
         monkeypatch.setattr(sqlite3, "connect", lambda *args, **kwargs: connect(*args, **{**kwargs, "timeout": 0}))
         file = connect(job / FILE_NAME, isolation_level=None)
         file.execute("PRAGMA locking_mode = EXCLUSIVE")
         file.execute("BEGIN EXCLUSIVE")
-        code, _, err = replica(capsys, "status", job)
+        code, _, err = replica("status", job)
         file.close()
         assert (code, err.count("\n")) == (2, 1)
         assert "locked" in err
 
     @pytest.mark.parametrize("arguments", [("--hosts", "-1"), ("--hosts", "many")])
-    def test_wrong_arguments(self, job, capsys, arguments):
-        code, out, err = replica(capsys, "status", job, *arguments)
+    def test_wrong_arguments(self, job, arguments):
+        code, out, err = replica("status", job, *arguments)
         assert (code, out) == (2, "")
         assert "--hosts" in err
 
@@ -353,7 +342,7 @@ class TestWatch:
         monkeypatch.setattr(command, "LOOK_SECONDS", 0.02)
         monkeypatch.setattr(command, "REST", 0)
 
-    def test_follows_a_crawl_to_its_end(self, job, capsys, monkeypatch):
+    def test_follows_a_crawl_to_its_end(self, job, monkeypatch):
         db = SqliteCrawlDB(job, "news")
         looks = []
 
@@ -368,19 +357,19 @@ class TestWatch:
 
         look_once = command.look
         monkeypatch.setattr(command, "look", look)
-        code, out, err = replica(capsys, "status", job, "--watch", "--json")
+        code, out, err = replica("status", job, "--watch", "--json")
         assert (code, err) == (0, "")
         waiting = [json.loads(line)["figures"]["urls.waiting"] for line in out.splitlines()]
         assert waiting == [7, 8, 9, 9]
         assert looks == [True, True, True, False]
 
-    def test_ctrl_c(self, job, capsys, monkeypatch):
+    def test_ctrl_c(self, job, monkeypatch):
         def interrupted(seconds):
             raise KeyboardInterrupt
 
         db = SqliteCrawlDB(job, "news")
         monkeypatch.setattr(command.time, "sleep", interrupted)
-        assert replica(capsys, "status", job, "--watch")[0] == 130
+        assert replica("status", job, "--watch")[0] == 130
         db.close()
 
     def test_a_terminal_shows_as_many_lines_as_it_has(self, capsys, monkeypatch):
@@ -393,7 +382,7 @@ class TestWatch:
         assert out.endswith("\x1b[J\x1b[?7h")
 
 
-def test_only_indexes_are_read(job, capsys, monkeypatch):
+def test_only_indexes_are_read(job, monkeypatch):
     """However wide the rows are: of a million URLs the tables are half a gigabyte and more."""
     statements = {}
     read = Connection.read
@@ -403,7 +392,7 @@ def test_only_indexes_are_read(job, capsys, monkeypatch):
         return read(self, sql, values)
 
     monkeypatch.setattr(Connection, "read", noted)
-    replica(capsys, "status", job)
+    replica("status", job)
     file = sqlite3.connect(job / FILE_NAME)
     plans = {
         sql: [step for *_, step in file.execute(f"EXPLAIN QUERY PLAN {sql}", values)]

@@ -7,7 +7,7 @@ import contextlib
 from collections import Counter
 
 import pytest
-from test_hosts_command import replica
+from command_line import replica
 from web import REPLICA, crawl, job_states, page
 
 from scrapy_replica import TopicSpider
@@ -229,8 +229,8 @@ class TestCommands:
             (["steer", "resume", "b.example"], RESUME, {"host": "b.example"}, "b.example goes on"),
         ],
     )
-    def test_write_an_order_and_say_so(self, job, capsys, arguments, kind, what, says):
-        code, out, err = replica(capsys, *arguments, "--job", job)
+    def test_write_an_order_and_say_so(self, job, arguments, kind, what, says):
+        code, out, err = replica(*arguments, "--job", job)
         assert (code, err) == (0, "")
         assert out.startswith("ordered, for no crawl has the job open; when it is next run: ")
         assert says in " ".join(out.split())
@@ -247,8 +247,8 @@ class TestCommands:
             (["steer", "resume", "http://b.example/x"], "is no host name"),
         ],
     )
-    def test_wrong_use_is_one_line(self, job, capsys, arguments, says):
-        code, out, err = replica(capsys, *arguments, "--job", job)
+    def test_wrong_use_is_one_line(self, job, arguments, says):
+        code, out, err = replica(*arguments, "--job", job)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert says in err
         assert last(job) == []

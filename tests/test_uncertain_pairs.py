@@ -6,7 +6,8 @@ import contextlib
 import json
 
 import pytest
-from test_hosts_command import enter, replica
+from command_line import replica
+from test_hosts_command import enter
 from test_live_replicas import ALL, crawl_sites, held, per_host, site
 
 from scrapy_replica.commands.job import ordering, reading
@@ -96,38 +97,38 @@ class TestDecidedByHand:
         assert set(result.unfinished) == set()
         assert uncertain(tmp_path) == []
 
-    def test_the_queue_as_a_command(self, store, tmp_path, capsys):
-        assert replica(capsys, "hosts", "--undecided", "--job", tmp_path)[1] == "no pair of hosts is uncertain by now\n"
+    def test_the_queue_as_a_command(self, store, tmp_path):
+        assert replica("hosts", "--undecided", "--job", tmp_path)[1] == "no pair of hosts is uncertain by now\n"
         pages = (PagePair(("http://b.example/?token=s3cret", "http://a.example/"), (None, None), ("x", "y")),)
         found = UncertainPair(
             Verdict("b.example", "a.example", "", "docs", 0.4, 5, {"teq": 0.95}), 0.6, Doubt.SCORE, pages
         )
         store.uncertain_pairs.enter(found)
         store.commit()
-        code, out, _ = replica(capsys, "hosts", "--undecided", "--job", tmp_path)
+        code, out, _ = replica("hosts", "--undecided", "--job", tmp_path)
         assert code == 0
         assert "Is b.example the same site as a.example/docs?" in out
         assert "score 0.40, a verdict takes 0.60: the judge is not sure enough yet" in out
         assert f"scrapy replica steer block b.example --as a.example/docs --job {tmp_path}" in out
         assert f"scrapy replica steer allow b.example --beside a.example --job {tmp_path}" in out
         assert "s3cret" not in out
-        told = json.loads(replica(capsys, "hosts", "--undecided", "--job", tmp_path, "--json")[1])
+        told = json.loads(replica("hosts", "--undecided", "--job", tmp_path, "--json")[1])
         assert told["figures"] == {"pairs": 1}
         assert told["pairs"][0]["pages"] == [
             {"urls": ["http://b.example/?token=***", "http://a.example/"], "texts": ["x", "y"]}
         ]
 
-    def test_with_a_command(self, tmp_path, capsys):
+    def test_with_a_command(self, tmp_path):
         with contextlib.closing(SqliteCrawlDB(tmp_path)) as db:
             for number, host in enumerate(("a.example", "b.example")):
                 enter(db, f"http://{host}/", host, number)
-        assert replica(capsys, "steer", "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
-        assert replica(capsys, "steer", "block", "b.example/", "--as", "a.example/docs/", "--job", tmp_path)[0] == 0
+        assert replica("steer", "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
+        assert replica("steer", "block", "b.example/", "--as", "a.example/docs/", "--job", tmp_path)[0] == 0
         with reading(tmp_path) as reader:
             block, different = reader.acts(5)
         assert (different.kind, different.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
         assert block.what == {"host": "b.example", "canonical": "a.example", "canonical_prefix": "docs"}
-        code, _, err = replica(capsys, "steer", "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
+        code, _, err = replica("steer", "allow", "b.example", "--beside", "b.example", "--job", tmp_path)
         assert (code, err.count("\n")) == (2, 1)
 
 

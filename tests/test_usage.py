@@ -7,9 +7,9 @@ import io
 import json
 
 import pytest
+from command_line import replica
 from fastwarc.warc import ArchiveIterator
 from pyarrow import parquet
-from scrapy.cmdline import execute
 from scrapy.http import HtmlResponse, Request
 from scrapy.settings import Settings
 from web import HTML, REPLICA, crawl, page, redirect
@@ -276,22 +276,15 @@ def noting(log):
 TRAINED = {f"{SITE}/", f"{SITE}/free"}
 
 
-def replica(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", *map(str, arguments)])
-    told = capsys.readouterr()
-    return end.value.code or 0, told.out, told.err
-
-
-def exported(capsys, *arguments):
-    code, out, err = replica(capsys, "export", *arguments)
+def exported(*arguments):
+    code, out, err = replica("export", *arguments)
     assert (code, err) == (0, "")
     return {row["url"]: row for row in csv.DictReader(io.StringIO(out))}
 
 
 @pytest.mark.asyncio
 class TestCrawl:
-    async def test_all_is_kept_shown_and_left_out(self, tmp_path, capsys):
+    async def test_all_is_kept_shown_and_left_out(self, tmp_path):
         job, warc = tmp_path / "job", tmp_path / "warc"
         settings = {**OBEY, "JOBDIR": str(job), "REPLICA_WARC": str(warc)}
         asked = []
@@ -307,27 +300,27 @@ class TestCrawl:
         }
         assert result.stats["replica/usage/stated"] == 5
         assert result.stats["replica/usage/train-ai/refused"] == 4
-        self._exports(job, tmp_path / "pages.parquet", capsys)
-        code, told, _ = replica(capsys, "explain", job, f"{SITE}/noai")
+        self._exports(job, tmp_path / "pages.parquet")
+        code, told, _ = replica("explain", job, f"{SITE}/noai")
         assert code == 0
         assert "its site: allowed search; refused train-ai\nrobots.txt: allowed\n" in told
         assert "x-robots-tag: noai" in told
-        known = json.loads(replica(capsys, "explain", job, f"{SITE}/free", "--json")[1])
+        known = json.loads(replica("explain", job, f"{SITE}/free", "--json")[1])
         assert known["uses"] == {"train-ai": "allowed"}
         assert ["link license", "http://l.example/"] in known["site says"]
         self._records(warc)
 
-    def _exports(self, job, file, capsys):
-        rows = exported(capsys, job, "pages")
+    def _exports(self, job, file):
+        rows = exported(job, "pages")
         free, site = rows[f"{SITE}/free"], rows["http://b.example/"]
         assert (free["search"], free["train_ai"], free["license"]) == ("", "allowed", "http://l.example/")
         assert (site["train_ai"], site["tdm"], site["ai_use"]) == ("refused", "refused", "")
         assert json.loads(site["statements"]) == [["robots.txt", "allowed"], ["meta tdm-reservation", "1"]]
-        usable = exported(capsys, job, "pages", "--usable", "train-ai")
+        usable = exported(job, "pages", "--usable", "train-ai")
         assert {url for url, row in usable.items() if row["status"] == "200"} == TRAINED
-        replica(capsys, "export", job, "pages", "--usable", "tdm", "--out", file)
+        replica("export", job, "pages", "--usable", "tdm", "--out", file)
         assert set(parquet.read_table(file)["url"].to_pylist()) == set(rows) - {"http://b.example/"}
-        code, _, err = replica(capsys, "export", job, "links", "--usable", "search")
+        code, _, err = replica("export", job, "links", "--usable", "search")
         assert (code, err.count("\n")) == (2, 1)
         assert "--usable is for pages" in err
 
@@ -351,7 +344,7 @@ class TestCrawl:
         assert asked == []
 
     @pytest.mark.parametrize("is_conditional", [True, False])
-    async def test_what_a_site_says_later_of_the_same_page(self, tmp_path, capsys, is_conditional):
+    async def test_what_a_site_says_later_of_the_same_page(self, tmp_path, is_conditional):
         def web(signal):
             def answer(request):
                 if request.url == f"{SITE}/robots.txt":
@@ -368,7 +361,7 @@ class TestCrawl:
         told = []
         for signal in ("Content-Signal: ai-train=yes", "Content-Signal: ai-train=no"):
             result = await crawl(TopicSpider, web(signal), settings, seeds=f"{SITE}/")
-            row = exported(capsys, job, "pages")[f"{SITE}/"]
+            row = exported(job, "pages")[f"{SITE}/"]
             told.append((row["search"], row["train_ai"]))
         assert result.items == []
         assert told == [("refused", "allowed"), ("refused", "refused")]

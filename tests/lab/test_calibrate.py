@@ -7,16 +7,17 @@ import io
 import json
 import random
 import sys
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from command_line import replica
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
-from scrapy.cmdline import execute
 from scrapy.settings import Settings
 from web import page, record, text
 
@@ -255,12 +256,7 @@ class TestDisagreements:
 # The command
 
 
-def calibrate(capsys, *arguments):
-    """Run the command here; returns (exit code, standard output, standard error)."""
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", "lab", "calibrate", *map(str, arguments)])
-    told = capsys.readouterr()
-    return end.value.code or 0, told.out, told.err
+calibrate = partial(replica, "lab", "calibrate")
 
 
 @pytest.fixture(scope="module")
@@ -297,10 +293,10 @@ def rows_of(file):
 
 
 class TestCommand:
-    def test_what_a_person_gets(self, folder, tmp_path, capsys, one_extractor):
+    def test_what_a_person_gets(self, folder, tmp_path, one_extractor):
         out = tmp_path / "out"
         given = folder / "html", "--labels", folder / "labels.csv", "--out", out, "--false-duplicates", 0.05
-        code, told, said = calibrate(capsys, *given, *one_extractor)
+        code, told, said = calibrate(*given, *one_extractor)
         assert (code, said) == (0, "")
         assert "REPLICA_NEAR_DISTANCE = 0 no bit brings more than 5 % false duplicates by\nthe labels; it is 3." in told
         assert max(map(len, told.splitlines()[:14])) <= 80
@@ -315,8 +311,8 @@ class TestCommand:
         assert float(thresholds[64]["labels_found"]) - float(thresholds[64]["labels_false"]) == 20 * 3
 
     @pytest.mark.usefixtures("no_picture")
-    def test_figures_as_json_are_those_of_the_file(self, folder, tmp_path, capsys, one_extractor):
-        code, told, _ = calibrate(capsys, folder / "html", "--out", tmp_path / "o", "--json", *one_extractor)
+    def test_figures_as_json_are_those_of_the_file(self, folder, tmp_path, one_extractor):
+        code, told, _ = calibrate(folder / "html", "--out", tmp_path / "o", "--json", *one_extractor)
         result = json.loads(told)
         assert code == 1  # of 20 pairs of equal simhash nobody can tell a share of 2 %
         assert result == json.loads((tmp_path / "o" / "calibration.json").read_text())
@@ -326,7 +322,7 @@ class TestCommand:
         assert sum(value for name, value in found.items() if name.startswith("quadrant.")) == 1770
 
     @pytest.mark.usefixtures("no_picture")
-    def test_the_same_pages_as_warc_and_parquet_and_text(self, tmp_path, capsys, one_extractor):
+    def test_the_same_pages_as_warc_and_parquet_and_text(self, tmp_path, one_extractor):
         texts = [text(n, 40) for n in range(4)] * 2
         urls = [f"http://a.example/{n}" for n in range(8)]
         html = [f"<p>{each}</p>" for each in texts]
@@ -341,7 +337,7 @@ class TestCommand:
         found = []
         for number, name in enumerate(("warc", "warc/a.warc.gz", "txt", "texts.parquet", "html.parquet")):
             out = tmp_path / str(number)
-            assert calibrate(capsys, tmp_path / name, "--out", out, *one_extractor)[0] == 1
+            assert calibrate(tmp_path / name, "--out", out, *one_extractor)[0] == 1
             found.append(rows_of(out / "histogram.csv"))
         assert found == [found[0]] * 5
         assert found[0][0] == {"legacy": "0", "simhash": "0", "pairs": "4.0", "drawn": "4"}
@@ -362,17 +358,17 @@ class TestCommand:
         assert texts.counts == {"bad_records": 2}
 
     @pytest.mark.usefixtures("no_picture")
-    def test_a_warc_that_breaks_off_is_used_as_far_as_it_goes(self, tmp_path, capsys, caplog, one_extractor):
+    def test_a_warc_that_breaks_off_is_used_as_far_as_it_goes(self, tmp_path, caplog, one_extractor):
         whole = b"".join(record(f"http://a.example/{n}", page(seed=n)) for n in range(6))
         (tmp_path / "a.warc.gz").write_bytes(whole[:-60])
-        code, told, _ = calibrate(capsys, tmp_path / "a.warc.gz", "--out", tmp_path / "o", "--json", *one_extractor)
+        code, told, _ = calibrate(tmp_path / "a.warc.gz", "--out", tmp_path / "o", "--json", *one_extractor)
         assert code == 1
         assert json.loads(told)["figures"]["pages"] == 5
         assert "a.warc.gz" in caplog.text
 
     @pytest.mark.usefixtures("no_picture")
-    def test_without_matplotlib_all_but_the_picture(self, folder, tmp_path, capsys, one_extractor):
-        code, _, said = calibrate(capsys, folder / "html", "--out", tmp_path / "o", *one_extractor)
+    def test_without_matplotlib_all_but_the_picture(self, folder, tmp_path, one_extractor):
+        code, _, said = calibrate(folder / "html", "--out", tmp_path / "o", *one_extractor)
         assert code == 1
         assert said == "no picture is drawn, for that needs matplotlib: pip install 'scrapy-replica[report]'\n"
         assert not list((tmp_path / "o").glob("calibration.[ps][nv]g"))
@@ -386,11 +382,11 @@ class TestCommand:
             (["<p>few words</p>", "", "<p></p>"], "0 page(s) to compare (1 of fewer than 20 words, 2 without text)"),
         ],
     )
-    def test_too_few_pages(self, tmp_path, capsys, one_extractor, pages, told):
+    def test_too_few_pages(self, tmp_path, one_extractor, pages, told):
         rows = {"url": [f"http://a.example/{n}" for n in range(len(pages))], "html": pages}
         schema = pa.schema([("url", pa.string()), ("html", pa.string())])
         parquet.write_table(pa.table(rows, schema), tmp_path / "pages.parquet")
-        code, out, said = calibrate(capsys, tmp_path / "pages.parquet", "--out", tmp_path / "o", *one_extractor)
+        code, out, said = calibrate(tmp_path / "pages.parquet", "--out", tmp_path / "o", *one_extractor)
         assert (code, out) == (1, "")
         assert told in said
         assert said.count("\n") == 1
@@ -416,7 +412,7 @@ class TestCommand:
             (["html", "--out", "/dev/null/out"], "/dev/null/out: nothing can be written there: Not a directory"),
         ],
     )
-    def test_bad_input_is_told_in_one_line(self, tmp_path, capsys, monkeypatch, arguments, told):
+    def test_bad_input_is_told_in_one_line(self, tmp_path, monkeypatch, arguments, told):
         monkeypatch.chdir(tmp_path)
         for name in ("empty", "job", "html"):
             (tmp_path / name).mkdir()
@@ -430,15 +426,15 @@ class TestCommand:
         (tmp_path / "far.csv").write_text("url,label\nhttp://far.example/,1\n")
         (tmp_path / "broken.csv.gz").write_bytes(b"\x1f\x8b\x08")
         (tmp_path / "garbled.csv.gz").write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\3nothing of the kind")
-        code, out, said = calibrate(capsys, *arguments[:1], "--out", "out", *arguments[1:])
+        code, out, said = calibrate(*arguments[:1], "--out", "out", *arguments[1:])
         assert (code, out, said.count("\n")) == (2, "", 1)
         assert said.startswith(f"scrapy replica lab calibrate: {told}")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-    def test_a_full_disk_is_told_in_one_line(self, folder, tmp_path, capsys, monkeypatch, one_extractor):
+    def test_a_full_disk_is_told_in_one_line(self, folder, tmp_path, monkeypatch, one_extractor):
         with Path("/dev/full").open("wb", buffering=0) as full:
             monkeypatch.setattr("scrapy_replica.lab.commands.calibrate.TemporaryFile", lambda **_: full)
-            code, out, said = calibrate(capsys, folder / "html", "--out", tmp_path / "o", *one_extractor)
+            code, out, said = calibrate(folder / "html", "--out", tmp_path / "o", *one_extractor)
         assert (code, out) == (2, "")
         told = f"{tmp_path / 'o'}: nothing can be written there: No space left on device"
         assert said == f"scrapy replica lab calibrate: {told}\n"

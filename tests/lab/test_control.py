@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scrapy.cmdline import execute
+from command_line import replica
 
 from scrapy_replica.focus.strategies.best_first import BestFirst
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
@@ -122,9 +122,7 @@ class TestMaking:
 
 
 def generate(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        execute(["scrapy", "replica", "lab", "generate", *map(str, arguments)])
-    return int(ended.value.code or 0)
+    return replica("lab", "generate", *arguments).code
 
 
 class TestOrders:

@@ -6,7 +6,7 @@ import json
 from functools import cache, partial
 
 import pytest
-from scrapy.cmdline import execute
+from command_line import replica
 from web import page
 
 from scrapy_replica.lab.dust.dust import EMPTY, book_of, evaluate, judge, part_of, read, total, unknowable
@@ -204,22 +204,15 @@ class TestRead:
             ("bad.csv.gz", b"host,url", "is no table of URLs"),
         ],
     )
-    def test_what_is_no_table_is_one_line(self, tmp_path, capsys, name, content, says):
+    def test_what_is_no_table_is_one_line(self, tmp_path, name, content, says):
         (tmp_path / name).write_bytes(content)
-        code, out, error = command(capsys, tmp_path / name)
+        code, out, error = command(tmp_path / name)
         assert (code, out) == (2, "")
         assert says in error
         assert error.count("\n") == 1
 
 
-def command(capsys, *arguments):
-    code = 0
-    try:
-        execute(["scrapy", "replica", "lab", "dust", *map(str, arguments)])
-    except SystemExit as end:
-        code = int(end.code or 0)
-    out, error = capsys.readouterr()
-    return code, out, error
+command = partial(replica, "lab", "dust")
 
 
 class TestEvaluate:
@@ -264,9 +257,9 @@ class TestEvaluate:
 
 
 class TestCommand:
-    def test_json_has_every_learner_and_peer_by_name(self, table, capsys):
+    def test_json_has_every_learner_and_peer_by_name(self, table):
         curve = table.parent / "curve"
-        code, out, _ = command(capsys, table, "--json", "--out", curve)
+        code, out, _ = command(table, "--json", "--out", curve)
         figures = json.loads(out)["figures"]
         assert code == 0
         for name in (*DESCRIBED, *LEARNERS, *peers()):
@@ -281,15 +274,15 @@ class TestCommand:
         assert (curve / "top_n.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (curve / "top_n.svg").read_text()
 
-    def test_a_file_is_no_folder_for_the_curve(self, table, capsys):
-        assert command(capsys, table, "--out", table) == (
+    def test_a_file_is_no_folder_for_the_curve(self, table):
+        assert command(table, "--out", table) == (
             2,
             "",
             f"scrapy replica lab dust: --out: {table} is a file: name a folder\n",
         )
 
-    def test_text_has_kinds_hosts_and_readable_rules(self, table, capsys):
-        code, out, _ = command(capsys, table)
+    def test_text_has_kinds_hosts_and_readable_rules(self, table):
+        code, out, _ = command(table)
         assert code == 0
         lines = [line.split() for line in out.splitlines()]
         assert ["combined_e0", "1.000", "1.000", "120", "120", "0"] in [line[:6] for line in lines]
@@ -351,27 +344,27 @@ class TestCombined:
         found = removed_by_hosts({"a": True, "c": False}, rows)
         assert found == (frozenset({"a1"}), frozenset({"c1"}))
 
-    def test_replica_hosts_and_rules_as_one_collection(self, table, replica_folder, capsys):
-        code, out, _ = command(capsys, table, "--combined", replica_folder, "--json")
+    def test_replica_hosts_and_rules_as_one_collection(self, table, replica_folder):
+        code, out, _ = command(table, "--combined", replica_folder, "--json")
         figures = json.loads(out)["figures"]
         assert code == 0
         assert figures["together.inter"] == 3 * 9
         assert figures["together.none.fpr_0.rr"] == pytest.approx(27 / figures["together.duplicates"])
         assert figures["together.e0.fpr_0.intra_only"] >= 120
         assert figures["together.e0.fpr_0.wrong"] == 0
-        code, out, _ = command(capsys, table, "--combined", replica_folder)
+        code, out, _ = command(table, "--combined", replica_folder)
         assert "Together: " in out
         assert ["e10", "0.005"] in [line.split()[:2] for line in out.splitlines()]
 
     @pytest.mark.parametrize("missing", ["truth.csv", "pages.csv", "hosts.csv"])
-    def test_what_is_no_such_folder_is_one_line(self, table, replica_folder, capsys, missing):
+    def test_what_is_no_such_folder_is_one_line(self, table, replica_folder, missing):
         (replica_folder / missing).unlink()
-        code, out, error = command(capsys, table, "--combined", replica_folder)
+        code, out, error = command(table, "--combined", replica_folder)
         assert (code, out) == (2, "")
         assert f"no {missing}" in error
         assert error.count("\n") == 1
 
-    def test_a_folder_that_is_not_there(self, table, tmp_path, capsys):
-        code, _, error = command(capsys, table, "--combined", tmp_path / "none")
+    def test_a_folder_that_is_not_there(self, table, tmp_path):
+        code, _, error = command(table, "--combined", tmp_path / "none")
         assert code == 2
         assert "there is no" in error

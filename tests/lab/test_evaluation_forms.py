@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
+from command_line import replica
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
-from scrapy.cmdline import execute
 from web import text
 
 pytest.importorskip("sklearn")
@@ -87,20 +88,14 @@ def council(folder, name, n_pages=3):
         (site / "truth" / f"{n}.json").write_text(json.dumps({"records": [{"record_xpath": "//tr"}]}))
 
 
-def command(capsys, *arguments):
-    code = 0
-    try:
-        execute(["scrapy", "replica", "lab", "forms", *map(str, arguments)])
-    except SystemExit as end:
-        code = int(end.code or 0)
-    return code, *capsys.readouterr()
+command = partial(replica, "lab", "forms")
 
 
 class TestCommand:
-    def test_figures_of_every_split_site_and_vendor(self, tmp_path, capsys):
+    def test_figures_of_every_split_site_and_vendor(self, tmp_path):
         for name in ("a-one", "a-two", "b-one"):
             council(tmp_path, name)
-        code, out, _ = command(capsys, tmp_path, "--json")
+        code, out, _ = command(tmp_path, "--json")
         figures = json.loads(out)["figures"]
         assert code == 0
         n_content, n_noise = 3 * 3 * 12 * 3, 3 * 3 * (1 + 1 + 30 + 1 + 1 + 20)
@@ -121,7 +116,7 @@ class TestCommand:
         assert judged == pytest.approx(0.34 * (n_content + n_noise), abs=3)
         assert figures["published.book.content_f1"] == pytest.approx(2 * 11 / (2 * 11 + 9 + 266))
 
-        code, out, _ = command(capsys, tmp_path)
+        code, out, _ = command(tmp_path)
         assert code == 0
         assert max(map(len, out.splitlines())) <= 80
         assert "the same, sum over descendants" in out
@@ -130,10 +125,10 @@ class TestCommand:
         ]
 
     @pytest.mark.parametrize(("names", "says"), [(["a-one"], "one site only"), (["a-one", "a-two"], "one vendor only")])
-    def test_nothing_to_leave_out_is_one_line(self, tmp_path, capsys, names, says):
+    def test_nothing_to_leave_out_is_one_line(self, tmp_path, names, says):
         for name in names:
             council(tmp_path, name, n_pages=1)
-        code, out, error = command(capsys, tmp_path)
+        code, out, error = command(tmp_path)
         assert (code, out) == (2, "")
         assert says in error
         assert error.count("\n") == 1

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scrapy.cmdline import execute
+from command_line import replica
 
 from scrapy_replica.lab.visits import visits
 
@@ -83,33 +84,24 @@ class TestAccuracy:
         assert values["link-aware.over.best-first-anchors.pref"] > 0.015
 
 
-def evaluate(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = 0
-    try:
-        execute(["scrapy", "replica", "lab", *arguments])
-    except SystemExit as end:
-        code = int(end.code or 0)
-    out, error = capsys.readouterr()
-    return code, out, error
+evaluate = partial(replica, "lab")
 
 
 class TestCommand:
     NAMES = ("--strategies", "breadth-first", "link-aware", "omniscient", "--draws", "2")
 
-    def test_json_has_the_figures_and_the_plot_is_drawn(
-        self, crawl: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_json_has_the_figures_and_the_plot_is_drawn(self, crawl: Path, tmp_path: Path) -> None:
         plot = tmp_path / "curves.png"
         arguments = (str(crawl), "--topic", "ml", *self.NAMES, "--json", "--plot", str(plot))
-        code, out, _ = evaluate(capsys, "visits", *arguments)
+        code, out, _ = evaluate("visits", *arguments)
         result = json.loads(out)
         assert code == 0
         assert result["figures"]["omniscient.pref"] >= result["figures"]["link-aware.pref"]
         assert result["inputs"]["topic"] == "ml"
         assert plot.read_bytes().startswith(b"\x89PNG")
 
-    def test_a_cap_bounds_the_visit(self, crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        code, out, _ = evaluate(capsys, "visits", str(crawl), "--topic", "ml", *self.NAMES, "--cap-host", "100")
+    def test_a_cap_bounds_the_visit(self, crawl: Path) -> None:
+        code, out, _ = evaluate("visits", str(crawl), "--topic", "ml", *self.NAMES, "--cap-host", "100")
         assert code == 0
         assert "pages visited, at most 100 a host" in out
         assert "link-aware" in out
@@ -124,15 +116,13 @@ class TestCommand:
             (("--topic", "ml", "--unlabelled", "-1"), "--unlabelled is -1"),
         ],
     )
-    def test_wrong_arguments_are_one_line(
-        self, crawl: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
-    ) -> None:
-        code, out, error = evaluate(capsys, "visits", str(crawl), *arguments)
+    def test_wrong_arguments_are_one_line(self, crawl: Path, arguments: tuple[str, ...], says: str) -> None:
+        code, out, error = evaluate("visits", str(crawl), *arguments)
         assert (code, out) == (2, "")
         assert says in error
         assert error.count("\n") == 1
 
-    def test_text_refuses_another_table(self, crawl: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        code, _, error = evaluate(capsys, "text", str(crawl))
+    def test_text_refuses_another_table(self, crawl: Path) -> None:
+        code, _, error = evaluate("text", str(crawl))
         assert code == 2
         assert "neither 20 Newsgroups nor WebKB" in error

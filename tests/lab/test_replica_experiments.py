@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from command_line import replica
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from replica_sites import page, site, text_of
-from test_hosts_command import replica
 
 from scrapy_replica.lab.measures import precision_recall_f1, tpr_at_fpr
 from scrapy_replica.lab.replicas import replica_cases
@@ -277,21 +277,21 @@ class TestWeb:
         (["missing", "--tables"], "there is no missing"),
     ],
 )
-def test_wrong_use_is_told_in_one_line(capsys, arguments, told):
-    code, _, error = replica(capsys, "lab", "replicas", *arguments)
+def test_wrong_use_is_told_in_one_line(arguments, told):
+    code, _, error = replica("lab", "replicas", *arguments)
     assert code == 2
     assert told in error
     assert len(error.strip().splitlines()) == 1
 
 
-def test_what_plots_need_is_missed_before_the_work(capsys, monkeypatch, tmp_path):
+def test_what_plots_need_is_missed_before_the_work(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    code, _, error = replica(capsys, "lab", "replicas", "missing", "--plots", tmp_path / "plots")
+    code, _, error = replica("lab", "replicas", "missing", "--plots", tmp_path / "plots")
     assert code == 2
     assert "pip install 'scrapy-replica[report]'" in error
 
 
-def test_the_command_prints_figures_or_tables(capsys):
-    code, out, _ = replica(capsys, "lab", "replicas", "--made", "200", "--seed", "1", "--times", "--json")
+def test_the_command_prints_figures_or_tables():
+    code, out, _ = replica("lab", "replicas", "--made", "200", "--seed", "1", "--times", "--json")
     assert code == 0
     assert json.loads(out)["figures"]["times.1000.pu.ratio"] > 0

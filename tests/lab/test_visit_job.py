@@ -6,11 +6,12 @@ import json
 import resource
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scrapy.cmdline import execute
+from command_line import replica
 
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.lab.archives.collection import Collection, build
@@ -172,25 +173,16 @@ class TestArchive:
         assert len(set(np.round(wanted, 3))) > 20
 
 
-def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = 0
-    try:
-        execute(["scrapy", "replica", "lab", "visits", *arguments])
-    except SystemExit as end:
-        code = int(end.code or 0)
-    out, error = capsys.readouterr()
-    return code, out, error
+command = partial(replica, "lab", "visits")
 
 
 class TestCommand:
-    def test_an_archive_with_varied_and_frozen_models(
-        self, archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_an_archive_with_varied_and_frozen_models(self, archive: Path, tmp_path: Path) -> None:
         curves, job = tmp_path / "curves.csv", tmp_path / "job"
         names = ("--strategies", "best-first", "hmm-dynamic", "hmm-second-order")
         small = ("--draws", "2", "--examples", "10", "--unlabelled", "100", "--pages", "200")
         given = (str(archive), "--topic", "markov", *names, *small, "--job", str(job))
-        code, out, _ = command(capsys, *given, "--vary", "alpha", ".5", ".75", "--frozen", "--curves", str(curves))
+        code, out, _ = command(*given, "--vary", "alpha", ".5", ".75", "--frozen", "--curves", str(curves))
         assert code == 0
         rows = {"best-first"} | {
             f"{name} alpha {alpha}{frozen}"
@@ -204,17 +196,15 @@ class TestCommand:
         assert table[0] == "strategy,draw,pages,found,f1,pref"
         assert len(table) == 1 + len(rows) * 2 * 201
         assert {line.split(",")[2] for line in table[1:]} >= {"0", "100", "190"}  # the ten examples count neither way
-        code, out, _ = command(capsys, *given, "--json")
+        code, out, _ = command(*given, "--json")
         figures = json.loads(out)["figures"]
         assert figures["hmm-dynamic.pref"] > 0.5
         assert figures["hmm-dynamic.peak_mb"] > 10
 
-    def test_a_visit_that_found_nothing_is_told_beside_its_pref(
-        self, archive: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_visit_that_found_nothing_is_told_beside_its_pref(self, archive: Path) -> None:
         few = ("--draws", "2", "--examples", "10", "--unlabelled", "100", "--strategies", "breadth-first", "--pages")
         for pages, is_told in (("2", True), ("200", False)):
-            code, out, _ = command(capsys, str(archive), "--topic", "markov", *few, pages)
+            code, out, _ = command(str(archive), "--topic", "markov", *few, pages)
             assert (code, "breadth-first in 2 of 2 draws" in out.replace("\n", " ")) == (0, is_told)
 
     def test_one_visit_is_made_by_one_process(self, archive: Path, tmp_path: Path) -> None:
@@ -256,10 +246,8 @@ class TestCommand:
             (("--states", "--curves", "x.csv"), "leave --curves out: --states"),
         ],
     )
-    def test_wrong_use_is_one_line(
-        self, archive: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
-    ) -> None:
-        code, out, error = command(capsys, str(archive), "--topic", "markov", *arguments)
+    def test_wrong_use_is_one_line(self, archive: Path, arguments: tuple[str, ...], says: str) -> None:
+        code, out, error = command(str(archive), "--topic", "markov", *arguments)
         assert (code, out) == (2, "")
         assert says in error
         assert error.count("\n") == 1

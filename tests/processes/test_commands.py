@@ -13,8 +13,8 @@ from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from command_line import replica as replica_here
 from scrapy.cmdline import execute
-from test_hosts_command import replica as replica_here
 from web import job_states, page, record, text
 
 from scrapy_replica.commands import run
@@ -193,9 +193,9 @@ class TestWrongArguments:
         assert "-o: Unrecognized output format 'xyz'" in done.stderr
 
     @pytest.mark.parametrize("command", [["hosts"], ["rules", "list"], ["explain", SITE], ["steer", "allow", "x"]])
-    def test_job_that_is_no_crawl(self, tmp_path, command, capsys):
+    def test_job_that_is_no_crawl(self, tmp_path, command):
         (tmp_path / "replica.sqlite").write_text("something else")
-        code, out, err = replica_here(capsys, *command, "--job", tmp_path)
+        code, out, err = replica_here(*command, "--job", tmp_path)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "database" in err
 
@@ -323,9 +323,9 @@ DEAD = "http://127.0.0.1:1/"
 
 class TestWhatCannotBegin:
     @pytest.mark.parametrize("given", ["example.org", "www.example.org:8080/docs", "localhost:8000", "127.0.0.1"])
-    def test_a_url_without_its_scheme_is_suggested(self, given, tmp_path, capsys):
+    def test_a_url_without_its_scheme_is_suggested(self, given, tmp_path):
         slash = "" if "/" in given else "/"
-        code, _, err = replica_here(capsys, "crawl", given, "--job", tmp_path / "job")
+        code, _, err = replica_here("crawl", given, "--job", tmp_path / "job")
         assert (code, err) == (
             2,
             f"scrapy replica crawl: seeds: {given} is no URL; did you mean https://{given}{slash}?\n",

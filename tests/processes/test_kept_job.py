@@ -7,8 +7,8 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from command_line import replica
 from kept_job import KEPT, PAGES, SETTINGS, SITE, unpacked
-from scrapy.cmdline import execute
 from web import crawl, job_states
 
 from scrapy_replica import TopicSpider
@@ -54,7 +54,7 @@ def job(tmp_path):
 
 
 @pytest.fixture
-def run(job, tmp_path, capsys):
+def run(job, tmp_path):
     """Run a command about the job here; returns (exit code, standard output, standard error)."""
 
     def run(arguments):
@@ -63,10 +63,7 @@ def run(job, tmp_path, capsys):
             next((argument.replace(k, v) for k, v in names.items() if k in argument), argument)
             for argument in arguments
         ]
-        with pytest.raises(SystemExit) as end:
-            execute(["scrapy", "replica", *given])
-        told = capsys.readouterr()
-        return end.value.code or 0, told.out, told.err
+        return replica(*given)
 
     return run
 

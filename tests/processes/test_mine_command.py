@@ -10,9 +10,9 @@ import sys
 from contextlib import redirect_stdout
 
 import pytest
+from command_line import replica
 from pyarrow import parquet
 from scrapy.cmdline import execute
-from test_hosts_command import replica
 from test_live_replicas import ALL, crawl_sites, site
 from test_mining_inputs import line, warc_of
 
@@ -122,7 +122,7 @@ async def test_a_job_is_mined(tmp_path):
 
 
 class TestRefusals:
-    def test_wrong_use_is_told_in_one_line(self, tmp_path, capsys):
+    def test_wrong_use_is_told_in_one_line(self, tmp_path):
         (tmp_path / "full").mkdir()
         (tmp_path / "full" / "file").touch()
         cdx = tmp_path / "a.cdx"
@@ -136,40 +136,40 @@ class TestRefusals:
             ([cdx, "--out", cdx], "a.cdx"),
             ([cdx, "--out", tmp_path / "p", "-s", "REPLICA_JUDGE=nowhere"], "REPLICA_JUDGE: cannot read nowhere"),
         ):
-            code, out, err = replica(capsys, "mine", *arguments)
+            code, out, err = replica("mine", *arguments)
             assert (code, out, err.count("\n")) == (2, "", 1), arguments
             assert told in err
         assert not (tmp_path / "o").exists()
 
-    def test_without_spark_nothing_is_written(self, tmp_path, capsys, monkeypatch):
+    def test_without_spark_nothing_is_written(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyspark.sql", None)
         (tmp_path / "a.cdx").write_text(line())
-        code, _, err = replica(capsys, "mine", tmp_path / "a.cdx", "--out", tmp_path / "o", "--engine", "local[2]")
+        code, _, err = replica("mine", tmp_path / "a.cdx", "--out", tmp_path / "o", "--engine", "local[2]")
         assert (code, err.count("\n")) == (2, 1)
         assert "pip install 'scrapy-replica[spark]'" in err
         assert not (tmp_path / "o").exists()
 
-    def test_inputs_without_a_page(self, tmp_path, capsys):
+    def test_inputs_without_a_page(self, tmp_path):
         (tmp_path / "a.cdx").write_text(line(status="404") + line(mime="image/png"))
-        code, _, err = replica(capsys, "mine", tmp_path / "a.cdx", "--out", tmp_path / "o")
+        code, _, err = replica("mine", tmp_path / "a.cdx", "--out", tmp_path / "o")
         assert code == 2
         assert "there is no page in the inputs: 1 not status 200, 1 not HTML\n" in err
         assert not (tmp_path / "o").exists()
 
-    def test_after_a_wrong_input_the_same_folder_takes_a_right_one(self, warc, tmp_path, capsys):
+    def test_after_a_wrong_input_the_same_folder_takes_a_right_one(self, warc, tmp_path):
         (tmp_path / "wrong.txt").write_text("no record")
-        code, _, err = replica(capsys, "mine", tmp_path / "wrong.txt", "--out", tmp_path / "o")
+        code, _, err = replica("mine", tmp_path / "wrong.txt", "--out", tmp_path / "o")
         assert (code, err.count("\n")) == (2, 1)
-        assert replica(capsys, "mine", warc, "--out", tmp_path / "o")[0] == 0
+        assert replica("mine", warc, "--out", tmp_path / "o")[0] == 0
 
-    def test_what_a_run_has_found_is_not_written_over(self, mined, warc, capsys):
-        code, _, err = replica(capsys, "mine", warc, "--out", mined[0])
+    def test_what_a_run_has_found_is_not_written_over(self, mined, warc):
+        code, _, err = replica("mine", warc, "--out", mined[0])
         assert code == 2
         assert "holds what a run has found" in err
 
-    def test_nothing_found_is_no_failure_and_no_success(self, tmp_path, capsys):
+    def test_nothing_found_is_no_failure_and_no_success(self, tmp_path):
         (tmp_path / "a.cdx").write_text(line())
-        code, _, err = replica(capsys, "mine", tmp_path / "a.cdx", "--out", tmp_path / "o")
+        code, _, err = replica("mine", tmp_path / "a.cdx", "--out", tmp_path / "o")
         assert (code, err) == (1, "")
 
 
@@ -180,43 +180,43 @@ class TestGoingOn:
 
         monkeypatch.setitem(expressions.TABLES, "rows", rows)
 
-    def test_the_same_command_goes_on(self, warc, tmp_path, capsys, monkeypatch):
+    def test_the_same_command_goes_on(self, warc, tmp_path, monkeypatch):
         out = tmp_path / "mined"
         with monkeypatch.context() as patch:
             self.interrupted(patch, KeyboardInterrupt())
-            assert replica(capsys, "mine", warc, "--out", out)[0] == INTERRUPTED
+            assert replica("mine", warc, "--out", out)[0] == INTERRUPTED
         made = {path: path.stat().st_mtime_ns for name in ("pairs", "weak") for path in (out / "work" / name).iterdir()}
         monkeypatch.setitem(expressions.TABLES, "pairs", None)  # not made again
         assert made
-        assert replica(capsys, "mine", warc, "--out", out)[0] == 0
+        assert replica("mine", warc, "--out", out)[0] == 0
         assert {path.name for path in out.iterdir()} == FILES
         assert len(table(out / "verdicts.csv")) == 2
 
-    def test_another_command_does_not(self, warc, tmp_path, capsys, monkeypatch):
+    def test_another_command_does_not(self, warc, tmp_path, monkeypatch):
         out = tmp_path / "mined"
         with monkeypatch.context() as patch:
             self.interrupted(patch, KeyboardInterrupt())
-            replica(capsys, "mine", warc, "--out", out)
+            replica("mine", warc, "--out", out)
         (tmp_path / "a.cdx").write_text(line())
-        code, _, err = replica(capsys, "mine", warc, tmp_path / "a.cdx", "--out", out)
+        code, _, err = replica("mine", warc, tmp_path / "a.cdx", "--out", out)
         assert code == 2
         assert f"delete {out}" in err
 
-    def test_a_full_disk_is_one_line(self, warc, tmp_path, capsys, monkeypatch):
+    def test_a_full_disk_is_one_line(self, warc, tmp_path, monkeypatch):
         def full(*_):
             raise OSError(errno.ENOSPC, "No space left on device")
 
         with monkeypatch.context() as patch:
             patch.setattr(TableWriter, "_flush", full)
-            code, _, err = replica(capsys, "mine", warc, "--out", tmp_path / "mined")
+            code, _, err = replica("mine", warc, "--out", tmp_path / "mined")
         assert code == 2
         told = "the disk is full; make room, and the same command goes on where it was"
         assert err == f"scrapy replica mine: {tmp_path}/mined: {told}\n"
-        assert replica(capsys, "mine", warc, "--out", tmp_path / "mined")[0] == 0
+        assert replica("mine", warc, "--out", tmp_path / "mined")[0] == 0
 
 
 @pytest.mark.shared
-def test_real_replicas_are_found(shared, tmp_path, capsys):
+def test_real_replicas_are_found(shared, tmp_path):
     """In every second family, in order of name, beside the others of which the folder has pairs with them."""
     truth = read_truth(shared / "replicas")
     families = sorted({row["family"] for row in truth} - {""})[::2]
@@ -227,8 +227,8 @@ def test_real_replicas_are_found(shared, tmp_path, capsys):
         writer.writeheader()
         writer.writerows(rows)
     out, warcs = tmp_path / "mined", [shared / "replicas" / "warc" / f"{host}.warc.gz" for host in sorted(hosts)]
-    assert replica(capsys, "mine", *warcs, "--out", out)[0] == 0
-    code, told, _ = replica(capsys, "lab", "replicas", tmp_path, "--groups", out / "groups.csv", "--json")
+    assert replica("mine", *warcs, "--out", out)[0] == 0
+    code, told, _ = replica("lab", "replicas", tmp_path, "--groups", out / "groups.csv", "--json")
     figures = json.loads(told)["figures"]
     assert code == 0
     assert figures["groups.precision"] >= 0.96  # 26 of 27 pairs measured, of 27 replicas, 75 near misses, 904 others

@@ -7,10 +7,10 @@ import json
 import time
 
 import pytest
+from command_line import replica
 from job_processes import NumberedWeb, Process, end_all, until
 from redis_server import RedisServer
 from test_control_page import TOKEN, give, page, told
-from test_hosts_command import replica
 
 from scrapy_replica.commands.job import is_running, processes, reading
 from scrapy_replica.crawldb.contract import State
@@ -52,9 +52,9 @@ def is_secret_told(*texts):
 
 
 class TestSeeing:
-    def test_status_of_a_running_crawl(self, crawling, capsys):
+    def test_status_of_a_running_crawl(self, crawling):
         _, both, address = crawling
-        code, out, error = replica(capsys, "status", address)
+        code, out, error = replica("status", address)
         assert (code, error) == (0, "")
         assert "the crawl runs" in out
         assert out.count("leads") == 1
@@ -62,7 +62,7 @@ class TestSeeing:
         assert len(lines) == 2
         assert all(any(str(process.process.pid) in line for line in lines) for process in both)
         assert max(map(len, out.splitlines())) <= 80
-        code, out, _ = replica(capsys, "status", address, "--json")
+        code, out, _ = replica("status", address, "--json")
         told = json.loads(out)
         assert len(told["processes"]) == 2
         assert sum(process["leads"] for process in told["processes"]) == 1
@@ -83,12 +83,12 @@ class TestSeeing:
         assert max(silent.values()) > 1.5
         assert is_running(address)
 
-    def test_what_is_told_of_a_finished_crawl(self, finished, capsys, tmp_path):
+    def test_what_is_told_of_a_finished_crawl(self, finished, tmp_path):
         web, address = finished
         outputs = []
 
         def run(*arguments):
-            outputs.extend(replica(capsys, *arguments)[1:])
+            outputs.extend(replica(*arguments)[1:])
             return outputs[-2]
 
         assert "no crawl has the job open" in run("status", address)
@@ -106,7 +106,7 @@ class TestSeeing:
         run("export", address, "model", "--out", str(tmp_path / "model.npz"))
         assert not is_secret_told(*outputs), "no password is told"
 
-    def test_what_makes_no_sense_is_refused_in_one_line(self, finished, capsys, tmp_path):
+    def test_what_makes_no_sense_is_refused_in_one_line(self, finished, tmp_path):
         _, address = finished
         for arguments, why in (
             (("doctor", address, "--salvage", str(tmp_path / "new")), "is in Redis"),
@@ -117,7 +117,7 @@ class TestSeeing:
             (("status", "redis://127.0.0.1:1/0"), "cannot be reached"),
             (("status", "redis://"), "no host"),
         ):
-            code, out, error = replica(capsys, *arguments)
+            code, out, error = replica(*arguments)
             assert code == 2, arguments
             assert error.count("\n") == 1
             assert why in error
@@ -125,39 +125,39 @@ class TestSeeing:
 
 
 class TestSteering:
-    def test_orders_are_obeyed_by_all(self, crawling, capsys):
+    def test_orders_are_obeyed_by_all(self, crawling):
         """A host pauses and goes on, URLs are added, a pattern is excluded: whichever process has the host."""
         web, both, address = crawling
         host = web.host(3)
-        code, out, error = replica(capsys, "steer", "pause", host, "--job", address)
+        code, out, error = replica("steer", "pause", host, "--job", address)
         assert code == 0, error
         time.sleep(1)
         asked = [asked for asked in web.asked if host in asked.url]
         time.sleep(1.5)
         assert [asked for asked in web.asked if host in asked.url] == asked
-        assert replica(capsys, "steer", "resume", host, "--job", address)[0] == 0
-        assert replica(capsys, "steer", "exclude", "*/39*", "--job", address)[0] == 0
+        assert replica("steer", "resume", host, "--job", address)[0] == 0
+        assert replica("steer", "exclude", "*/39*", "--job", address)[0] == 0
         new = web.url(9, "0")
-        assert replica(capsys, "steer", "add", new, "--job", address)[0] == 0
+        assert replica("steer", "add", new, "--job", address)[0] == 0
         end_all(*both)
         fetched = web.fetched()
         assert fetched[new] == 1
         left_out = {web.of(number) for number in range(390, 400)}
         assert not left_out & set(fetched)
         assert set(fetched) - {web.of(39)} == (web.whole - left_out - {web.of(39)}) | {new}
-        code, out, _ = replica(capsys, "status", address)
+        code, out, _ = replica("status", address)
         assert out.count("done") >= 3
 
-    def test_a_block_holds_in_all_processes(self, crawling, capsys):
+    def test_a_block_holds_in_all_processes(self, crawling):
         web, both, address = crawling
         copy, canonical = web.host(5), web.host(1)
-        assert replica(capsys, "steer", "block", copy, "--as", canonical, "--job", address)[0] == 0
+        assert replica("steer", "block", copy, "--as", canonical, "--job", address)[0] == 0
         time.sleep(1)
         asked = sum(copy in asked.url for asked in web.asked)
         end_all(*both)
         late = sum(copy in asked.url for asked in web.asked) - asked
         assert late <= 10, "but for what tests the verdict"
-        assert copy in replica(capsys, "hosts", "--job", address)[1]
+        assert copy in replica("hosts", "--job", address)[1]
 
     @pytest.mark.asyncio
     async def test_the_control_page(self, crawling):

@@ -11,7 +11,7 @@ import sqlite3
 import time
 
 import pytest
-from scrapy.cmdline import execute
+from command_line import replica
 from web import REPLICA, crawl, job_states, page
 
 from scrapy_replica.claim import Claim, Kind
@@ -252,17 +252,10 @@ class TestWhatIsKept:
             SqliteCrawlDB(tmp_path / "new", "b")
 
 
-def replica(capsys, *arguments):
-    with pytest.raises(SystemExit) as end:
-        execute(["scrapy", "replica", *map(str, arguments)])
-    told = capsys.readouterr()
-    return end.value.code or 0, told.out, told.err
-
-
 class TestCommand:
-    def test_json(self, interrupted, tmp_path, capsys):
+    def test_json(self, interrupted, tmp_path):
         job, before = interrupted
-        code, out, err = replica(capsys, "doctor", job, "--salvage", tmp_path / "new", "--json")
+        code, out, err = replica("doctor", job, "--salvage", tmp_path / "new", "--json")
         found = json.loads(out)["figures"]
         assert code == 0, err
         assert found["urls_done"] >= len(before)
@@ -273,16 +266,16 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("content", "says"), [(b"", "no URL of a crawl"), (b"no database" * 900, "no URL of a crawl")]
     )
-    def test_nothing_to_read(self, tmp_path, capsys, content, says):
+    def test_nothing_to_read(self, tmp_path, content, says):
         (tmp_path / FILE_NAME).write_bytes(content)
-        code, out, err = replica(capsys, "doctor", tmp_path, "--salvage", tmp_path / "new")
+        code, out, err = replica("doctor", tmp_path, "--salvage", tmp_path / "new")
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert says in err
         assert not (tmp_path / "new").exists()
 
-    def test_a_job_is_never_written_over(self, interrupted, capsys):
+    def test_a_job_is_never_written_over(self, interrupted):
         job, _ = interrupted
-        code, _, err = replica(capsys, "doctor", job, "--salvage", job)
+        code, _, err = replica("doctor", job, "--salvage", job)
         assert code == 2
         assert "give a new folder" in err
 
