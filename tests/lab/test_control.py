@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from scrapy_replica.lab.visits.figures import figures
 from scrapy_replica.lab.visits.omniscient import Transposed, omniscient_order
 from scrapy_replica.lab.visits.visit import visit
 from scrapy_replica.numeric import FloatArray, IntArray
+
+generate = partial(replica, "lab", "generate")
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +97,10 @@ class TestMaking:
             assert len(set(np.flatnonzero(far) // 187)) == speaking
             assert ((control.relevance > 0.5) == control.collection.relevant(WANTED)).all()
 
-    def test_the_command_writes_an_archive(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_command_writes_an_archive(self, tmp_path: Path) -> None:
         out = tmp_path / "control"
-        assert generate("--control", "both", "--sites", 4, "--depth", 2, "--seed", 3, "--out", out, "--json") == 0
-        assert json.loads(capsys.readouterr().out)["figures"] == {"pages": 148, "hosts": 4, "topic.wanted": 20}
+        done = generate("--control", "both", "--sites", 4, "--depth", 2, "--seed", 3, "--out", out, "--json")
+        assert json.loads(done.out)["figures"] == {"pages": 148, "hosts": 4, "topic.wanted": 20}
         made, wanted = DirectArchive(out), make_control(4, 2, tells=BOTH, seed=3).collection
         assert [made.page(page) for page in range(148)] == [wanted.page(page) for page in range(148)]
         assert (made.relevant(WANTED) == wanted.relevant(WANTED)).all()
@@ -112,17 +115,10 @@ class TestMaking:
             (("--control", "words", "--pages", 9, "--out", "x"), "not --pages"),
         ],
     )
-    def test_wrong_options_are_told_in_one_line(
-        self, arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert generate(*arguments) == 2
-        error = capsys.readouterr().err
+    def test_wrong_options_are_told_in_one_line(self, arguments: tuple[str, ...], told: str) -> None:
+        code, _, error = generate(*arguments)
+        assert (code, error.count("\n")) == (2, 1)
         assert told in error
-        assert error.count("\n") == 1
-
-
-def generate(*arguments: object) -> int:
-    return replica("lab", "generate", *arguments).code
 
 
 class TestOrders:
