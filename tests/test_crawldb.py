@@ -306,7 +306,9 @@ class TestSamples:
         assert samples.awaiting(7) == []
         assert samples.settle(1, Outcome.SAME) == []
 
-    def test_they_are_summed_by_reason_and_outcome(self, samples):
+    def test_they_are_summed_by_reason(self, samples):
         samples.settle(1, Outcome.OTHER)
         samples.settle(2, Outcome.OTHER)
-        assert list(samples.settled()) == [(Reason.DUST_RULE, Outcome.OTHER, 6.0, 20.0, 2)]
+        assert {reason: tuple(told) for reason, told in samples.tested().items()} == {
+            Reason.DUST_RULE: (0, 6, 20, 2, 2)
+        }

@@ -100,7 +100,7 @@ class TestDraws:
             samples.settle(2, Outcome.OTHER)
             raise RuntimeError
         assert samples.test_of(CLAIM).outcomes == {Outcome.SAME: 1}
-        assert samples.estimate().n_false == 0
+        assert db.samples.tested()[Reason.REPLICA_HOST].false_drops == 0
 
     def test_every_stratum_of_a_site_is_looked_at(self, db):
         samples = make(db, explore=1e-6)
@@ -194,7 +194,8 @@ class TestEnds:
             )
             ended = samples.settle(number, Outcome.OTHER)
         assert ended == list(claims)
-        assert samples.estimate().n_settled == samples.estimate().n_false == 2
+        tested = db.samples.tested()[Reason.DUST_RULE]
+        assert tested.samples == tested.false_drops == 2
 
 
 class TestRates:
@@ -206,15 +207,13 @@ class TestRates:
             )
             samples.enter(number, f"http://b.example/{number}", decision)
             samples.settle(number, outcome)
-        for known in (samples, make(db)):
-            rate, low, high = known.estimate(Reason.REPLICA_HOST).rate
-            assert rate == pytest.approx(0.1)
-            assert low < 0.1 < high
-            assert high > 0.7  # two samples of so different weight tell little
-            assert known.estimate().rate == known.estimate(Reason.REPLICA_HOST).rate
+        rate, low, high = db.samples.tested()[Reason.REPLICA_HOST].rate
+        assert rate == pytest.approx(0.1)
+        assert low < 0.1 < high
+        assert high > 0.7  # two samples of so different weight tell little
 
     def test_nothing_is_said_without_samples(self, db):
-        assert make(db).estimate().rate is None
+        assert db.samples.tested() == {}
 
 
 class TestLikelihoodRatio:

@@ -30,7 +30,7 @@ from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.returns import Returns
-from scrapy_replica.components.statistics import flush
+from scrapy_replica.components.statistics import flush, sum_up
 from scrapy_replica.components.store import own_store, shared_store
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.usage import UsageStatements
@@ -333,9 +333,10 @@ class ReplicaExtension:
                 logger.error("REPLICA_LEDGER: its last lines cannot be written (%s)", error.strerror)
 
     def _sum_up(self) -> None:
-        facts, stats = self.crawl.store.status().facts, self._crawler.stats
+        status, stats = self.crawl.store.status(), self._crawler.stats
         assert stats is not None
-        stats.set_value("replica/saved", facts.saved)
+        sum_up(status, stats)
+        facts = status.facts
         logger.info("scrapy-replica: %s", summary(facts, self.config.mode))
         folder = job_dir(self._crawler.settings)
         if folder and facts.fetches and not stats.get_value("downloader/request_count") and not self.crawl.is_pending:

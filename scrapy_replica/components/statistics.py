@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_replica.crawl import Crawl
-    from scrapy_replica.crawl.claims.samples import Samples
+    from scrapy_replica.crawldb.status import Status
 
 SCRAPY_STATS = ("scheduler/", "dupefilter/")
 """Counts that keep the names that Scrapy's own components use."""
@@ -25,18 +25,17 @@ def flush(crawl: Crawl, stats: StatsCollector) -> None:
     for name, count in crawl.runner.distances_told().items():
         stats.set_value(f"replica/distance/{name}", count)
     crawl.scope.store()
-    _flush_false_drops(crawl.samples, stats)
 
 
-def _flush_false_drops(samples: Samples, stats: StatsCollector) -> None:
-    for reason in samples.reasons:
-        if (found := samples.estimate(reason).rate) is not None:
-            stats.set_value(f"replica/sample/false_drop_rate/{reason.value}", round(found[0], 5))
-    whole = samples.estimate()
+def sum_up(status: Status, stats: StatsCollector) -> None:
+    """Hand to *stats* what a finished crawl tells of itself: what was saved, and what samples showed of it."""
+    stats.set_value("replica/saved", status.n_saved)
+    for reason, tested in status.tested.items():
+        if tested.rate is not None:
+            stats.set_value(f"replica/sample/false_drop_rate/{reason.value}", round(tested.rate[0], 5))
+    whole = status.all_tested
     if whole.rate is not None:
-        rate, low, high = whole.rate
-        stats.set_value("replica/sample/settled", whole.n_settled)
-        stats.set_value("replica/sample/false_drops", whole.n_false)
-        stats.set_value("replica/sample/false_drop_rate", round(rate, 5))
-        stats.set_value("replica/sample/false_drop_rate_low", round(low, 5))
-        stats.set_value("replica/sample/false_drop_rate_high", round(high, 5))
+        stats.set_value("replica/sample/settled", whole.samples)
+        stats.set_value("replica/sample/false_drops", whole.false_drops)
+        for name, value in zip(("", "_low", "_high"), whole.rate, strict=True):
+            stats.set_value(f"replica/sample/false_drop_rate{name}", round(value, 5))

@@ -16,7 +16,6 @@ from scrapy_replica.crawl.claims.claim_test import ClaimTest, stratum_of
 from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
-from scrapy_replica.numeric import weighted_share
 from scrapy_replica.words import phrases, terminal
 
 logger = logging.getLogger(__name__)
@@ -37,31 +36,6 @@ class Pending:
     """Claim -> key of the representative and stratum of each."""
 
 
-@dataclass
-class Estimate:
-    """The share of false drops of one reason, or of all."""
-
-    weights: defaultdict[Outcome, float] = field(default_factory=partial(defaultdict, float))
-    """URLs that the settled samples stand for."""
-    squares: float = 0.0
-    n_settled: int = 0
-    n_false: int = 0
-
-    def add(self, outcome: Outcome, weight: float, square: float, n: int) -> None:
-        """Count *n* settled samples; a negative number takes them back."""
-        self.weights[outcome] += weight
-        if outcome in {Outcome.SAME, Outcome.OTHER}:
-            self.squares += square
-            self.n_settled += n
-            self.n_false += n * (outcome is Outcome.OTHER)
-
-    @property
-    def rate(self) -> tuple[float, float, float] | None:
-        """The share and its 95 % interval, each sample counted for as many URLs as it was seldom drawn."""
-        other = self.weights[Outcome.OTHER]
-        return weighted_share(other, other + self.weights[Outcome.SAME], self.squares)
-
-
 class Samples:
     """A sequential test on every claim that rests on evidence.
 
@@ -79,7 +53,6 @@ class Samples:
     def __init__(self, store: CrawlDB, explore: float, salt: int, key: Callable[[str], int]) -> None:
         self._store, self._explore, self._salt, self._key = store, explore, salt, key
         self._tests: dict[Claim, ClaimTest] = {}
-        self._estimates: defaultdict[Reason, Estimate] = defaultdict(Estimate)
         self._n_rollbacks = -1
 
     def _refresh(self) -> None:
@@ -87,9 +60,6 @@ class Samples:
         if self._n_rollbacks != self._store.n_rollbacks:
             self._n_rollbacks = self._store.n_rollbacks
             self._tests.clear()
-            self._estimates.clear()
-            for reason, outcome, weight, square, n in self._store.samples.settled():
-                self._estimates[reason].add(outcome, weight, square, n)
 
     def test_of(self, claim: Claim) -> ClaimTest:
         """Return what the samples of *claim* showed."""
@@ -238,30 +208,4 @@ class Samples:
                 other, same = test.outcomes[Outcome.OTHER], test.outcomes[Outcome.SAME]
                 told = "Not any more: %s (%s of it turned out to be pages of their own, %d did not)"
                 logger.info(told, phrases.claim(sample.claim), terminal.counted(other, "sample"), same)
-            if sample.reason is not None:
-                estimate = self._estimates[sample.reason]
-                if before is not None:
-                    estimate.add(before, -sample.weight, -(sample.weight**2), -1)
-                estimate.add(outcome, sample.weight, sample.weight**2, 1)
         return refuted
-
-    # Estimates
-
-    @property
-    def reasons(self) -> list[Reason]:
-        """The reasons that were sampled."""
-        self._refresh()
-        return list(self._estimates)
-
-    def estimate(self, *reasons: Reason) -> Estimate:
-        """Return what the samples of all or some *reasons* say of what was lost."""
-        self._refresh()
-        whole = Estimate()
-        for reason in reasons or tuple(self._estimates):
-            one = self._estimates[reason]
-            for outcome, weight in one.weights.items():
-                whole.weights[outcome] += weight
-            whole.squares += one.squares
-            whole.n_settled += one.n_settled
-            whole.n_false += one.n_false
-        return whole

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Outcome, Reason
 
 COLUMNS = "url, claim, reason, representative, stratum, weight, outcome"
@@ -70,14 +71,17 @@ class SampleTable:
                 (number, f"{kind.value} ", f"{kind.value}!"),
             )
 
-    def settled(self) -> Iterator[tuple[Reason, Outcome, float, float, int]]:
-        """Yield reason, outcome, sum of weights, sum of their squares and number of the settled samples."""
+    def tested(self) -> dict[Reason, Tested]:
+        """Return what the settled samples of each reason showed."""
         rows = self._read(
-            "SELECT reason, outcome, SUM(weight), SUM(weight * weight), COUNT(*) FROM samples"
-            " WHERE reason IS NOT NULL AND outcome IS NOT NULL GROUP BY reason, outcome"
+            "SELECT reason, outcome = 'other', SUM(weight), SUM(weight * weight), COUNT(*) FROM samples"
+            " WHERE reason IS NOT NULL AND outcome IN ('same', 'other') GROUP BY 1, 2"
         )
-        for reason, outcome, *sums in rows:
-            yield Reason(reason), Outcome(outcome), *sums
+        found: dict[Reason, Tested] = {}
+        for name, is_other, weight, squares, n in rows:
+            one = Tested(weight * (not is_other), weight * is_other, squares, n, n * is_other)
+            found[Reason(name)] = found.get(Reason(name), UNTESTED).plus(one)
+        return found
 
 
 def _value(one: Reason | Outcome | None) -> str | None:

@@ -19,8 +19,8 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, WAITING
-from scrapy_replica.crawldb.status import ClaimFigures, HostStatus, Status, Tested, Traffic
-from scrapy_replica.decision import Action, Outcome, Reason
+from scrapy_replica.crawldb.status import ClaimFigures, HostStatus, Status, Traffic
+from scrapy_replica.decision import Action, Reason
 
 HOUR = 3_600.0
 
@@ -100,7 +100,7 @@ class StatusReader:
             hosts=hosts,
             decisions=decisions,
             dropped=dropped_for,
-            tested=self._tested(),
+            tested=SampleTable(self._connection).tested(),
             claims=self._claims(end),
             coverage=self._coverage(sum(waiting.values()), total),
             added=self._count("SELECT COUNT(*) FROM added"),
@@ -186,15 +186,6 @@ class StatusReader:
             {(Reason(reason), Action(action)): count for reason, action, count in made},
             {reason: count for reason, count in zip(Reason, dropped, strict=True) if count},
         )
-
-    def _tested(self) -> dict[Reason, Tested]:
-        found: dict[Reason, Tested] = {}
-        for reason, outcome, weight, squares, n in SampleTable(self._connection).settled():
-            if outcome in {Outcome.SAME, Outcome.OTHER}:
-                is_false = outcome is Outcome.OTHER
-                one = Tested(weight * (not is_false), weight * is_false, squares, n, n * is_false)
-                found[reason] = found[reason].plus(one) if reason in found else one
-        return found
 
 
 def _together(one: HostStatus, other: HostStatus) -> HostStatus:
