@@ -48,7 +48,7 @@ class TestVerdicts:
         assert (verdict.copy_prefix, verdict.canonical_prefix) == ("mirror/of", "")
         assert fetched["b.example"] <= 10
         assert verdict.evidence["sm10"] > 0.8
-        assert detector.canonical("b.example") == "a.example"
+        assert detector.copies.canonical("b.example") == "a.example"
 
     def test_every_other_visiting_order_is_probed_into_agreement(self):
         pages = site("a.example", "w", 60), shuffled(site("b.example", "w", 60), 1)
@@ -61,7 +61,7 @@ class TestVerdicts:
 
     def test_several_copies_come_to_one_canonical(self):
         detector, _, _ = crawl(*(site(f"{name}.example", "w", 30) for name in "abcd"))
-        assert {detector.canonical(f"{name}.example") for name in "abcd"} == {"a.example"}
+        assert {detector.copies.canonical(f"{name}.example") for name in "abcd"} == {"a.example"}
 
     def test_redirects_choose_the_canonical(self):
         first = site("a.example", "w", 30)
@@ -137,7 +137,7 @@ class TestFacts:
         without_prices = told("c.example", "w")
         shops = (told(f"{name}.example", "w", say=lambda _, rng: f"{rng.randint(5, 5_000)} EUR") for name in "ab")
         detector, _, _ = crawl(without_prices, *shops)
-        assert detector.canonical("a.example") != detector.canonical("b.example")
+        assert detector.copies.canonical("a.example") != detector.copies.canonical("b.example")
 
     @pytest.mark.parametrize(
         "say",
@@ -151,7 +151,7 @@ class TestFacts:
     )
     def test_copies_are_found_whatever_passes_on_their_pages(self, say):
         detector, _, fetched = crawl(*(told(f"{name}.example", "w", 40, say=say) for name in "ab"))
-        assert detector.canonical("b.example") == "a.example"
+        assert detector.copies.canonical("b.example") == "a.example"
         assert fetched["b.example"] <= 20
 
     def test_pairs_that_state_other_things_teach_the_judge_nothing(self):
@@ -182,7 +182,7 @@ class TestItems:
 
     def test_hosts_that_need_items_are_one_where_three_pages_agree(self):
         detector = self.crawl(lambda _, number: 100 + number)
-        assert detector.canonical("b.example") == "a.example"
+        assert detector.copies.canonical("b.example") == "a.example"
         # Its start page and three others: the verdict comes with the items of the third, not with another page.
         assert detector.candidates.host("b.example").n_pages <= 4
 
@@ -197,7 +197,7 @@ class TestItems:
     def test_items_outweigh_what_the_text_states(self):
         shops = [told(f"{name}.example", "w", say=lambda _, rng: f"{rng.randint(5, 5_000)} EUR") for name in "ab"]
         detector = self.crawl(lambda _, number: 100 + number, sites=shops)
-        assert detector.canonical("b.example") == "a.example"
+        assert detector.copies.canonical("b.example") == "a.example"
 
 
 class TestCommonLayouts:
@@ -206,7 +206,7 @@ class TestCommonLayouts:
         detector, _, _ = crawl(
             *others, site("a.example", "w", 30, prefix="/x"), site("b.example", "w", 30, prefix="/y/z")
         )
-        assert detector.canonical("b.example") == "a.example"
+        assert detector.copies.canonical("b.example") == "a.example"
         assert len(detector.verdicts) == 1
 
 
@@ -247,7 +247,7 @@ class TestBadInput:
         detector = Detector(JUDGE)
         for number in range(8):
             crawl(site(f"w{number}.example", "w", 15), site("w0.example", "w", 15), detector=detector)
-        assert {detector.canonical(f"w{number}.example") for number in range(8)} == {"w0.example"}
+        assert {detector.copies.canonical(f"w{number}.example") for number in range(8)} == {"w0.example"}
 
     def test_thousands_of_wildcard_names_at_once_stay_linear(self):
         # with one page each there is nothing to judge, and lists of more than 100 hosts keep nothing
@@ -266,14 +266,14 @@ class TestBadInput:
         own = site("b.example", "own", 4)
         turned = site("b.example", "w", 60)[4:]
         detector, _, _ = crawl(site("a.example", "w", 60), [*own, *turned])
-        assert detector.canonical("b.example") == "a.example"
+        assert detector.copies.canonical("b.example") == "a.example"
 
     def test_a_copy_that_was_let_go_may_be_found_out_as_one_of_another_host(self):
         detector, _, _ = crawl(site("a.example", "w", 40), site("b.example", "w", 40))
         detector.withdraw("b.example")
         assert not crawl(site("b.example", "own", 40), detector=detector)[0].verdicts
         crawl(site("c.example", "own", 40), detector=detector)
-        assert detector.canonical("c.example") == "b.example"
+        assert detector.copies.canonical("c.example") == "b.example"
 
 
 class TestChains:
@@ -281,8 +281,8 @@ class TestChains:
         detector = Detector(JUDGE)
         # a ~ b; c holds a's first pages and later other ones, b and c are known to differ
         crawl(site("a.example", "w", 20), site("b.example", "w", 20), detector=detector)
-        assert detector.canonical("b.example") == "a.example"
-        detector._kept_apart.add(frozenset(("b.example", "c.example")))
+        assert detector.copies.canonical("b.example") == "a.example"
+        detector.keep_apart("b.example", "c.example")
         _, found, _ = crawl(site("c.example", "w", 20), detector=detector)
         conflicts = [conflict for each in found for conflict in each.conflicts]
         assert conflicts
@@ -296,10 +296,10 @@ class TestByHandAndAfterRestart:
 
     def test_urls_of_a_copy_are_rewritten_where_the_canonical_has_them(self):
         detector = self.blocked()
-        assert detector.rewritten("b.example", "/m/chapter-3.html") == ("a.example", "/chapter-3.html")
-        assert detector.rewritten("b.example", "/m/only-here.html") is None
-        assert detector.rewritten("b.example", "/elsewhere.html") is None
-        assert detector.rewritten("a.example", "/chapter-3.html") is None
+        assert detector.copies.rewritten("b.example", "/m/chapter-3.html") == ("a.example", "/chapter-3.html")
+        assert detector.copies.rewritten("b.example", "/m/only-here.html") is None
+        assert detector.copies.rewritten("b.example", "/elsewhere.html") is None
+        assert detector.copies.rewritten("a.example", "/chapter-3.html") is None
 
     def test_an_argument_that_changes_nothing_on_the_copy_is_left_out(self):
         def with_session(argument, text_of_page):
@@ -314,14 +314,14 @@ class TestByHandAndAfterRestart:
         detector, _, _ = crawl(
             site("a.example", "w", 20), with_session("sid=7", again)[:6] + site("b.example", "w", 20)
         )
-        assert detector.rewritten("b.example", "/chapter-9.html?sid=8") == ("a.example", "/chapter-9.html")
-        assert detector.rewritten("b.example", "/chapter-9.html?page=2") is None
-        assert detector.rewritten("b.example", "/only-here.html?sid=8") is None
+        assert detector.copies.rewritten("b.example", "/chapter-9.html?sid=8") == ("a.example", "/chapter-9.html")
+        assert detector.copies.rewritten("b.example", "/chapter-9.html?page=2") is None
+        assert detector.copies.rewritten("b.example", "/only-here.html?sid=8") is None
         # what changes the page keeps it from being another spelling
         paged = with_session("page=7", other)[:6]
         detector, _, _ = crawl(site("a.example", "w", 20), paged + site("b.example", "w", 20))
         assert detector.verdicts
-        assert detector.rewritten("b.example", "/chapter-9.html?page=8") is None
+        assert detector.copies.rewritten("b.example", "/chapter-9.html?page=8") is None
 
     def test_an_allowed_host_is_never_blocked_again(self):
         detector = self.blocked()
@@ -332,8 +332,8 @@ class TestByHandAndAfterRestart:
     def test_verdicts_survive_a_restart(self):
         verdict = self.blocked().verdicts["b.example"]
         detector = Detector(JUDGE)
-        detector.enact(verdict)
-        assert detector.canonical("b.example") == "a.example"
+        detector.copies.enter(verdict)
+        assert detector.copies.canonical("b.example") == "a.example"
         crawl(site("a.example", "w", 20), site("c.example", "w", 20), detector=detector)
         assert set(detector.verdicts) == {"b.example", "c.example"}
 
@@ -343,7 +343,7 @@ class TestByHandAndAfterRestart:
         assert detector.judge.lac.cube.counts.sum() > JUDGE.lac.cube.counts.sum()
         assert detector.judge.threshold >= JUDGE.threshold
         crawl(site("e.example", "a", 20), detector=detector)
-        assert detector.canonical("e.example") == "a.example"
+        assert detector.copies.canonical("e.example") == "a.example"
 
 
 class TestIsSamePage:

@@ -102,7 +102,7 @@ class TestJudgement:
             for link in page.links:
                 detector.add_url(page.host, path_of(link.url))
         mined = verdicts_of(tmp_path, rows_of(*sites))
-        assert mined.canonical == {copy: detector.canonical(copy) for copy in detector.verdicts}
+        assert mined.canonical == {copy: detector.copies.canonical(copy) for copy in detector.verdicts}
         assert mined.canonical
 
     def test_what_is_known_of_exact_copies_is_enough_without_texts(self, tmp_path):

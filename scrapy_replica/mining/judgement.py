@@ -140,7 +140,7 @@ def _in_order(pairs: Iterable[PairRow]) -> list[PairRow]:
 def _conclude(found: Judged, detector: Detector) -> None:
     """Say which hosts are one site in the end, and which of them are names of one host."""
     copies = detector.verdicts.keys()
-    found.canonical = {copy: detector.canonical(copy) for copy in copies}
+    found.canonical = {copy: detector.copies.canonical(copy) for copy in copies}
     found.uncertain = [pair for pair in found.uncertain if not _is_settled(pair.verdict, detector)]
     for verdict in found.verdicts:
         copy, kept = (detector.candidates.host(name) for name in (verdict.copy, verdict.canonical))
@@ -166,7 +166,7 @@ def _is_sure(pair: Comparison, judge: Judge) -> bool:
 
 
 def _is_settled(verdict: Verdict, detector: Detector) -> bool:
-    return detector.canonical(verdict.copy) == detector.canonical(verdict.canonical)
+    return detector.copies.canonical(verdict.copy) == detector.copies.canonical(verdict.canonical)
 
 
 def is_alias(copy: HostEvidence, kept: HostEvidence) -> bool:

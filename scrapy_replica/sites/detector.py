@@ -5,24 +5,24 @@ It decides when to judge, never what to fetch: the crawl takes its findings and 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-
-import numpy as np
+from operator import attrgetter
 
 from scrapy_replica.address import host_of, registered_domain
 from scrapy_replica.records import Doubt, Page, UncertainPair, Verdict
-from scrapy_replica.sites.alignment import joined, normal_path, relative
-from scrapy_replica.sites.arguments import idle_arguments, without_arguments
+from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.canonical_host import Conflict, host_to_keep, is_tried
+from scrapy_replica.sites.copies import Copies
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
-from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.judge import MIN_ALIGNED, RAW, Judge, likeness_of, obvious_labels
+from scrapy_replica.sites.features import Comparison
+from scrapy_replica.sites.judge import MIN_ALIGNED, Judge
 from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
-from scrapy_replica.sites.probes import Probe, choose, moved
+from scrapy_replica.sites.probes import Probe, Prober
+from scrapy_replica.sites.recalibration import recalibrated
+from scrapy_replica.sites.verdict import verdict_of
 
 _MIN_SHARED = 0.6
 """Share of one host's known pages that the other must have: what quotes another site is no copy of it. Between .41, the
@@ -34,18 +34,14 @@ _CONTRADICTION = 0.6
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
 """Comparable pages from which two hosts can contradict each other."""
-_MAX_MEMBERS = 10
-"""Copies of a group that a new member is held against."""
 _GROWTH = 32
 """A pair is looked at again when one of its hosts has grown by this part of its pages."""
 PROMISE = 0.1
 """Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
 _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
-_PROBES_AT_ONCE = 2
-"""Pages asked of one host at a time."""
-_MAX_LEARNT, _LEARNT_AT_ONCE = 1000, 2
-"""Pairs of the crawl that the judge learns from, and those compared in one turn."""
+_MAX_LEARNT = 1000
+"""Pairs of the crawl that the judge learns from."""
 
 
 @dataclass
@@ -86,18 +82,13 @@ class Detector:
         self.judge = judge
         self._first_judge = judge
         self.candidates = Candidates(store)
-        self.verdicts: dict[str, Verdict] = {}
-        self.by_hand: set[str] = set()
-        """Copies that a person blocked: no evidence takes that back."""
-        self._copies: dict[str, dict[str, Verdict]] = {}
-        """Kept host -> its copies -> their verdicts."""
-        self._max_probes_of_pair = max_probes_of_pair
-        self._max_probes_of_host = max_probes_of_host
+        self.copies = Copies(self.candidates)
+        self.verdicts = self.copies.verdicts
+        """Copy -> the verdict on it."""
+        self._prober = Prober(self.candidates, max_probes_of_pair, max_probes_of_host)
         self._need_items = need_items
         self._kept_apart: set[frozenset[str]] = set()
         self._never_judged: set[str] = set()
-        self._idle: dict[str, tuple[int, frozenset[str]]] = {}
-        """Copy -> pages of the two hosts by then, and arguments of the copy that change nothing."""
 
     def add_url(self, host: str, path: str) -> None:
         """Take note of a URL that is known for the first time: *path* with its query."""
@@ -110,9 +101,7 @@ class Detector:
 
     def add_missing(self, host: str, path: str) -> None:
         """Take note that *host* has no page at *path* (with its query): it is gone, or leads elsewhere."""
-        pending = self.candidates.record(host).pending
-        if pending is not None:
-            pending.discard(normal_path(path))
+        self._prober.answered(host, normal_path(path))
         if host not in self.verdicts:
             self.candidates.add_missing(host, path)
 
@@ -127,9 +116,7 @@ class Detector:
             self.add_missing(host_of(url), path_of(url))
         mark = mark or mark_of(page)
         path = normal_path(path_of(page.url))
-        pending = self.candidates.record(page.host).pending
-        if pending is not None:
-            pending.discard(path)
+        self._prober.answered(page.host, path)
         findings = Findings()
         if page.host in self.verdicts:
             self.candidates.add_to_copy(page.host, path, mark)
@@ -178,7 +165,7 @@ class Detector:
         """Return the pairs of *host* to look at now: those with most evidence, few that must be read for it."""
         due = [pair for pair in self.candidates.pairs_of(host) if self._is_due(pair)]
         if len(due) > 1:
-            due.sort(key=_strength, reverse=True)
+            due.sort(key=attrgetter("strength"), reverse=True)
         found: list[Pair] = []
         n_read = 0
         for pair in due:
@@ -212,7 +199,8 @@ class Detector:
     def _host_to_keep(self, comparison: Comparison) -> HostEvidence:
         """Return which of two hosts is to be kept."""
         pair = {comparison.first.name, comparison.second.name}
-        own = {registered_domain(host) for kept in pair for host in (kept, *self._copies.get(kept, ()))}
+        copies = {verdict.copy for kept in pair for verdict in self.copies.of(kept)}
+        own = set(map(registered_domain, pair | copies))
 
         def readers(host: str) -> int:
             met = self.candidates.met.get(host)
@@ -220,35 +208,20 @@ class Detector:
 
         return host_to_keep(comparison, readers)
 
-    def enact(self, verdict: Verdict) -> None:
-        """Take a verdict that holds, as stored earlier."""
-        self.verdicts[verdict.copy] = verdict
-        self._copies.setdefault(verdict.canonical, {})[verdict.copy] = verdict
-        self.candidates.forget(verdict.copy)
-
-    def copies_of(self, canonical: str) -> Iterable[Verdict]:
-        """Return the verdicts whose copies *canonical* is kept for."""
-        return self._copies.get(canonical, {}).values()
-
     def keep_apart(self, a: str, b: str) -> None:
         """Never judge these two again."""
         self._kept_apart.add(frozenset((a, b)))
 
     def expire(self, copy: str) -> None:
         """End the verdict on *copy* without prejudice: its pages are looked at anew."""
-        self._end(copy)
+        self.copies.end(copy)
         self.candidates.readmit(copy)
 
     def take_back(self, copy: str) -> None:
         """Forget the verdict on *copy* as if it had never been."""
-        self._end(copy)
+        self.copies.end(copy)
         self.candidates.forgotten.discard(copy)
         self.candidates.read_again(copy)
-
-    def _end(self, copy: str) -> None:
-        verdict = self.verdicts.pop(copy)
-        del self._copies[verdict.canonical][copy]
-        self._idle.pop(copy, None)
 
     def allow(self, host: str) -> list[Verdict]:
         """Take *host* for a site of its own from now on; returns the verdicts this takes back."""
@@ -262,61 +235,15 @@ class Detector:
         """Reach no verdict on *host* any more; those that hold stay."""
         self._never_judged.add(host)
 
-    def rewritten(self, host: str, path: str) -> tuple[str, str] | None:
-        """Return the host and path that stand for *path* (with its query) of the copy *host*.
-
-        None if *host* is no copy, or if the canonical is not known to have a page there.
-        """
-        copy, target = host, path if host in self.verdicts else None
-        while host in self.verdicts and target is not None:
-            verdict = self.verdicts[host]
-            host, target = verdict.canonical, self._counterpart(verdict, target)
-        if target is None or host == copy:
-            return None
-        raw = self.candidates.host(host).paths.get(normal_path(target))
-        return (host, raw) if raw is not None else None
-
-    def _counterpart(self, verdict: Verdict, path: str) -> str | None:
-        """Return the place on the canonical host of *path* of its copy, without arguments that change nothing there."""
-        target = moved(path, verdict.copy_prefix, verdict.canonical_prefix)
-        if target is None or "?" not in target:
-            return target
-        kept = self.candidates.host(verdict.canonical)
-        bare = without_arguments(target, self._idle_arguments(verdict, kept))
-        return bare if normal_path(bare) in kept.paths and normal_path(target) not in kept.paths else target
-
-    def _idle_arguments(self, verdict: Verdict, kept: HostEvidence) -> frozenset[str]:
-        """Return what :func:`idle_arguments` does, looked at anew when the two have a quarter more pages."""
-        n_before, found = self._idle.get(verdict.copy, (0, frozenset()))
-        copy = self.candidates.host(verdict.copy)
-        n_pages = copy.n_pages + kept.n_pages
-        if n_pages > n_before + n_before // 4:
-            found = idle_arguments(copy, kept, (verdict.copy_prefix, verdict.canonical_prefix))
-            self._idle[verdict.copy] = n_pages, found
-        return found
-
     def recalibrate(self, max_fpr: float, pairs: Iterable[Pair] | None = None) -> Iterator[None]:
         """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
 
         Starts from the judge the crawl began with, so that no pair is counted twice. By default at most 1,000 pairs, a
         few at each step of the iterator; the judge is another one when it ends.
         """
-        raw, n_aligned, is_candidate = [], [], []
-        for number, pair in enumerate(self.candidates.sample(_MAX_LEARNT) if pairs is None else pairs):
-            if number % _LEARNT_AT_ONCE == _LEARNT_AT_ONCE - 1:
-                yield
-            comparison = self.compare(pair)
-            if comparison.states_other:
-                continue  # their texts would teach that shops of two countries are copies
-            raw.append(features_of(comparison, RAW))
-            n_aligned.append(len(comparison.aligned))
-            is_candidate.append(pair.is_candidate)
-        if not raw:
-            return
-        yield
-        table = np.array(raw)
-        obvious = obvious_labels(table, np.array(n_aligned), np.array(is_candidate))
-        self.judge = self._first_judge.retrained(table, obvious).with_threshold_for(table[obvious == -1], max_fpr)
+        chosen = self.candidates.sample(_MAX_LEARNT) if pairs is None else pairs
+        compared = ((pair.is_candidate, self.compare(pair)) for pair in chosen)
+        self.judge = (yield from recalibrated(self._first_judge, compared, max_fpr)) or self.judge
 
     def compare(self, pair: Pair) -> Comparison:
         """Return the two hosts of *pair* laid side by side."""
@@ -332,8 +259,8 @@ class Detector:
             wanted = self.judge.threshold_for(comparison.coverage)
             if len(comparison.aligned) >= MIN_ALIGNED and self._decide(pair, comparison, wanted, findings):
                 return
-        if pair.n_probes < self._max_probes_of_pair and not self._is_hopeless(pair):
-            self._probe(pair, comparison, findings)
+        if self._prober.may_ask(pair) and not self._is_hopeless(pair) and self._is_likely(pair, comparison):
+            findings.probes += self._prober.ask(pair, comparison, self._host_to_keep(comparison))
 
     def _may_judge(self, pair: Pair) -> bool:
         first, second = pair.first, pair.second
@@ -362,7 +289,7 @@ class Detector:
             findings.certain.append((pair.first, pair.second))
             return False
         kept = self._host_to_keep(comparison)
-        verdict = _verdict(comparison, kept, pair.score)
+        verdict = verdict_of(comparison, kept, pair.score)
         doubt = Doubt.SCORE if pair.score < wanted else self._doubt(comparison, kept, findings)
         pair.waits_for_items = doubt is Doubt.ITEMS
         if doubt is not None:
@@ -370,7 +297,7 @@ class Detector:
                 pair.judged_at = -1  # what comes next may tell
             findings.uncertain.append(UncertainPair(verdict, wanted, doubt))
             return False
-        self.enact(verdict)
+        self.copies.enter(verdict)
         findings.verdicts.append(verdict)
         return True
 
@@ -389,37 +316,15 @@ class Detector:
         findings.conflicts.append(Conflict(*names, clash))
         return Doubt.CONFLICT
 
-    def places(self, verdict: Verdict) -> list[tuple[str, str]]:
-        """Return the normalised paths of pages of copy and canonical host that lie at one place, least alike first."""
-        copy, kept = self.candidates.host(verdict.copy), self.candidates.host(verdict.canonical)
-        mine, theirs = copy.view(verdict.copy_prefix)[0], kept.view(verdict.canonical_prefix)[0]
-
-        def unlikeness(rest: str) -> tuple[int, str]:
-            return -((mine[rest].simhash or 0) ^ (theirs[rest].simhash or 0)).bit_count(), rest
-
-        rests = sorted(mine.keys() & theirs.keys(), key=unlikeness)
-        return [(joined(verdict.copy_prefix, rest), joined(verdict.canonical_prefix, rest)) for rest in rests]
-
-    def canonical(self, host: str) -> str:
-        """Return the host that is fetched in place of *host*, itself if it is no copy."""
-        while host in self.verdicts:
-            host = self.verdicts[host].canonical
-        return host
-
     def _clash(self, pair: Comparison) -> tuple[str, str] | None:
         """Return two hosts known as two sites that a verdict on *pair* would join through the groups, or None."""
-        for mine, my_prefix in self._members(pair.first, pair.prefixes[0]):
-            for theirs, their_prefix in self._members(pair.second, pair.prefixes[1]):
+        for mine, my_prefix in self.copies.members(pair.first, pair.prefixes[0]):
+            for theirs, their_prefix in self.copies.members(pair.second, pair.prefixes[1]):
                 if mine is pair.first and theirs is pair.second:
                     continue
                 if self._are_two_sites(Comparison(mine, theirs, (my_prefix, their_prefix))):
                     return mine.name, theirs.name
         return None
-
-    def _members(self, kept: HostEvidence, prefix: str) -> list[tuple[HostEvidence, str]]:
-        """Return *kept* and its copies that are aligned with it at *prefix*, each with its own prefix."""
-        copies = [v for v in self._copies.get(kept.name, {}).values() if v.canonical_prefix == prefix][:_MAX_MEMBERS]
-        return [(kept, prefix), *((self.candidates.host(verdict.copy), verdict.copy_prefix) for verdict in copies)]
 
     def _are_two_sites(self, pair: Comparison) -> bool:
         if frozenset((pair.first.name, pair.second.name)) in self._kept_apart:
@@ -429,42 +334,6 @@ class Detector:
     def _score(self, pair: Comparison) -> float:
         """Return how sure the judge is that *pair* is one site, 0 where it states different things."""
         return 0.0 if pair.states_other else self.judge.score(pair)
-
-    def _probe(self, pair: Pair, comparison: Comparison, findings: Findings) -> None:
-        """Ask the host that would be kept for pages already fetched on the other one, and then the other way round.
-
-        The first cost nothing where they are there; the others make a page that is fetched next one to compare.
-        """
-        if not self._is_likely(pair, comparison):
-            return
-        first, second, prefixes = comparison.first, comparison.second, comparison.prefixes
-        if self._host_to_keep(comparison) is first:
-            first, second, prefixes = second, first, prefixes[::-1]
-        self._ask(pair, (first, second), prefixes, findings, may_guess=True)
-        self._ask(pair, (second, first), prefixes[::-1], findings, may_guess=False)
-
-    def _ask(
-        self,
-        pair: Pair,
-        hosts: tuple[HostEvidence, HostEvidence],
-        prefixes: tuple[str, str],
-        findings: Findings,
-        *,
-        may_guess: bool,
-    ) -> None:
-        """Ask the second of *hosts* for pages of the first."""
-        source, target = hosts
-        met = self.candidates.record(target.name)
-        pending = met.pending or set()
-        may_guess = may_guess and met.n_probes < self._max_probes_of_host
-        n = min(_PROBES_AT_ONCE - len(pending), self._max_probes_of_pair - pair.n_probes)
-        for probe in choose(source, target, prefixes, max(n, 0), pending, may_guess=may_guess):
-            pair.n_probes += 1
-            pair.next_look = (0, 0)
-            met.n_probes += not probe.is_known
-            pending.add(probe.normal)
-            met.pending = pending
-            findings.probes.append(probe)
 
     def _is_likely(self, pair: Pair, comparison: Comparison) -> bool:
         n_aligned = len(comparison.aligned)
@@ -481,23 +350,3 @@ class Detector:
         """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
         self.keep_apart(copy, self.verdicts[copy].canonical)
         self.expire(copy)
-
-
-def _strength(pair: Pair) -> tuple[int, int]:
-    return pair.strength
-
-
-def _verdict(comparison: Comparison, kept: HostEvidence, score: float) -> Verdict:
-    """Return that the host of *comparison* that is not *kept* is its copy."""
-    first, second = comparison.first, comparison.second
-    copy, prefixes = (second, comparison.prefixes) if kept is first else (first, comparison.prefixes[::-1])
-    values = dict(zip(RAW, features_of(comparison, RAW), strict=True)) | {"likeness": likeness_of(comparison)}
-    return Verdict(
-        copy.name,
-        kept.name,
-        copy_prefix=prefixes[1],
-        canonical_prefix=prefixes[0],
-        score=score,
-        n_aligned=len(comparison.aligned),
-        evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)},
-    )

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from scrapy_replica.sites.alignment import joined, relative
+from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, sample_hash
+from scrapy_replica.sites.features import Comparison
+
+_AT_ONCE = 2
+"""Pages asked of one host at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,58 @@ class Probe:
     """Normalised path of the page on the other host whose counterpart it would be."""
     is_known: bool
     """The URL was found on some page; otherwise it is a guess through the alignment."""
+
+
+class Prober:
+    """Asks for probes of pairs of hosts, a few at a time.
+
+    Args:
+        candidates: What is known of the hosts.
+        most_of_pair: Pages asked for to decide one pair.
+        most_of_host: Pages asked for on one host that no link led to, whatever the pairs.
+    """
+
+    def __init__(self, candidates: Candidates, most_of_pair: int, most_of_host: int) -> None:
+        self._candidates = candidates
+        self._most_of_pair, self._most_of_host = most_of_pair, most_of_host
+
+    def may_ask(self, pair: Pair) -> bool:
+        """Tell whether more may be asked for to decide *pair*."""
+        return pair.n_probes < self._most_of_pair
+
+    def ask(self, pair: Pair, comparison: Comparison, kept: HostEvidence) -> list[Probe]:
+        """Ask the host that would be *kept* for pages already fetched on the other one, and then the other way round.
+
+        The first cost nothing where they are there; the others make a page that is fetched next one to compare.
+        """
+        first, second, prefixes = comparison.first, comparison.second, comparison.prefixes
+        if kept is first:
+            first, second, prefixes = second, first, prefixes[::-1]
+        asked = self._ask(pair, first, second, prefixes, may_guess=True)
+        return asked + self._ask(pair, second, first, prefixes[::-1], may_guess=False)
+
+    def _ask(
+        self, pair: Pair, source: HostEvidence, target: HostEvidence, prefixes: tuple[str, str], *, may_guess: bool
+    ) -> list[Probe]:
+        """Ask *target* for pages of *source*."""
+        met = self._candidates.record(target.name)
+        pending = met.pending or set()
+        may_guess = may_guess and met.n_probes < self._most_of_host
+        n = min(_AT_ONCE - len(pending), self._most_of_pair - pair.n_probes)
+        probes = choose(source, target, prefixes, max(n, 0), pending, may_guess=may_guess)
+        for probe in probes:
+            pair.n_probes += 1
+            pair.next_look = (0, 0)
+            met.n_probes += not probe.is_known
+            pending.add(probe.normal)
+            met.pending = pending
+        return probes
+
+    def answered(self, host: str, normal: str) -> None:
+        """Take note that the page of *host* at the path *normal*, normalised, need not be waited for."""
+        pending = self._candidates.record(host).pending
+        if pending is not None:
+            pending.discard(normal)
 
 
 def choose(

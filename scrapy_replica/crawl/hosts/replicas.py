@@ -158,7 +158,7 @@ class Replicas:
             self._detector.withdraw(copy)
         else:
             self._detector.expire(copy)
-        self._detector.by_hand.discard(copy)
+        self._detector.copies.by_hand.discard(copy)
         self._forget_copy(copy)
 
     def work(self) -> bool:
@@ -174,16 +174,16 @@ class Replicas:
         verdict = self._detector.verdicts.get(host)
         if verdict is None or relative(normal_path(path_of(url)), verdict.copy_prefix) is None:
             return None
-        return Block(verdict, self._canonical_url(url, verdict), host in self._detector.by_hand)
+        return Block(verdict, self._canonical_url(url, verdict), host in self._detector.copies.by_hand)
 
     def fetched_on_copy(self, url: str, host: str) -> tuple[list[Verdict], str] | None:
         """Return the URL fetched on a copy that stands for *url* on the kept *host*, and the verdicts that say so."""
         return self._on_copy(normal_path(path_of(url)), host)
 
     def _on_copy(self, path: str, host: str) -> tuple[list[Verdict], str] | None:
-        for verdict in self._detector.copies_of(host):
+        for verdict in self._detector.copies.of(host):
             rest = relative(path, verdict.canonical_prefix)
-            if rest is None or verdict.copy in self._detector.by_hand:
+            if rest is None or verdict.copy in self._detector.copies.by_hand:
                 continue  # who blocks a host wants the other one's pages
             if (found := self._pages_of(verdict).get(rest)) is not None:
                 return [verdict], found
@@ -194,7 +194,9 @@ class Replicas:
     def fetched_on(self, copy: str) -> list[str]:
         """Return the URLs fetched on *copy* that may stand for those of its canonical host; none if it is no copy."""
         verdict = self._detector.verdicts.get(copy)
-        return [] if verdict is None or copy in self._detector.by_hand else list(self._pages_of(verdict).values())
+        return (
+            [] if verdict is None or copy in self._detector.copies.by_hand else list(self._pages_of(verdict).values())
+        )
 
     def _pages_of(self, verdict: Verdict) -> dict[str, str]:
         pages = self._fetched.get(verdict.copy)
@@ -219,8 +221,8 @@ class Replicas:
 
     def judged_copies_of(self, canonical: str) -> list[Verdict]:
         """Return the verdicts whose copies *canonical* is kept for, but for those by hand."""
-        by_hand = self._detector.by_hand
-        return [verdict for verdict in self._detector.copies_of(canonical) if verdict.copy not in by_hand]
+        by_hand = self._detector.copies.by_hand
+        return [verdict for verdict in self._detector.copies.of(canonical) if verdict.copy not in by_hand]
 
     def on_copy(self, verdict: Verdict, url: str) -> str | None:
         """Return the URL on the copy that stands where *url* does on the canonical host; ``None`` if there is none."""
@@ -252,7 +254,7 @@ class Replicas:
 
     def _canonical_url(self, url: str, verdict: Verdict) -> str | None:
         path = path_of(url)
-        known = self._detector.rewritten(verdict.copy, path)
+        known = self._detector.copies.rewritten(verdict.copy, path)
         canonical, target = known or (verdict.canonical, moved(path, verdict.copy_prefix, verdict.canonical_prefix))
         origin = self._detector.candidates.host(canonical).origin
         return origin + target if origin and target else None
@@ -353,11 +355,11 @@ class Replicas:
 
     def verdict_of(self, copy: str) -> Verdict | None:
         """Return the verdict on *copy*, unless a person gave it."""
-        return self._detector.verdicts.get(copy) if copy not in self._detector.by_hand else None
+        return self._detector.verdicts.get(copy) if copy not in self._detector.copies.by_hand else None
 
     def holding(self) -> list[Verdict]:
         """Return the verdicts that hold and that no person gave."""
-        by_hand = self._detector.by_hand
+        by_hand = self._detector.copies.by_hand
         return [verdict for copy, verdict in self._detector.verdicts.items() if copy not in by_hand]
 
     def refute(self, claim: Claim) -> Verdict | None:
@@ -377,9 +379,9 @@ class Replicas:
     # Verdicts
 
     def _enact(self, verdict: Verdict, *, is_manual: bool) -> None:
-        self._detector.enact(verdict)
+        self._detector.copies.enter(verdict)
         if is_manual:
-            self._detector.by_hand.add(verdict.copy)
+            self._detector.copies.by_hand.add(verdict.copy)
 
     def _write(self, verdict: Verdict, *, is_manual: bool) -> None:
         now = self._now()
@@ -399,7 +401,7 @@ class Replicas:
         self._db.uncertain_pairs.forget(host)
         for verdict in touched:
             self._db.verdicts.end(verdict.copy, Standing.DISABLED)
-            self._detector.by_hand.discard(verdict.copy)
+            self._detector.copies.by_hand.discard(verdict.copy)
             self._forget_copy(verdict.copy)
         return touched
 
@@ -407,7 +409,7 @@ class Replicas:
         """Take two hosts for two sites, as a person wants it; return the verdicts that ended."""
         self._detector.keep_apart(a, b)
         self._db.uncertain_pairs.decided(a, b)
-        if self._detector.canonical(a) != self._detector.canonical(b):
+        if self._detector.copies.canonical(a) != self._detector.copies.canonical(b):
             return []
         return [self._end(host, Standing.DISABLED) for host in (a, b) if host in self._detector.verdicts]
 
@@ -417,7 +419,7 @@ class Replicas:
         What lies below *copy_prefix* there lies below *canonical_prefix* here, both without outer slashes.
         """
         freed = []
-        if self._detector.canonical(canonical) == copy:
+        if self._detector.copies.canonical(canonical) == copy:
             # The person knows better which of the two to keep.
             freed.append(self._end(canonical, Standing.DISABLED))
         if copy in self._detector.verdicts:
@@ -433,7 +435,7 @@ class Replicas:
         verdict = self._detector.verdicts[copy]
         self._detector.expire(copy)
         self._forget_copy(copy)
-        self._detector.by_hand.discard(copy)
+        self._detector.copies.by_hand.discard(copy)
         self._db.verdicts.end(copy, standing)
         return verdict
 

@@ -117,7 +117,7 @@ def crawl_figures(
         if families is None or row["family"] in families or row["relation"] == "unrelated"
     }
     replicas = [pair for pair in counted if relation[pair]["relation"] == "replica"]
-    decided = [pair for pair in replicas if detector.canonical(pair[0]) == detector.canonical(pair[1])]
+    decided = [pair for pair in replicas if detector.copies.canonical(pair[0]) == detector.copies.canonical(pair[1])]
     right, wrong, spent = 0, 0, []
     for verdict, cost in rehearsal.blocked:
         pair = min(verdict.copy, verdict.canonical), max(verdict.copy, verdict.canonical)
