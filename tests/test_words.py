@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scrapy_replica.claim import Claim, Restoration, Why
 from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Verdict
-from scrapy_replica.words import phrases, terminal
+from scrapy_replica.words import phrases, rules, terminal
 from scrapy_replica.words import text as of_others
 
 MIRROR = Claim.read("mirror b.example of a.example")
@@ -242,7 +242,7 @@ def test_claims(name, told):
     ],
 )
 def test_rules(host, context, steps, told):
-    assert phrases.rule({"host": host, "context": context, "transformation": steps}) == told
+    assert rules.rule({"host": host, "context": context, "transformation": steps}) == told
 
 
 def test_why_a_file_cannot_be_read(tmp_path):

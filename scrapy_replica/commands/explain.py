@@ -26,7 +26,8 @@ from scrapy_replica.crawldb.contract import URGENT, State
 from scrapy_replica.focus.asking import shares
 from scrapy_replica.urls.scope import Outside
 from scrapy_replica.usage import uses_by_name
-from scrapy_replica.words.phrases import decided, evidence_of, place_of, rule
+from scrapy_replica.words.phrases import decided, evidence_of, place_of
+from scrapy_replica.words.rules import rule
 from scrapy_replica.words.text import cleaned, shortened
 
 if TYPE_CHECKING:

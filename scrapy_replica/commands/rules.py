@@ -16,7 +16,7 @@ from scrapy_replica.crawldb.orders import DISABLE_RULE, RULE
 from scrapy_replica.urls.interchange import GIVEN, dumps, rules_at
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.words.phrases import STANDINGS
-from scrapy_replica.words.phrases import rule as in_words
+from scrapy_replica.words.rules import rule as in_words
 from scrapy_replica.words.terminal import counted, wrapped
 from scrapy_replica.words.text import cleaned
 

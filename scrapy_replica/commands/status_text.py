@@ -11,7 +11,8 @@ from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words.headline import headline
-from scrapy_replica.words.phrases import REASONS, STANDINGS, coverage, rule
+from scrapy_replica.words.phrases import REASONS, STANDINGS, coverage
+from scrapy_replica.words.rules import rule
 from scrapy_replica.words.terminal import COLUMNS, counted, lasting, percent, score, table, wrapped
 from scrapy_replica.words.text import cleaned, shortened, width_of
 

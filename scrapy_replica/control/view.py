@@ -14,7 +14,8 @@ from scrapy_replica.crawldb.orders import PAUSE, RESUME
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
 from scrapy_replica.words.headline import headline
-from scrapy_replica.words.phrases import DOUBTS, evidence_of, place_of, rule, site_names
+from scrapy_replica.words.phrases import DOUBTS, evidence_of, place_of, site_names
+from scrapy_replica.words.rules import rule
 from scrapy_replica.words.terminal import counted, lasting, percent, score, scores
 from scrapy_replica.words.text import cleaned, excerpt
 

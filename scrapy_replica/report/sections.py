@@ -15,6 +15,7 @@ from scrapy_replica.report.charts import Chart
 from scrapy_replica.report.figures import Figures, Group
 from scrapy_replica.words import phrases
 from scrapy_replica.words.headline import headline
+from scrapy_replica.words.rules import rule
 from scrapy_replica.words.terminal import amount, counted, day, lasting, percent, score
 from scrapy_replica.words.terminal import share as of_all
 from scrapy_replica.words.text import cleaned
@@ -203,7 +204,7 @@ TEMPLATES.globals |= {
     "counted": counted,
     "evidence_of": phrases.evidence_of,
     "place_of": phrases.place_of,
-    "rule": phrases.rule,
+    "rule": rule,
     "ROWS": ROWS,
     "BARS": BARS,
 }

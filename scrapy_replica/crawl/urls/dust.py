@@ -36,7 +36,7 @@ from scrapy_replica.urls.interchange import clean_param
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.words.phrases import STANDINGS
-from scrapy_replica.words.phrases import rule as in_words
+from scrapy_replica.words.rules import rule as in_words
 
 logger = logging.getLogger(__name__)
 
