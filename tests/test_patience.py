@@ -16,6 +16,7 @@ from web import REPLICA, crawl, page
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import patience
 from scrapy_replica.components.patience import retry_after
+from scrapy_replica.crawl.crawl import Crawl
 
 TOP, OTHER = "http://a.example/", "http://b.example/"
 POLITE = {**REPLICA, "RETRY_TIMES": 2, "ROBOTSTXT_OBEY": False}
@@ -50,6 +51,21 @@ class TestRetryAfter:
         assert len([url for url in at if url.startswith(OTHER) and max(at[url]) < second]) == 6
         assert result.stats["replica/patience/rests"] == 1
         assert "retry/count" not in result.stats
+
+    async def test_a_wish_to_wait_is_no_failure(self, monkeypatch):
+        """What a page stands for comes back when the page is given up, not each time that its host wants to wait."""
+        failed, as_it_is = [], Crawl.failed
+
+        def noted(crawl, url_id, status, *args, **kwargs):
+            failed.append(status)
+            as_it_is(crawl, url_id, status, *args, **kwargs)
+
+        monkeypatch.setattr(Crawl, "failed", noted)
+        for refusals, statuses in ((3, []), (99, [429])):
+            failed.clear()
+            served, _, _ = web(refusals, (429, {"Retry-After": "0"}, ""))
+            await crawl(TopicSpider, served, POLITE, seeds=TOP)
+            assert failed == statuses
 
     async def test_more_often_than_scrapy_tries_again(self):
         served, at, pages = web(4, (429, {"Retry-After": "0"}, ""))

@@ -17,6 +17,7 @@ from scrapy_replica.components.dupefilter import Filters
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.outputs import Feeds
+from scrapy_replica.components.patience import WAITS
 from scrapy_replica.components.payloads import LIVE, LostError, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
@@ -207,7 +208,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def _retry(self, request: Request) -> bool:
         """Let the URL of *request* wait again if it tries once more what failed; tell whether it does."""
-        tries = request.meta.get("retry_times")
+        tries = _tries(request)
         if not tries or not request.dont_filter:
             return False
         tried = next((lease for lease in self._leases if self._is_retry(request, lease, tries)), None)
@@ -225,7 +226,7 @@ class ReplicaScheduler(BaseScheduler):
         return True
 
     def _is_retry(self, request: Request, lease: Request, tries: int) -> bool:
-        is_next = tries == lease.meta.get("retry_times", 0) + 1
+        is_next = tries == _tries(lease) + 1
         is_same = (request.url, request.method, request.body) == (lease.url, lease.method, lease.body)
         return is_next and is_same and not self._extension.flights.of(lease).is_observed
 
@@ -415,6 +416,11 @@ class ReplicaScheduler(BaseScheduler):
         found = self._urls.find([key, key ^ START])
         known = found.get(key) or found.get(key ^ START)
         return known.id if known is not None else None
+
+
+def _tries(request: Request) -> int:
+    """Return how often *request* was made before: Scrapy tries again what failed, and hosts ask for patience."""
+    return int(request.meta.get("retry_times") or 0) + int(request.meta.get(WAITS) or 0)
 
 
 def _priority_of(request: Request) -> int:
