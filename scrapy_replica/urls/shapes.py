@@ -42,6 +42,8 @@ class TrapKind(str, Enum):
     REVISIONS = "revisions"
     REPETITION = "exact-repetition"
     """No shape, but page after page the same text."""
+    MADE_UP = "made-up-text"
+    """No shape, and each page says something else, but a machine made it up."""
     NO_NEWS = "no-news"
     """No shape, and nothing proved: the place brought few new pages."""
 

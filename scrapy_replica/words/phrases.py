@@ -65,6 +65,7 @@ TRAPS = {
     "facets": "it combines arguments that were all asked for, and such pages brought nothing new",
     "revisions": "it is another view or version of a wiki page, and such pages brought nothing new",
     "exact-repetition": "page after page where it lies has the same text",
+    "made-up-text": "a machine made up the text of the pages where it lies",
     "no-news": "few pages where it lies brought anything new",
 }
 """Kinds of traps."""
@@ -77,6 +78,7 @@ TRAP_NAMES = {
     "facets": "combined arguments",
     "revisions": "views of wiki pages",
     "exact-repetition": "pages of one text",
+    "made-up-text": "pages with text that a machine made up",
     "no-news": "pages with little that is new",
 }
 """Kinds of traps, as names."""

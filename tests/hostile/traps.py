@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import product
+from random import Random
 from typing import Any
 
+from babble import babble, real_pages
 from scrapy import Request
 from web import HTML
 
 from hostile.building import Answer, Site, page, site, text
 from hostile.copies import BAD, GOOD, top
 from hostile.scenario import Crawled, Scenario
+from scrapy_replica.urls.made_up import WINDOW
 
 MONTHS = [
     "January",
@@ -133,6 +136,42 @@ def nonsense(request: Request) -> Answer | None:
         return None
     number = int(request.url.rpartition("/")[2])
     return page("", [f"/nonsense/{number * 20 + k}" for k in range(20)], says=text(("nonsense", number), 60))
+
+
+def babble_maze() -> Any:
+    """A site of prose that leads into a maze, as Nepenthes makes them: a Markov chain's words, ten links a page."""
+    prose = real_pages()[:120]
+    honest = site(GOOD, len(prose), says=lambda number: prose[number], more=lambda k: ["/maze/in"], fanout=2)
+
+    def trap(request: Request) -> Answer | None:
+        if "/maze/" not in request.url:
+            return None
+        random = Random(request.url)
+        links = ["/maze/" + "/".join(random.choice(MONTHS) for _ in range(random.randint(2, 5))) for _ in range(10)]
+        return page("", [f"{link}-{random.randrange(10**6)}" for link in links], says=babble(request.url))
+
+    return lambda request: honest.get(request.url) or trap(request)
+
+
+def spun(request: Request) -> Answer | None:
+    """One text in which each word has two synonyms, ten links a page."""
+    if "/spun/" not in request.url:
+        return None
+    random = Random(request.url)
+    said = " ".join(random.choice((word, f"{word}ish", f"{word}like")) for word in text("spun", 150).split())
+    return page("", [f"/spun/{random.randrange(10**6)}" for _ in range(10)], says=said)
+
+
+def before_the_rest(most: int, pattern: str) -> Any:
+    """Return a check that at most *most* URLs of a trap are fetched before all that the site holds."""
+
+    def check(plain: Crawled, ours: Crawled) -> Iterable[str]:
+        last = max((n for n, asked in enumerate(ours.asked) if asked.key), default=0)
+        fetched = sum(re.search(pattern, asked.url) is not None for asked in ours.asked[:last])
+        if fetched > most:
+            yield f"{fetched} requests into the trap before the site was through, at most {most} wanted"
+
+    return check
 
 
 def products(n: int = 120) -> Site:
@@ -335,6 +374,21 @@ SCENARIOS = [
         name="nonsense without end",
         tried="Twenty links a page to made-up words: each page is news.",
         pages=lambda: with_trap(nonsense, "/nonsense/1"),
+        seeds=top(GOOD),
+        settings=ENDLESS,
+    ),
+    Scenario(
+        name="babble without end",
+        tried="A maze prints a Markov chain's words, ten links a page; a deep site leads into it everywhere.",
+        pages=babble_maze,
+        seeds=top(GOOD),
+        settings={"CLOSESPIDER_PAGECOUNT": 400},
+        check=before_the_rest(2 * WINDOW, "/maze/"),
+    ),
+    Scenario(
+        name="spun text",
+        tried="A maze prints one text with other synonyms on each page.",
+        pages=lambda: with_trap(spun, "/spun/1"),
         seeds=top(GOOD),
         settings=ENDLESS,
     ),

@@ -14,6 +14,7 @@ from scrapy_replica.decision import Action, Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.urls.budgets import NoveltyBudgets
+from scrapy_replica.urls.made_up import MadeUp
 from scrapy_replica.urls.mazes import Mazes
 from scrapy_replica.urls.shapes import TrapKind, shape
 from scrapy_replica.urls.traps import Finder, Traps
@@ -36,6 +37,7 @@ class _HostGuard:
     budgets: NoveltyBudgets
     traps: Traps | None
     mazes: Mazes
+    made_up: MadeUp
 
     is_reopened: bool = False
     """News came to what was a trap: what it suppressed is to come back."""
@@ -58,7 +60,8 @@ class _HostGuard:
 
     @property
     def weight(self) -> int:
-        return 10 + len(self.budgets) + (len(self.traps) if self.traps is not None else 0) + len(self.mazes)
+        parts = (self.budgets, self.traps, self.mazes, self.made_up)
+        return 10 + sum(len(part) for part in parts if part is not None)
 
     @property
     def slack(self) -> float:
@@ -101,6 +104,7 @@ class TrapGuard:
             NoveltyBudgets(credit, config.path_budget, config.host_pages),
             Traps(max(1, credit // 2)) if credit else None,
             Mazes(max(1, 3 * credit // 2)),
+            MadeUp(),
         )
         pages = [page for page in self._pages.of_host(host) if page.status == 200]
         is_idle = {page.url_id: page.is_news != 1 for page in pages}
@@ -156,6 +160,7 @@ class TrapGuard:
         known = self._guard_of(page.host)
         if known.traps is None:
             return is_news
+        known.is_reopened |= known.made_up.observe(page, url_id, self._config.language)
         if shape(page.url) is not None:
             return known.traps.is_news(page, novelty, is_news, self._config.min_words)
         is_repeated = is_news is False and page.words >= self._config.min_words
@@ -193,6 +198,9 @@ class TrapGuard:
             return Rejection(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain, trap.n_agreed)
         if known.mazes.has(url, found_on) and shape(url) is None:
             return Rejection(Reason.TRAP_BUDGET, {"kind": TrapKind.REPETITION.value}, Action.DROP, True)
+        if (made_up := known.made_up.place_of(url, found_on)) is not None:
+            evidence = {"kind": TrapKind.MADE_UP.value, "prefix": made_up}
+            return Rejection(Reason.TRAP_BUDGET, evidence, Action.DEMOTE, False)
         spent = known.budgets.spent(url)
         if spent is None:
             return None

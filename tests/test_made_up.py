@@ -1,0 +1,111 @@
+"""Text that a machine made up, and all that only looks like it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import islice
+from random import Random
+
+import pytest
+from babble import babble, real_pages
+from pyarrow import parquet as pq
+
+from scrapy_replica.pages.terms import terms
+from scrapy_replica.records import Page
+from scrapy_replica.urls.made_up import WINDOW, MadeUp, adaptation, packed_stems
+
+WORDS = ("alder", "birch", "cedar", "dogwood", "elm", "fir", "ginkgo", "hazel", "iris", "juniper", "kapok", "larch")
+
+
+def page(number, text, language="en", directory="maze"):
+    url = f"http://a.example/{directory}/{number}"
+    return Page(url=url, host="a.example", text=text, language=language, terms=terms(text, language))
+
+
+def is_called(texts, language="en"):
+    """Tell whether the place of pages with these *texts* is called made up."""
+    made_up = MadeUp()
+    for number, text in enumerate(texts):
+        made_up.observe(page(number, text, language), number, "en")
+    return made_up.place_of("http://a.example/maze/x", len(texts) - 1) is not None
+
+
+def names(random):
+    return " ".join(f"{random.choice(WORDS)}{random.randrange(900)} {random.randrange(9999)}" for _ in range(150))
+
+
+def code(random):
+    lines = (f"def {random.choice(WORDS)}_{random.randrange(999)}(self, {random.choice(WORDS)}):" for _ in range(60))
+    return "\n".join(lines)
+
+
+def listing(random):
+    """Whole sentences, each of another thing: what lists of names are in prose."""
+    return "\n".join(f"The {word} of {random.randrange(999)} is in the {word} house, where it was." for word in WORDS)
+
+
+class TestCalled:
+    @pytest.mark.parametrize("words", [150, 300, 600])
+    def test_babble(self, words):
+        assert is_called([babble(n, words) for n in range(WINDOW)])
+
+    def test_not_before_there_are_enough_pages(self):
+        assert not is_called([babble(n) for n in range(WINDOW - 1)])
+
+    def test_only_what_its_own_pages_lead_to(self):
+        made_up = MadeUp()
+        for number in range(WINDOW):
+            made_up.observe(page(number, babble(number)), number, "en")
+        assert made_up.place_of("http://a.example/maze/new", 3) == "a.example/maze"
+        assert made_up.place_of("http://a.example/maze/new", 99) is None
+        assert made_up.place_of("http://a.example/maze/new", None) is None
+        assert made_up.place_of("http://a.example/real/new", 3) is None
+
+    def test_real_pages_open_the_place_again(self):
+        made_up, texts = MadeUp(), real_pages()[:WINDOW]
+        for number in range(WINDOW):
+            made_up.observe(page(number, babble(number)), number, "en")
+        reopened = [made_up.observe(page(n, text), n, "en") for n, text in enumerate(texts)]
+        assert reopened == [False] * (WINDOW - 1) + [True]
+        assert made_up.place_of("http://a.example/maze/new", 3) is None
+
+
+class TestNotCalled:
+    def test_prose(self):
+        texts = real_pages()
+        assert len(texts) >= 2 * WINDOW
+        for seed in range(5):
+            assert not is_called(Random(seed).sample(texts, WINDOW))
+
+    @pytest.mark.parametrize("make", [names, code, listing])
+    def test_what_is_no_prose(self, make):
+        assert not is_called([make(Random(n)) for n in range(WINDOW)])
+
+    @pytest.mark.parametrize("language", ["ja", "pl"])
+    def test_a_language_whose_prose_cannot_be_told(self, language):
+        assert not is_called([babble(n) for n in range(WINDOW)], language)
+
+    @pytest.mark.shared
+    def test_no_real_directory(self, shared):
+        """The lowest is one whose pages list teasers of many articles."""
+        columns = pq.read_table(shared / "focus" / "uci.parquet", columns=["url", "text"]).to_pydict()
+        texts = defaultdict(list)
+        for url, text in zip(columns["url"], columns["text"], strict=True):
+            if text and len(text) > 500:
+                texts["/".join(url.split("/")[:4])].append(text[:20_000])
+        measured = []
+        for of_place in texts.values():
+            stems = (packed_stems(page(0, text), "en") for text in of_place if len(of_place) > 2 * WINDOW)
+            window = [*islice(filter(None, stems), WINDOW)]
+            measured += [adaptation(window)] if len(window) == WINDOW else []
+        measured = [one for one in measured if one is not None]
+        assert len(measured) >= 15
+        assert min(measured) > 0.09
+
+    def test_pages_of_a_form(self):
+        """One text with a few words of each page's own."""
+        form = real_pages()[0]
+        assert not is_called([f"{form} {WORDS[n % 12]} {n}" for n in range(WINDOW)])
+
+    def test_broken_text(self):
+        assert not is_called(["\ud800 the \ud801 of", "", "\0"] * WINDOW)
