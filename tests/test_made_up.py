@@ -10,9 +10,9 @@ import pytest
 from babble import babble, real_pages
 from pyarrow import parquet as pq
 
+from scrapy_replica.crawl.urls.made_up import WINDOW, MadeUp, adaptation, packed_stems
 from scrapy_replica.pages.terms import terms
 from scrapy_replica.records import Page
-from scrapy_replica.urls.made_up import WINDOW, MadeUp, adaptation, packed_stems
 
 WORDS = ("alder", "birch", "cedar", "dogwood", "elm", "fir", "ginkgo", "hazel", "iris", "juniper", "kapok", "larch")
 

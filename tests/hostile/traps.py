@@ -15,7 +15,7 @@ from web import HTML
 from hostile.building import Answer, Site, page, site, text
 from hostile.copies import BAD, GOOD, top
 from hostile.scenario import Crawled, Scenario
-from scrapy_replica.urls.made_up import WINDOW
+from scrapy_replica.crawl.urls.made_up import WINDOW
 
 MONTHS = [
     "January",

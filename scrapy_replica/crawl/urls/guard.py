@@ -10,11 +10,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.urls.made_up import MadeUp
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Novelty, Page
 from scrapy_replica.urls.budgets import NoveltyBudgets
-from scrapy_replica.urls.made_up import MadeUp
 from scrapy_replica.urls.mazes import Mazes
 from scrapy_replica.urls.shapes import TrapKind, shape
 from scrapy_replica.urls.traps import Finder, Traps
