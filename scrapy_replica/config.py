@@ -134,6 +134,11 @@ class Config:
     aliases: Path | None = _setting(
         None, "File of ``mirror canonical`` host names, one pair a line (Nutch host-urlnormalizer lines, too)."
     )
+    known: Path | None = _setting(
+        None,
+        "Index of a collection that ``scrapy replica index`` wrote: links of pages that it has wait behind the others, "
+        "so that what the collection lacks is fetched first (:doc:`known`).",
+    )
     mirrors: bool = _setting(True, "Detect mirrored hosts while the crawl runs.")
     judge: Path | None = _setting(
         None,

@@ -40,6 +40,7 @@ class Reason(str, Enum):
     OTHER_NAME = "other-name"
     EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
     NEAR_DUPLICATE_LINKS = "near-duplicate-links"
+    COLLECTED_LINKS = "collected-links"
     PATH_BUDGET = "path-budget"
     TRAP_BUDGET = "trap-budget"
     HOST_PAGES = "host-pages"

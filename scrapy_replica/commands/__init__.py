@@ -35,6 +35,7 @@ COMMANDS = (
     (".steer", "SteerCommand"),
     (".export", "ExportCommand"),
     (".mine", "MineCommand"),
+    (".index", "IndexCommand"),
     (".doctor", "DoctorCommand"),
     ("..lab.commands.lab", "LabCommand"),
 )

@@ -146,6 +146,7 @@ FIELDS: dict[str, Callable[[Response, Observation], Any]] = {
     "relevance": lambda _, found: round(found.relevance, 4),
     "novelty": lambda _, found: found.novelty.value,
     "repeats": lambda _, found: found.twin.url if found.twin is not None else None,
+    "collected": lambda _, found: found.is_collected,
     "date": lambda response, _: _of_html(response, "date"),
     "text": lambda _, found: found.page.text,
     "markdown": lambda response, _: _of_html(response, "markdown"),

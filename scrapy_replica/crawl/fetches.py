@@ -63,7 +63,9 @@ class Fetches(Parts):
                 self.repetition.add(page)
                 self.asking.add(page, url_id, relevance)
         is_changed = before is not None and before[0] != page.signature
-        observation = Observation(page, url_id, depth, relevance, novelty, twin, is_changed=is_changed)
+        is_collected = self.duplicates.is_collected(page, novelty)
+        self.counts["page/collected"] += is_collected
+        observation = Observation(page, url_id, depth, relevance, novelty, twin, is_collected, is_changed=is_changed)
         self.evidence.add_findings(observation, *self.replicas.observe(page, url_id))
         self.evidence.add_page(observation)
         self._reopen(page.host)
@@ -141,7 +143,7 @@ class Fetches(Parts):
                 self.own_names.add(observation.page, observation.url_id, callback)
         # What has too little text to tell, data among it, may be what the user wants; so may a near duplicate.
         is_content = observation.novelty is not Novelty.EXACT_DUPLICATE or observation.gives_news
-        is_content = is_content and not observation.is_known
+        is_content = is_content and not observation.is_known and not observation.is_collected
         if self.config.topic is not None:
             is_content = is_content and observation.relevance > 0.5
         self.checks.end(observation.url_id, is_content=is_content)

@@ -20,6 +20,8 @@ class Observation:
     novelty: Novelty
     twin: PageRow | None = None
     """The page that this one repeats."""
+    is_collected: bool = False
+    """It is new to the crawl, and the collection of ``REPLICA_KNOWN`` has it."""
     is_known: bool = False
     """It was fetched before, and says what it said; nothing was judged."""
     is_changed: bool = False

@@ -120,6 +120,9 @@ class Policy:
     ) -> Decision:
         """Return what is done with a link to *url* on the page of *observation*, as :meth:`decide` does."""
         decision = self.decide(url, host, permission, callback, observation.url_id)
+        if decision is FETCH and observation.is_collected and permission <= Permission.STAY:
+            action = Action.FETCH if self._config.mode is Mode.OBSERVE else Action.DEMOTE
+            return Decision(action, Action.DEMOTE, Reason.COLLECTED_LINKS, evidence={"page": observation.page.url})
         twin = observation.twin
         if decision is not FETCH or twin is None or observation.gives_news or permission > Permission.STAY:
             return decision

@@ -101,6 +101,18 @@ class HostLink(NamedTuple):
     urls: int
 
 
+class TextRow(NamedTuple):
+    """What a fetched page says, as hashes."""
+
+    id: int
+    """Number of the URL."""
+    signature: bytes
+    host: str
+    title: str | None
+    beside: int | None
+    """Hash of what it says beside its main text."""
+
+
 class TraceRow(NamedTuple):
     """A URL, and of its page, if it was fetched, what pages are compared by."""
 

@@ -40,6 +40,7 @@ REASONS = {
     Reason.OTHER_NAME: "a page says this URL is its own",
     Reason.EXACT_DUPLICATE_LINKS: "link of a repeated page",
     Reason.NEAR_DUPLICATE_LINKS: "link of a nearly repeated page",
+    Reason.COLLECTED_LINKS: "link of a page that the collection has",
     Reason.PATH_BUDGET: "limit of pages below its path",
     Reason.TRAP_BUDGET: "leads to nothing new",
     Reason.HOST_PAGES: "enough pages of its host",
@@ -134,6 +135,8 @@ def because(reason: Reason, evidence: Mapping[str, Any]) -> str:
         text = "nearly the text" if reason is Reason.NEAR_DUPLICATE_LINKS else "the text"
         other = f"; there the same link is {told['counterpart']}" if told.get("counterpart") else ""
         return f"it was found on {told['page']}, which has {text} of {told['repeats']}{other}"
+    if reason is Reason.COLLECTED_LINKS and "page" in told:
+        return f"it was found on {told['page']}, which the collection of REPLICA_KNOWN has"
     if reason is Reason.TRAP_BUDGET and told.get("kind") in TRAPS:
         below = f" (below {told['prefix']})" if told.get("prefix") else ""
         return TRAPS[str(told["kind"])] + below

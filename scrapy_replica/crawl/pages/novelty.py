@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scrapy_replica.config import Config
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.pages import Judgement, PageRow
 from scrapy_replica.pages.beside import hash_of_beside
+from scrapy_replica.pages.collection import Collection
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Novelty, Page
 
@@ -23,11 +24,16 @@ class Duplicates:
         self.index = NearDuplicates()
         """The simhashes of all pages."""
         self.index.extend(pages.simhashes())
+        self._collection = _collection(config)
 
     def add(self, page: Page) -> None:
         """Take *page* into the index."""
         if page.simhash is not None:
             self.index.add(page.simhash)
+
+    def is_collected(self, page: Page, novelty: Novelty) -> bool:
+        """Tell whether *page*, which is new to the crawl, is in the collection that is known."""
+        return novelty is Novelty.NOVEL and self._collection is not None and self._collection.has(page)
 
     def is_news(self, page: Page, novelty: Novelty) -> bool | None:
         """Tell whether *page* is worth a fetch for the budgets; ``None`` where its text is too short to tell.
@@ -75,3 +81,21 @@ class Duplicates:
             if row.host != page.host or (row.title == page.title and not is_shell):
                 return row
         return None
+
+
+def _collection(config: Config) -> Collection | None:
+    """Return the collection of ``REPLICA_KNOWN``, if there is one.
+
+    :raises ConfigError: its file cannot be used.
+    """
+    if config.known is None:
+        return None
+    try:
+        collection = Collection(config.known)
+    except (OSError, ValueError) as error:
+        told = f"{config.known} cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"REPLICA_KNOWN: {told}") from None
+    if collection.noise != config.noise.value:
+        made = f"was made with REPLICA_NOISE = {collection.noise}, and the crawl has {config.noise.value}"
+        raise ConfigError(f"REPLICA_KNOWN: {config.known} {made}: texts compare where both are equal")
+    return collection

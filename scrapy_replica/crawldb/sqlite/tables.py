@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import STATES
 from scrapy_replica.crawldb.status import HostStatus
-from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostLink, HostRow, LinkRow, TraceRow
+from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostLink, HostRow, LinkRow, TextRow, TraceRow
 from scrapy_replica.usage import Use, from_json, license_of, uses_by_name
 
 
@@ -58,6 +58,19 @@ class TableReader:
             DecisionRow._make((number, _time(at), *row, bool(is_sampled), outcome))
             for number, at, *row, is_sampled, outcome in rows
         ]
+
+    def noise(self) -> str:
+        """Return how the main texts of the job's pages were found; empty where none was."""
+        return "".join(bytes(value).decode() for (value,) in self._read("SELECT value FROM meta WHERE key = 'noise'"))
+
+    def texts(self, after: int, most: int) -> list[TextRow]:
+        """Return at most so many pages that say something, whose number is greater than *after*."""
+        rows = self._read(
+            "SELECT pages.url, signature, hosts.name, title, beside FROM pages JOIN hosts ON hosts.id = pages.host"
+            " WHERE pages.url > ? AND signature IS NOT NULL ORDER BY pages.url LIMIT ?",
+            (after, most),
+        )
+        return [TextRow._make(row) for row in rows]
 
     def traces(self, after: int, most: int) -> list[TraceRow]:
         """Return at most so many rows whose number is greater than *after*."""

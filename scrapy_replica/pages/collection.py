@@ -1,0 +1,149 @@
+"""A collection as an index: which pages it has, in one file that is mapped into memory.
+
+A line of JSON, padded to :data:`HEAD` bytes, and three columns of little-endian 64-bit numbers, a row for each page:
+hashes of its main text, of its host, and of its title and what it says beside. Rows are sorted, each once; what several
+hosts say is one row, whose host is 0. So a page takes 24 bytes at most.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import mmh3
+import numpy as np
+
+from scrapy_replica.pages.beside import hash_of_beside
+from scrapy_replica.pages.simhash import UInt64Array
+from scrapy_replica.records import Page
+
+HEAD = 256
+FORMAT, VERSION = "scrapy-replica collection", 1
+COLUMNS = 3
+PARTS = 256
+"""Rows are sorted in so many parts, by their first byte: of 100 million pages each takes 10 MB."""
+HELD = 1 << 19
+"""Rows in memory before they are parted, 12 MB."""
+AGAIN = "make it again, with scrapy replica index"
+
+
+def row_of(signature: bytes, host: str, title: str | None, beside: int | None) -> tuple[int, int, int]:
+    """Return the row of a page with that *signature*; *beside* is what ``hash_of_beside`` returns."""
+    told = f"{title or ''}\0{beside or 0}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(signature[:8], "big"), _hash(host.encode()) or 1, _hash(told)
+
+
+def _hash(told: bytes) -> int:
+    return mmh3.hash64(told, signed=False)[0]
+
+
+class Collection:
+    """The pages of a collection.
+
+    :raises OSError: the file cannot be read.
+    :raises ValueError: it is no such index, of another version, or cut off.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self.noise, n_pages = _read_head(path, file.read(HEAD))
+            if path.stat().st_size != HEAD + 8 * COLUMNS * n_pages:
+                raise ValueError(f"{path} is cut off or damaged: {AGAIN}")
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._text, self._host, self._beside = np.frombuffer(data, "<u8", offset=HEAD).reshape(COLUMNS, n_pages)
+
+    def __len__(self) -> int:
+        return len(self._text)
+
+    def has(self, page: Page) -> bool:
+        """Tell whether the collection has *page*.
+
+        As within a crawl, a page of another host is the same if its main text is, and one of its own host if its title
+        and what it says beside are equal as well. One of 100 million pages is met by chance once in 10**11 texts.
+        """
+        if page.signature is None:
+            return False
+        text, host, beside = row_of(page.signature, page.host, page.title, hash_of_beside(page))
+        first, end = _range(self._text, text)
+        if first == end or int(self._host[first]) != host:  # all rows of one text have one host
+            return first < end
+        found, after = _range(self._beside[first:end], beside)
+        return found < after
+
+    def batches(self) -> Iterator[UInt64Array]:
+        """Yield the rows, shape (n, 3), some at a time."""
+        for first in range(0, len(self), HELD):
+            rows = slice(first, first + HELD)
+            yield np.column_stack((self._text[rows], self._host[rows], self._beside[rows]))
+
+
+def _range(column: UInt64Array, value: int) -> tuple[int, int]:
+    key = np.uint64(value)
+    return int(column.searchsorted(key)), int(column.searchsorted(key, side="right"))
+
+
+def _read_head(path: Path, head: bytes) -> tuple[str, int]:
+    try:
+        told = json.loads(head)
+        is_one, version = told["format"] == FORMAT, told["version"]
+        noise, n_pages = str(told["noise"]), int(told["pages"])
+    except (ValueError, KeyError, TypeError):
+        is_one = False
+    if not is_one:
+        raise ValueError(f"{path} is no index of a collection: make one with scrapy replica index")
+    if version != VERSION:
+        raise ValueError(f"{path} is an index of another release: {AGAIN}")
+    return noise, n_pages
+
+
+def write_collection(batches: Iterable[UInt64Array], noise: str, file: BinaryIO, folder: Path) -> int:
+    """Write an index of rows, in any order and more than once, into *file*; return how many pages it has.
+
+    What is in memory does not grow with them; what is in *folder* meanwhile is as large as the index.
+
+    :param batches: arrays of rows, shape (n, 3).
+    :param noise: name of the way in which their texts were found.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        parts = [Path(temporary, f"{number:03}") for number in range(PARTS)]
+        for rows in batches:
+            _part(rows, parts)
+        n_pages = sum(map(_sort, parts))
+        head = {"format": FORMAT, "version": VERSION, "noise": noise, "pages": n_pages}
+        file.write(json.dumps(head).encode().ljust(HEAD - 1) + b"\n")
+        for column in range(COLUMNS):
+            file.writelines(_rows(part)[:, column].tobytes() for part in filter(Path.exists, parts))
+    return n_pages
+
+
+def _part(rows: UInt64Array, parts: list[Path]) -> None:
+    rows = rows[np.argsort(rows[:, 0])].astype("<u8", copy=False)
+    ends = np.searchsorted(rows[:, 0] >> np.uint64(56), np.arange(PARTS), side="right")
+    for part, own in zip(parts, np.split(rows, ends[:-1]), strict=True):
+        if len(own):
+            with part.open("ab") as file:
+                file.write(own.tobytes())
+
+
+def _rows(part: Path) -> UInt64Array:
+    return np.fromfile(part, "<u8").reshape(-1, COLUMNS)
+
+
+def _sort(part: Path) -> int:
+    """Sort the rows of a *part*, each once; return how many there are."""
+    if not part.exists():
+        return 0
+    rows = _rows(part)
+    rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
+    starts = np.flatnonzero(np.r_[True, rows[1:, 0] != rows[:-1, 0]])
+    # The rows of a text are in the order of their hosts.
+    are_several = rows[starts, 1] != rows[np.r_[starts[1:], len(rows)] - 1, 1]
+    rows[np.repeat(are_several, np.diff(np.r_[starts, len(rows)])), 1:] = 0
+    is_new = np.r_[True, (rows[1:] != rows[:-1]).any(axis=1)]
+    rows = rows[is_new]
+    rows.tofile(part)
+    return len(rows)

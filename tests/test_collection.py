@@ -1,0 +1,162 @@
+"""Indexes of collections: what they hold, and a crawl that fetches what its collection lacks."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from web import REPLICA, crawl, page
+
+from scrapy_replica import TopicSpider
+from scrapy_replica.commands import ReplicaCommand
+from scrapy_replica.pages.collection import HEAD, PARTS, Collection, row_of, write_collection
+from scrapy_replica.records import Page
+
+A, B = "http://a.example/", "http://b.example/"
+
+
+def index(path, rows, noise="learned"):
+    with path.open("wb") as file:
+        write_collection([np.array(rows, dtype=np.uint64).reshape(-1, 3)], noise, file, path.parent)
+    return path
+
+
+def said(host, title="", beside="", signature=b"0123456789abcdef"):
+    return Page(url=f"http://{host}/x", host=host, title=title, beside=beside, signature=signature)
+
+
+class TestCollection:
+    def test_of_its_own_host_all_of_a_page_counts_and_of_another_its_text(self, tmp_path):
+        known = Collection(index(tmp_path / "i", [row_of(b"0123456789abcdef", "a.example", "t", None)]))
+        assert known.has(said("a.example", "t"))
+        assert not known.has(said("a.example", "other title"))
+        assert not known.has(said("a.example", "t", "price=7"))
+        assert known.has(said("b.example", "other title"))
+        assert not known.has(said("b.example", signature=b"another signatur"))
+        assert not known.has(said("b.example", signature=None))
+
+    def test_what_two_hosts_say_is_known_of_all(self, tmp_path):
+        rows = [row_of(b"0123456789abcdef", host, "t", n) for host in ("a.example", "b.example") for n in range(3)]
+        known = Collection(index(tmp_path / "i", rows))
+        assert len(known) == 1
+        assert known.has(said("a.example", "other title"))
+
+    def test_as_a_set_whatever_the_order(self, tmp_path):
+        random = np.random.default_rng(1)
+        rows = random.integers(0, 1 << 63, (3_000, 3), dtype=np.uint64) << np.uint64(1)
+        rows[1_000:2_000, 0] = rows[:1_000, 0]  # several rows of one text
+        rows[1_000:1_500, 1] = rows[:500, 1]  # of one host
+        twice = np.concatenate([rows, rows[::-1]])
+        first, second = index(tmp_path / "1", rows), index(tmp_path / "2", twice)
+        assert first.read_bytes() == second.read_bytes()
+        assert len(Collection(first)) == 3_000 - 500
+        with (tmp_path / "3").open("wb") as file:
+            assert write_collection(Collection(first).batches(), "learned", file, tmp_path) == 2_500
+        assert (tmp_path / "3").read_bytes() == first.read_bytes()
+
+    def test_all_parts(self, tmp_path):
+        signatures = [bytes([n]) + bytes(15) for n in range(PARTS)]
+        known = Collection(index(tmp_path / "i", [row_of(one, "a.example", "", None) for one in signatures]))
+        assert all(known.has(said("b.example", signature=one)) for one in signatures)
+
+    def test_an_empty_one(self, tmp_path):
+        known = Collection(index(tmp_path / "i", []))
+        assert len(known) == 0
+        assert not known.has(said("a.example"))
+
+
+BROKEN = {
+    "no index": (lambda data: b"%PDF-1.7" + data, "is no index of a collection"),
+    "nothing": (lambda data: b"", "is no index of a collection"),
+    "binary": (lambda data: b"\xff" * 300, "is no index of a collection"),
+    "cut off": (lambda data: data[:-1], "is cut off"),
+    "head alone": (lambda data: data[:HEAD], "is cut off"),
+    "release": (lambda data: data.replace(b'"version": 1', b'"version": 9'), "is an index of another release"),
+    "noise": (lambda data: data.replace(b'"learned"', b'"none"   '), "was made with REPLICA_NOISE = none"),
+    "number": (lambda data: data.replace(b'"pages": 1', b'"pages":-1'), "is cut off"),
+}
+
+
+@pytest.mark.asyncio
+class TestCrawl:
+    @pytest.mark.parametrize("fault", BROKEN)
+    async def test_a_wrong_file_is_refused_at_the_start(self, fault, tmp_path, caplog):
+        break_it, told = BROKEN[fault]
+        file = index(tmp_path / "i", [row_of(b"0123456789abcdef", "a.example", "t", None)])
+        file.write_bytes(break_it(file.read_bytes()))
+        with pytest.raises(Exception, match="REPLICA_KNOWN") as raised:
+            await crawl(TopicSpider, {}, {**REPLICA, "REPLICA_KNOWN": str(file)}, seeds=A)
+        assert told in str(raised.value)
+
+    async def test_no_file(self, tmp_path):
+        with pytest.raises(Exception, match="REPLICA_KNOWN"):
+            await crawl(TopicSpider, {}, {**REPLICA, "REPLICA_KNOWN": str(tmp_path / "none")}, seeds=A)
+
+    async def test_what_the_collection_lacks_comes_first_and_nothing_is_lost(self, tmp_path):
+        old = {A: page([f"/old/{n}" for n in range(20)], seed="top")}
+        old |= {f"{A}old/{n}": page([f"/old/{n}/deep"], seed=("old", n)) for n in range(20)}
+        old |= {f"{A}old/{n}/deep": page(seed=("deep", n)) for n in range(20)}
+        await crawl(TopicSpider, old, {**REPLICA, "JOBDIR": str(tmp_path / "job")}, seeds=A)
+        made = run("index", str(tmp_path / "job"), "--out", str(tmp_path / "known"))
+        assert made == 0
+        assert len(Collection(tmp_path / "known")) == 41
+
+        # The same site under another name, and a part of it that is new, behind pages that are.
+        links = [f"/old/{n}" for n in range(20)] + ["/new/0"]
+        new = {B: page(links, seed="another top")}
+        new |= {url.replace(A, B): answer for url, answer in old.items() if url != A}
+        new |= {f"{B}new/{n}": page([f"/new/{n + 1}"] if n < 20 else [], seed=("new", n)) for n in range(21)}
+        settings = {**REPLICA, "REPLICA_KNOWN": str(tmp_path / "known"), "CONCURRENT_REQUESTS": 1}
+        result = await crawl(TopicSpider, new, settings, seeds=B, fields="+collected")
+        assert {item["url"] for item in result.items} == set(new)
+        assert {item["url"] for item in result.items if item["collected"]} == {one for one in new if "/old/" in one}
+        assert result.stats["replica/page/collected"] == 40
+        assert result.stats["replica/decision/collected-links/demote"] == 20
+        assert result.urls.index(f"{B}new/20") < min(result.urls.index(f"{B}old/{n}/deep") for n in range(20))
+
+    async def test_a_file_of_one_job_and_of_another_are_one_of_both(self, tmp_path):
+        for name in ("1", "2"):
+            web = {A: page(seed="top"), f"{A}{name}": page(seed=name)}
+            await crawl(TopicSpider, web, {**REPLICA, "JOBDIR": str(tmp_path / name)}, seeds=f"{A} {A}{name}")
+        first, both = str(tmp_path / "first"), str(tmp_path / "both")
+        assert run("index", str(tmp_path / "1"), "--out", first) == 0
+        assert run("index", first, str(tmp_path / "2"), "--out", both) == 0
+        assert len(Collection(tmp_path / "both")) == 3
+
+
+def run(*arguments):
+    """Run a command in this process; return its exit code."""
+    import argparse
+
+    from scrapy.utils.project import get_project_settings
+
+    command = ReplicaCommand()
+    command.settings = get_project_settings()
+    command.exitcode = 0
+    parser = argparse.ArgumentParser(conflict_handler="resolve")
+    command.add_options(parser)
+    opts = parser.parse_args(list(arguments))
+    command.process_options([], opts)
+    command.run([], opts)
+    return command.exitcode
+
+
+def test_inputs_that_are_none_are_refused_in_a_line(tmp_path, capsys):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_text("hello")
+    for name, told in (("none", "is no job"), ("folder", "is no job"), ("text", "is no index of a collection")):
+        assert run("index", str(tmp_path / name), "--out", str(tmp_path / "out")) == 2
+        assert told in capsys.readouterr().err
+        assert not (tmp_path / "out").exists()
+
+
+def test_an_index_of_other_texts_is_not_taken_into_one(tmp_path, capsys):
+    old = index(tmp_path / "old", [row_of(b"0123456789abcdef", "a.example", "t", None)], noise="none")
+    assert run("index", str(old), "--out", str(tmp_path / "out")) == 2
+    assert "-s REPLICA_NOISE=none" in capsys.readouterr().err
+
+
+def test_the_head_says_what_it_is(tmp_path):
+    head = index(tmp_path / "i", []).read_bytes()[:HEAD]
+    assert json.loads(head) == {"format": "scrapy-replica collection", "version": 1, "noise": "learned", "pages": 0}
