@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import subprocess
+import sys
 
 import pytest
-from scrapy import Spider
+from scrapy import Request, Spider
 from scrapy.core.scheduler import Scheduler
 from scrapy.utils.request import RequestFingerprinter
 from web import REPLICA, crawl, page
@@ -99,6 +101,54 @@ class Follows(Spider):
         yield {"url": response.url}
         for link in response.css("a::attr(href)").getall():
             yield response.follow(link)
+
+
+class Tags:
+    """A spider middleware that gives each request of a page a URL of its own."""
+
+    async def process_spider_output(self, response, result):
+        async for output in result:
+            is_request = isinstance(output, Request)
+            yield output.replace(url=f"{output.url}?from={response.url[len(TOP) :][:1]}") if is_request else output
+
+
+@pytest.mark.asyncio
+class TestOtherSpiderMiddlewares:
+    """Requests for URLs that wait already end before Scrapy's own middlewares work on them, where these are alone."""
+
+    PAGES = {TOP: page(["/1", "/2"], seed=0)} | {f"{TOP}{n}": page(["/1", "/2", "/3"], seed=n) for n in (1, 2, 3)}
+
+    async def test_one_of_the_users_sees_each_request(self):
+        def web(request):
+            return self.PAGES[request.url.partition("?")[0]] if request.url.count("?") < 2 else None
+
+        settings = {"SPIDER_MIDDLEWARES": {Tags: 543}, "DEPTH_LIMIT": 2}
+        plain = await crawl(Follows, web, settings)
+        ours = await crawl(Follows, web, {**settings, **REPLICA, "REPLICA_MODE": "observe"})
+        assert len(plain.urls) > len(self.PAGES)
+        assert sorted(ours.urls) == sorted(plain.urls)
+
+    @pytest.mark.parametrize(
+        "settings", [{"DEPTH_LIMIT": 1}, {"URLLENGTH_LIMIT": len(TOP) + 4}, {"DEPTH_STATS_VERBOSE": True}]
+    )
+    async def test_scrapys_own_leave_out_and_count_what_they_do_without_the_add_on(self, settings):
+        pages = {**self.PAGES, TOP: page(["/1", "/2", "/a-long-one"], seed=0), f"{TOP}a-long-one": page(seed="long")}
+        plain = await crawl(Follows, pages, settings)
+        ours = await crawl(Follows, pages, {**settings, **REPLICA, "REPLICA_STRATEGY": "breadth-first"})
+        assert sorted(ours.urls) == sorted(plain.urls)
+        counted = [
+            {key: value for key, value in stats.items() if key.startswith(("depth/", "urllength/", "request_depth"))}
+            for stats in (plain.stats, ours.stats)
+        ]
+        assert counted[1] == counted[0]
+
+
+def test_scrapys_commands_import_nothing_but_the_add_on_itself():
+    """What each of them imports, in each project of an environment that has the package, and with it in ``ADDONS``."""
+    names = "[name for name in sys.modules if name.startswith('scrapy_replica')]"
+    imported = f"import sys, scrapy_replica.commands; from scrapy_replica import Addon; print(*{names})"
+    told = subprocess.run([sys.executable, "-c", imported], check=True, capture_output=True, text=True).stdout
+    assert set(told.split()) == {"scrapy_replica", "scrapy_replica.addon", "scrapy_replica.commands"}
 
 
 @pytest.mark.asyncio

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, ParamSpec
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_replica.components.refused import one_line
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -105,6 +103,8 @@ class ReplicaCommand(ScrapyCommand):
 
     @_interruptible
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
+        from scrapy_replica.components.refused import one_line  # noqa: PLC0415 - not for Scrapy's own commands
+
         assert self.settings is not None
         command: Command | None = getattr(opts, "run", None)
         _write_anything()

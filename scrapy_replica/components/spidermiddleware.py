@@ -1,4 +1,4 @@
-"""The observer: every page is seen once, before its callback; its links are judged as the callback gives them."""
+"""The observer: every page is seen once, before its callback."""
 
 from __future__ import annotations
 
@@ -8,40 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from scrapy_replica.address import host_of
-from scrapy_replica.components.callback_outputs import BATCH, CallbackOutputs
 from scrapy_replica.components.extension import ReplicaExtension
-from scrapy_replica.components.flight import permission_of
-from scrapy_replica.components.items import item_hashes
-from scrapy_replica.components.observer import page_of
-from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.returns import silence
-from scrapy_replica.components.scope import belongs, outsiders
 from scrapy_replica.components.spider import TopicSpider
-from scrapy_replica.crawl.urls.host_pages import form_of
-from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError
-from scrapy_replica.decision import FETCH, Action, as_guess
-from scrapy_replica.records import Link, Novelty
+from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.urls.scope import Outside
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
 
-    from scrapy_replica.components.flight import Flight
     from scrapy_replica.crawl import Observation
 
 logger = logging.getLogger(__name__)
 
-DEMOTED_PRIORITY = 1_000_000
-"""Taken off the priority of a demoted request where another scheduler is in use."""
-
 
 class ReplicaSpiderMiddleware:
-    """Makes a page of each response, and scores and decides about the requests that its callback yields.
+    """Makes a page of each response.
 
     Of a :class:`~scrapy_replica.components.spider.TopicSpider` the links that its ``links_to_follow(page)`` returns are
     entered as rows, without a ``Request`` for each, and it yields items only.
@@ -118,180 +104,3 @@ class ReplicaSpiderMiddleware:
             links = [link for link in links if len(link.url) <= self._max_length]
         outlinks = self._extension.crawl.outlinks
         (outlinks.follow_new if observation.is_known else outlinks.follow)(observation, links)
-
-    # What callbacks yield
-
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        observation = page_of(response)
-        assert response.request is not None
-        flight = self._extension.flights.of(response.request)
-        if observation is None:
-            host = host_of(response.url)
-            async for output in result:
-                if not isinstance(output, Request) or belongs(self._extension.crawl.scope, output, host):
-                    yield output
-            flight.is_through = True
-            return
-        found_on, outputs = _FoundOn(observation, response), CallbackOutputs(result)
-        try:
-            while not outputs.is_at_end:
-                for output in self._judged(found_on, response.request, outputs.ready()):
-                    yield output
-                if len(found_on.items) > BATCH:
-                    self._gave(found_on)
-                await outputs.more()
-            flight.is_through = True
-        finally:
-            self._end(found_on, response.request)
-
-    def _judged(self, found_on: _FoundOn, asked_by: Request, outputs: list[Any]) -> Iterator[Any]:
-        requests = [output for output in outputs if isinstance(output, Request)]
-        if len(requests) < len(outputs):
-            # Now: what comes after may change them.
-            items = [output for output in outputs if not isinstance(output, Request)]
-            if self._extension.repeats.is_asked:
-                self._tell_repeats(found_on, items)
-            else:
-                found_on.take_items(items)
-        left_out = self._judge(found_on, asked_by, requests) if requests else ()
-        return (output for output in outputs if id(output) not in left_out)
-
-    def _tell_repeats(self, found_on: _FoundOn, items: list[Any]) -> None:
-        """Take *items*, and note those of them that were given before, where the text of the page repeats another's."""
-        observation = found_on.observation
-        if observation.twin is None or observation.novelty is Novelty.NOVEL or observation.is_known:
-            found_on.take_items(items)
-            return
-        for item in items:
-            self._gave(found_on)
-            found_on.take_items([item])
-            if found_on.items and self._extension.observer.were_given(found_on.items):
-                self._extension.repeats.add(item, observation.twin.url)
-
-    def _gave(self, found_on: _FoundOn) -> None:
-        """Take note of the items that the callback gave so far."""
-        items, found_on.items = found_on.items, set()
-        if items:
-            self._extension.observer.gave(found_on.observation, items)
-
-    def _judge(self, found_on: _FoundOn, asked_by: Request, requests: list[Request]) -> set[int]:
-        """Score and decide about *requests*; return the ids of those that nothing would come of."""
-        extension = self._extension
-        try:
-            self._gave(found_on)
-            flight = extension.flights.of(asked_by)
-            flight.asks_more = flight.asks_more or self._asks_more(found_on, requests)
-            if any(request.dont_filter for request in requests):
-                extension.returns.unfinished(asked_by)  # they are not asked again by themselves
-            return self._weigh(found_on, requests)
-        except StoreError as error:
-            extension.stop(error)
-        except Exception:
-            logger.exception("The requests found on %s are entered unjudged", found_on.observation.page.url)
-            extension.crawl.counts["page/error"] += 1
-        return set()
-
-    def _weigh(self, found_on: _FoundOn, requests: list[Request]) -> set[int]:
-        crawl, flights = self._extension.crawl, self._extension.flights
-        observation, own = found_on.observation, found_on.links
-        left_out = outsiders(crawl.scope, observation.page, requests, own)
-        requests = [request for request in requests if id(request) not in left_out]
-        links = [own.get(request.url) or Link(request.url) for request in requests]
-        has_order = self._extension.has_frontier  # another scheduler asks for no scores
-        scores = crawl.outlinks.scores(observation, links) if has_order else [0.0] * len(links)
-        new = [each for each in zip(requests, scores, strict=True) if not self._is_seen(*each)]
-        left_out.update({id(request) for request in requests} - {id(request) for request, _ in new})
-        with crawl.policy.looked_up([request.url for request, _ in new] if has_order else ()):
-            for request, score in new:
-                flight = flights.of(request)
-                flight.found_on, flight.score = observation, score
-                if not self._decide(found_on, request, flight):
-                    left_out.add(id(request))
-        return left_out
-
-    def _decide(self, found_on: _FoundOn, request: Request, flight: Flight) -> bool:
-        """Decide about *request*; ``False`` if it is dropped here, where another scheduler is in use."""
-        extension, observation, permission = self._extension, found_on.observation, permission_of(request)
-        if permission is Permission.EXEMPT:
-            return True
-        host, flight.key = host_of(request.url), extension.fingerprints.of_request(request)
-        callback, policy = callback_of(request), extension.crawl.policy
-        if permission < Permission.AS_ASKED and request.url in found_on.links:
-            flight.decision = policy.decide_link(observation, request.url, host, permission, callback)
-        else:
-            flight.decision = policy.decide(request.url, host, permission, callback, observation.url_id)
-        if extension.has_frontier:
-            return True
-        new = NewUrl(
-            request.url, host, flight.key, flight.score, depth=observation.depth + 1, parent=observation.url_id
-        )
-        return self._may_pass(request, new)
-
-    def _asks_more(self, found_on: _FoundOn, requests: list[Request]) -> bool:
-        """Tell whether one of *requests* is new, and for a URL that does not stand on the page.
-
-        What was found on the page itself is new: it may be here for the second time, because the crawl was killed.
-        """
-        made_up = [request for request in requests if request.url not in found_on.links]
-        if not made_up:
-            return False
-        of_request = self._extension.fingerprints.of_request
-        keys = {of_request(request) for request in made_up if form_of(request.url) not in found_on.forms}
-        known = self._extension.crawl.store.urls.find(keys) if keys else {}
-        return any(key not in known or known[key].parent == found_on.observation.url_id for key in keys)
-
-    def _is_seen(self, request: Request, score: float) -> bool:
-        extension = self._extension
-        return (
-            extension.has_frontier
-            and not extension.has_own_filter
-            and not request.dont_filter
-            and extension.fingerprints.is_by_url(request)
-            and extension.crawl.outlinks.is_seen(request.url, score, request.priority)
-        )
-
-    def _may_pass(self, request: Request, new: NewUrl) -> bool:
-        """Carry out a decision where another scheduler is in use; ``False`` if the request is dropped."""
-        decision = as_guess(self._extension.flights.of(request).decision or FETCH)
-        if decision.action is Action.DROP:
-            self._extension.crawl.intake.enter([(new, decision)])
-            return False
-        if decision.action is Action.DEMOTE:
-            if request.priority > 0:  # the user wants it before others
-                return True
-            request.priority -= DEMOTED_PRIORITY
-        crawl = self._extension.crawl
-        if decision.reason is not None and new.key is not None and not crawl.store.urls.find([new.key]):
-            crawl.decided(request.url, decision)
-        return True
-
-    def _end(self, found_on: _FoundOn, request: Request) -> None:
-        self._gave(found_on)
-        try:
-            self._extension.observer.end(request)
-            # The next page may be under way already, and whoever wants to give an order waits for this.
-            if self._extension.error is None:
-                self._extension.crawl.store.commit()
-        except StoreError as error:
-            self._extension.stop(error)
-
-
-class _FoundOn:
-    """The page whose callback runs, and what its requests are held against."""
-
-    def __init__(self, observation: Observation, response: Response) -> None:
-        self.observation, self._response = observation, response
-        self.links = {link.url: link for link in observation.page.links}
-        self.items: set[int] = set()
-        """Hashes of items that the callback gave and nobody took note of."""
-
-    def take_items(self, items: list[Any]) -> None:
-        """Take the hashes of *items*."""
-        twin = self.observation.twin
-        self.items |= item_hashes(items, self._response, twin.url if twin is not None else None)
-
-    @cached_property
-    def forms(self) -> set[str]:
-        """The forms of its own URL and of its links."""
-        url = self.observation.page.url
-        return {url, form_of(url), *map(form_of, self.links)}

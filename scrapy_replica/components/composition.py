@@ -1,0 +1,225 @@
+"""What the add-on sets: every component, at the priority of add-ons, so that whatever the user set stays."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
+
+from scrapy import squeues
+from scrapy.commands.shell import Command as Shell
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.job import job_dir
+from scrapy.utils.misc import load_object
+
+from scrapy_replica.components.downloadermiddleware import (
+    AnswerMiddleware,
+    BorderMiddleware,
+    ConditionMiddleware,
+    ReplicaDownloaderMiddleware,
+    WarcMiddleware,
+)
+from scrapy_replica.components.dupefilter import has_own_filter
+from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.fingerprinter import ReplicaFingerprinter
+from scrapy_replica.components.outputmiddleware import EarlyOutputMiddleware, LateOutputMiddleware
+from scrapy_replica.components.patience import PatienceMiddleware
+from scrapy_replica.components.refused import refusing
+from scrapy_replica.components.robots import CleanParamParser
+from scrapy_replica.components.scheduler import ReplicaScheduler
+from scrapy_replica.components.spidermiddleware import ReplicaSpiderMiddleware
+from scrapy_replica.components.store import check_address
+from scrapy_replica.components.takeover import ACTIVE
+from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.decision import Mode
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
+
+ADDON_PRIORITY, COMMAND_PRIORITY = SETTINGS_PRIORITIES["addon"], SETTINGS_PRIORITIES["command"]
+
+GATE_ORDER = 60
+"""Before robots.txt (100), so that a URL that is not fetched asks for none; after the off-site filter (50)."""
+
+BORDER_ORDER = 760
+"""After proxies (750) are chosen, and nearer to the downloader than retries (550)."""
+
+PATIENCE_ORDER = 555
+"""Nearer to the downloader than Scrapy's retries (550)."""
+
+ANSWER_ORDER = 890
+"""Nearer to the downloader than Scrapy's redirects (600), not as near as its cache (900)."""
+
+CONDITION_ORDER = 960
+"""Nearer to the downloader than Scrapy's cache (900)."""
+
+CANONICAL_ORDER = 1000
+"""Nearest to the downloader: it sees what was sent and what came, before it is decompressed."""
+
+OBSERVER_ORDER = 10
+"""Nearest to the engine: it sees every response, error pages too."""
+
+LATE_OUTPUT_ORDER, EARLY_OUTPUT_ORDER = 11, 950
+"""One of them is in use: requests are judged as the other middlewares left them, or before Scrapy's (700 to 900)."""
+
+
+QUEUES = (
+    "SCHEDULER_PRIORITY_QUEUE",
+    *(f"SCHEDULER_{queue}_QUEUE" for queue in ("MEMORY", "DISK", "START_MEMORY", "START_DISK")),
+)
+SAME = frozenset(
+    {
+        DownloaderAwarePriorityQueue,
+        ScrapyPriorityQueue,
+        squeues.FifoMemoryQueue,
+        squeues.MarshalFifoDiskQueue,
+        squeues.PickleFifoDiskQueue,
+    }
+)
+"""Queues whose order is the add-on's, too."""
+
+
+def compose(settings: BaseSettings, crawler: Crawler) -> None:
+    """Set everything up for *crawler*.
+
+    :raises RefusedError: a setting is wrong, or the JOBDIR cannot be made.
+    """
+    if not is_crawl(crawler):
+        logger.debug("scrapy-replica: this is no crawl, the add-on and JOBDIR are left out")
+        settings.set("JOBDIR", None, "cmdline")
+        return
+    with refusing():
+        config = Config.from_settings(settings)
+        if config.enabled:
+            _check_job_dir(settings)
+            _check_revisit(settings, config)
+            _check_sharing(settings, config)
+    if config.enabled:
+        fallback = "REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS"
+        _wrap(settings, "REQUEST_FINGERPRINTER_CLASS", ReplicaFingerprinter, fallback)
+        _wrap(settings, "ROBOTSTXT_PARSER", CleanParamParser, "REPLICA_FALLBACK_ROBOTSTXT_PARSER")
+        _set_scheduler(settings, config)
+        _add_components(settings)
+        middlewares = "DOWNLOADER_MIDDLEWARES"
+        settings.setdefault_in_component_priority_dict(middlewares, PatienceMiddleware, PATIENCE_ORDER)
+        if config.revisit:
+            settings.setdefault_in_component_priority_dict(middlewares, ConditionMiddleware, CONDITION_ORDER)
+        if not config.private_addresses:
+            settings.setdefault_in_component_priority_dict(middlewares, BorderMiddleware, BORDER_ORDER)
+        if config.warc is not None:
+            settings.setdefault_in_component_priority_dict(middlewares, WarcMiddleware, CANONICAL_ORDER)
+
+
+def is_crawl(crawler: Crawler) -> bool:
+    """Tell whether *crawler* is meant to crawl; some commands of Scrapy look at single pages.
+
+    ``scrapy shell`` applies the settings of a crawler that it never starts, with defaults of its own among them. The
+    others start a spider whose ``start`` they put in place of its own.
+    """
+    settings, start = crawler.settings, getattr(crawler.spidercls, "start", None)
+    is_shell = not crawler.crawling and any(
+        settings.getpriority(name) == COMMAND_PRIORITY for name in Shell.default_settings
+    )
+    return not is_shell and not getattr(start, "__module__", "").startswith("scrapy.commands.")
+
+
+def _check_job_dir(settings: BaseSettings) -> None:
+    """Make the JOBDIR.
+
+    :raises ConfigError: it cannot be made or written to.
+    """
+    try:
+        folder = job_dir(settings)
+        if folder is not None:
+            TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise ConfigError(f"JOBDIR: cannot write to {settings['JOBDIR']}: {error.strerror}") from None
+
+
+def _check_revisit(settings: BaseSettings, config: Config) -> None:
+    """Refuse what cannot be crawled again.
+
+    :raises ConfigError: there is no JOBDIR, or another scheduler is in use.
+    """
+    if config.revisit and not settings["JOBDIR"]:
+        raise ConfigError("REPLICA_REVISIT: give the JOBDIR (--job) of the crawl whose pages are to be asked for again")
+    if config.revisit and _has_other_scheduler(settings):
+        raise ConfigError("REPLICA_REVISIT: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
+    if config.stop_at and _has_other_scheduler(settings):
+        raise ConfigError("REPLICA_STOP_AT: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
+
+
+def _check_sharing(settings: BaseSettings, config: Config) -> None:
+    """Refuse what several processes cannot do together.
+
+    :raises ValueError: the address is none, pages are to be asked for again, or another scheduler or filter is in use.
+    """
+    if config.crawldb is None:
+        return
+    if config.revisit:
+        raise ConfigError(
+            "REPLICA_REVISIT: a crawl that processes share asks for no page again; leave REPLICA_CRAWLDB out"
+        )
+    if config.stop_at:
+        raise ConfigError("REPLICA_STOP_AT: a crawl that processes share ends with its last URL; leave it out")
+    if has_own_filter(settings):
+        raise ConfigError("REPLICA_CRAWLDB: processes know together what was asked for; leave DUPEFILTER_CLASS out")
+    if settings["JOBDIR"] and Path(settings["JOBDIR"], ACTIVE).exists():
+        raise ConfigError(
+            f"JOBDIR: requests of Scrapy's own scheduler wait in {settings['JOBDIR']}, which one process alone goes on "
+            "with; leave REPLICA_CRAWLDB out, or give another JOBDIR"
+        )
+    check_address(config.crawldb, settings.getfloat("DOWNLOAD_DELAY"))
+    if _has_other_scheduler(settings):
+        raise ConfigError("REPLICA_CRAWLDB: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
+
+
+def _has_other_scheduler(settings: BaseSettings) -> bool:
+    is_set = (settings.getpriority("SCHEDULER") or 0) >= ADDON_PRIORITY
+    return is_set and load_object(settings["SCHEDULER"]) is not ReplicaScheduler
+
+
+def _wrap(settings: BaseSettings, name: str, cls: type, fallback: str) -> None:
+    """Set *cls* in place of what the setting *name* holds, which *cls* finds in the setting *fallback*."""
+    previous = settings[name]
+    if load_object(previous) is not cls:
+        settings.set(fallback, previous, "addon")
+        settings.set(name, cls, max(settings.getpriority(name) or 0, ADDON_PRIORITY))
+
+
+def _set_scheduler(settings: BaseSettings, config: Config) -> None:
+    has_no_topic = config.topic is None and config.topic_model is None and config.scorer is None
+    changes_nothing = config.mode is Mode.OBSERVE and has_no_topic and config.strategy == Config.strategy
+    changes_nothing = changes_nothing and not config.revisit and config.crawldb is None
+    if not changes_nothing and (settings.getpriority("SCHEDULER") or 0) < ADDON_PRIORITY:
+        settings.set("SCHEDULER", ReplicaScheduler, "addon")
+        _tell_of_queues(settings)
+
+
+def _tell_of_queues(settings: BaseSettings) -> None:
+    """Tell the user of queues whose order does not hold."""
+    chosen = [name for name in QUEUES if (settings.getpriority(name) or 0) > 0]
+    others = [name for name in chosen if load_object(settings[name] or object) not in SAME]
+    if others:
+        logger.warning(
+            "%s: the add-on has its own order (highest priority, best score, found first); "
+            "set SCHEDULER to 'scrapy.core.scheduler.Scheduler' to keep that of your queues",
+            ", ".join(others),
+        )
+
+
+def _add_components(settings: BaseSettings) -> None:
+    settings.setdefault_in_component_priority_dict("EXTENSIONS", ReplicaExtension, 0)
+    settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", ReplicaDownloaderMiddleware, GATE_ORDER)
+    settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", AnswerMiddleware, ANSWER_ORDER)
+    for middleware, order in (
+        (ReplicaSpiderMiddleware, OBSERVER_ORDER),
+        (LateOutputMiddleware, LATE_OUTPUT_ORDER),
+        (EarlyOutputMiddleware, EARLY_OUTPUT_ORDER),
+    ):
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", middleware, order)
