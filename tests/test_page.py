@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
+from lxml.html import defs
+from scrapy.http import HtmlResponse
 
+from scrapy_replica.components.pages import elements_of
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
 from scrapy_replica.records import Noise, Page
 
@@ -91,6 +94,14 @@ class TestPageFromTree:
         before = etree.tostring(root)
         page_from_tree(root, URL)
         assert etree.tostring(root) == before
+
+
+def test_elements_are_of_the_classes_that_they_have_without_the_add_on():
+    """So that a spider's ``form.inputs`` and the like hold."""
+    tags = [*defs.tags, "blink", "form"]
+    body = f"<!-- c --><?pi x?><body>{''.join(f'<{tag} a=b></{tag}>' for tag in tags)}<svg:a></svg:a>"
+    response, plain = (HtmlResponse("http://a.example/", body=body.encode()) for _ in range(2))
+    assert [type(one) for one in elements_of(response)] == [type(one) for one in plain.selector.root.iter()]
 
 
 class TestBadInput:

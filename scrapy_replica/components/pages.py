@@ -6,6 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from lxml import etree, html
 from scrapy.http import HtmlResponse
 
 from scrapy_replica.address import host_of
@@ -18,7 +19,6 @@ from scrapy_replica.records import Noise, Page
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lxml import etree
     from scrapy import Request
     from scrapy.http import Response
 
@@ -36,13 +36,34 @@ MAX_HELD = 20_000
 """Elements of a page that are held, 100 bytes each."""
 
 
+_CLASSES = etree.ElementNamespaceClassLookup(
+    etree.ElementDefaultClassLookup(html.HtmlElement, html.HtmlComment, html.HtmlProcessingInstruction, html.HtmlEntity)
+)
+"""The classes that ``lxml.html`` gives elements, which lxml finds here without a call of Python for each element."""
+_CLASSES.get_namespace(None).update(
+    {
+        "form": html.FormElement,
+        "input": html.InputElement,
+        "label": html.LabelElement,
+        "select": html.SelectElement,
+        "textarea": html.TextareaElement,
+    }
+)
+
+
 def elements_of(response: Response) -> list[etree._Element]:
     """Return the elements of *response*, to be held while the page is made and its callback runs.
 
     lxml makes an object of an element whenever it is met and nobody holds it. Of 120 campus pages, best of nine rounds:
     a page is made in 2.64 ms instead of 2.72, and Scrapy's link extractor takes 1.77 ms instead of 1.93.
     """
-    return [*islice(response.selector.root.iter(), MAX_HELD)] if isinstance(response, HtmlResponse) else []
+    if not isinstance(response, HtmlResponse):
+        return []
+    root = response.selector.root
+    parser = root.getroottree().parser
+    if parser is not None:
+        parser.set_element_class_lookup(_CLASSES)  # two thirds of the time
+    return [*islice(root.iter(), MAX_HELD)]
 
 
 class Pages:
