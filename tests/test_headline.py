@@ -13,6 +13,7 @@ FINE = {
     "fetches": 200,
     "pages": 180,
     "new": 90,
+    "repeats": 80,
     "on_topic": None,
     "errors": 10,
     "saved": 100,
@@ -33,7 +34,7 @@ FINE = {
         ({}, "Going well: 50 % of 180 pages new, 2 mirrors and 1 rule found, 52 tests, none wrong."),
         ({"fetches": 0}, ""),
         (
-            {"mirrors": 0, "rules": 0, "blocked_by_hand": 1, "tests": 0},
+            {"mirrors": 0, "rules": 0, "repeats": 9, "blocked_by_hand": 1, "tests": 0},
             "Going well: 50 % of 180 pages new, 1 blocked host by hand.",
         ),
         (
@@ -45,25 +46,29 @@ FINE = {
             "Going well: 50 % of 180 pages new, 25 % on the topic, 2 mirrors and 1 rule found.",
         ),
         (
-            {"mirrors": 0, "rules": 0, "tests": 0, "coverage": Coverage(300, 200, 100, 1)},
+            {"mirrors": 0, "rules": 0, "repeats": 9, "tests": 0, "coverage": Coverage(300, 200, 100, 1)},
             "Going well: 50 % of 180 pages new, about 99 % of what is within reach found.",
         ),
-        ({"mirrors": 0, "rules": 0, "tests": 0}, "Going well: 50 % of 180 pages new."),
+        ({"mirrors": 0, "rules": 0, "repeats": 9, "tests": 0}, "Going well: 50 % of 180 pages new."),
+        (
+            {"mirrors": 0, "rules": 0, "tests": 0},
+            "Going well: 50 % of 180 pages new, 44 % repeat others, no mirror or rule found for them.",
+        ),
         ({"wrong": 1}, "Going well: 50 % of 180 pages new, 2 mirrors and 1 rule found, 52 tests, 1 wrong."),
         (
-            {"wrong": 9, "wrongly": 0.08, "mirrors": 0, "rules": 0, "new": 36},
+            {"wrong": 9, "wrongly": 0.08, "mirrors": 0, "rules": 0, "repeats": 9, "new": 36},
             "Look here: 9 of 52 tests of what is saved were wrong, 20 % of 180 pages new, 52 tests, 9 wrong.",
         ),
         (
-            {"errors": 150, "mirrors": 0, "rules": 0, "tests": 0},
+            {"errors": 150, "mirrors": 0, "rules": 0, "repeats": 9, "tests": 0},
             "Look here: 75 % of the fetches brought no page, 50 % of 180 pages new.",
         ),
         (
-            {"new": 3, "mirrors": 0, "rules": 0, "tests": 0},
+            {"new": 3, "mirrors": 0, "rules": 0, "repeats": 9, "tests": 0},
             "Look here: next to nothing is new, 1.7 % of 180 pages new.",
         ),
         (
-            {"on_topic": 0, "mirrors": 0, "rules": 0, "tests": 0},
+            {"on_topic": 0, "mirrors": 0, "rules": 0, "repeats": 9, "tests": 0},
             "Look here: no page is on the topic, 50 % of 180 pages new, 0 % on the topic.",
         ),
         ({"fetches": 3, "pages": 0, "errors": 3, "mirrors": 0, "rules": 0, "tests": 0}, "Begun: no page so far."),

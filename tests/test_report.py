@@ -175,6 +175,22 @@ class TestFigures:
         assert text.index("without the argument sort") < text.index("old.example")
         assert "in force, learnt 12 1 3" in text
 
+    def test_a_site_by_its_directories(self, store):
+        assert "No host has directories" in shown(store, "sites")[0]
+        for path, novelty in (
+            ("docs/a/1", "novel"),
+            ("docs/a/2?x=/b/", "exact-duplicate"),
+            ("docs/3", "near-duplicate"),
+        ):
+            url_id = enter(store, f"http://a.example/{path}", "a.example", priority=1)
+            store.pages.enter(Fetched(url_id, NOW, 200, novelty=novelty))
+        enter(store, "http://a.example/docs/a/deep/4", "a.example", is_dropped=True)
+        text, charts = shown(store, "sites")
+        assert "/ 13 7 3 3 1 /docs/ 3 1 2 0 1 /docs/a/ 2 1 1 0 1" in text
+        rows = charts["site-0"].data["bars"]
+        of_docs = {row["kind"]: row["number"] for row in rows if row["name"] == "/docs/"}
+        assert of_docs == {"new pages": 1, "repeats": 2, "errors": 0, "left out": 1}
+
     def test_traps_by_place(self, store):
         for n in range(5):
             url_id = enter(store, f"http://a.example/cal/{n}", "a.example", is_dropped=n < 3, is_demoted=True)

@@ -51,6 +51,24 @@ class TrapView(NamedTuple):
     """The first of its URLs."""
 
 
+class Place(NamedTuple):
+    """A directory of a host, and what came of the URLs below it."""
+
+    path: str
+    fetches: int
+    novel: int
+    duplicates: int
+    errors: int
+    """Fetches that no response came of, or one of status 400 and above."""
+    dropped: int
+    """URLs that are not fetched."""
+
+    @property
+    def urls(self) -> int:
+        """URLs that were fetched or are left out."""
+        return self.fetches + self.dropped
+
+
 class HostSize(NamedTuple):
     """The answers of a host by their size, as they came over the network, and what of it was saved."""
 

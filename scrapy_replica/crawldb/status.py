@@ -206,6 +206,7 @@ class Status(NamedTuple):
             fetches=total.fetches,
             pages=total.pages,
             new=total.novel,
+            repeats=total.duplicates,
             on_topic=total.relevant if self.has_topic else None,
             errors=total.errors,
             saved=self.n_saved,

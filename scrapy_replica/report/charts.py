@@ -58,8 +58,14 @@ _CONFIG: Spec = {
 _TICKS: Spec = {"expr": "containerSize()[0] < 420 ? 3 : 5"}
 """Few enough that their labels do not touch each other on a phone."""
 
-KINDS = {"new pages": "var(--new)", "repeats": "var(--repeat)", "on topic": "var(--topic)", "errors": "var(--error)"}
-"""What comes of a fetch, and its colour."""
+KINDS = {
+    "new pages": "var(--new)",
+    "repeats": "var(--repeat)",
+    "on topic": "var(--topic)",
+    "errors": "var(--error)",
+    "left out": "var(--left-out)",
+}
+"""What comes of a URL, and its colour."""
 
 
 _NAMES: Spec = {
@@ -90,8 +96,8 @@ def _number(field: str, title: str | None, **axis: object) -> Spec:
     }
 
 
-def _of_kinds(kinds: Sequence[str], **scale: object) -> Spec:
-    return {"domain": list(kinds), "range": [KINDS[kind] for kind in kinds], **scale}
+def _of_kinds(kinds: Sequence[str]) -> Spec:
+    return {"domain": list(kinds), "range": [KINDS[kind] for kind in kinds]}
 
 
 def course(rows: Rows, kinds: Sequence[str], label: str) -> Chart:
@@ -211,19 +217,18 @@ def scores(rows: Rows, label: str) -> Chart:
 _SCORE: Spec = {"title": "score", "format": ".2f", "tickCount": 6}
 
 
-def hosts(rows: Rows, label: str) -> Chart:
-    """Return a bar for each host, of what came of its fetches; rows of host, kind, number and place."""
-    kinds = ("new pages", "repeats", "errors")
+def bars(name: str, rows: Rows, kinds: Sequence[str], label: str) -> Chart:
+    """Return a bar for each host or directory; rows of name, kind, number of URLs, order and place."""
     spec = {
-        "data": {"name": "hosts"},
-        "height": ROW * len({row["host"] for row in rows}),
+        "data": {"name": "bars"},
+        "height": ROW * len({row["name"] for row in rows}),
         "mark": {"type": "bar", "height": {"band": 0.7}},
         "encoding": {
-            "y": {"field": "host", "type": "nominal", "sort": {"field": "place"}, "axis": _NAMES},
-            "x": _number("number", "URLs fetched"),
+            "y": {"field": "name", "type": "nominal", "sort": {"field": "place"}, "axis": _NAMES},
+            "x": _number("number", "URLs"),
             "color": {"field": "kind", "type": "nominal", "scale": _of_kinds(kinds)},
             "order": {"field": "order"},
             "tooltip": _TOLD,
         },
     }
-    return chart("hosts", label, spec, {"hosts": rows})
+    return chart(name, label, spec, {"bars": rows})

@@ -13,7 +13,7 @@ from scrapy_replica.urls.rule import Rule
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
-    from scrapy_replica.crawldb.results import Point, Savings, Scores, TrapView
+    from scrapy_replica.crawldb.results import Place, Point, Savings, Scores, TrapView
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
     from scrapy_replica.crawldb.status import Status
 
@@ -24,6 +24,9 @@ BINS = 40
 
 HOSTS, COPIES, RULES, TRAPS, ENDED = 50, 100, 50, 50, 20
 """Rows of each table at most."""
+
+SITES, PLACES = 3, 12
+"""Hosts whose directories are shown, and directories of each."""
 
 EXAMPLES = 2
 """Of each rule; of each copy one."""
@@ -49,6 +52,16 @@ class Group(NamedTuple):
     """Pages of the canonical host that were fetched."""
     copies: Sequence[Copy]
     """As many as are shown, each after what it is a copy of."""
+
+
+class Site(NamedTuple):
+    """A host and its directories, each before those below it."""
+
+    host: str
+    places: Sequence[Place]
+    """Those with most URLs; each counts what lies below it as well."""
+    n_places: int
+    """Directories in all."""
 
 
 class LearntRule(NamedTuple):
@@ -86,6 +99,8 @@ class Figures(NamedTuple):
     rules: Sequence[LearntRule]
     """Those in force first, and of these those that saved most."""
     n_rules: int
+    sites: Sequence[Site]
+    """Hosts with most fetches that have directories."""
     traps: Sequence[TrapView]
     n_traps: int
     trapped: int
@@ -128,11 +143,19 @@ def figures(job: SqliteReader, status: Status) -> Figures:
         results.ended_verdicts(ENDED),
         [LearntRule(view, _examples(job, view)) for view in rules[:RULES]],
         len(rules),
+        [site for site in (_site(job, host.host) for host in status.hosts[:SITES]) if len(site.places) > 1],
         traps[:TRAPS],
         len(traps),
         sum(trap.urls for trap in traps),
         results.scores(BINS),
     )
+
+
+def _site(job: SqliteReader, host: str) -> Site:
+    """Return the directories of *host*."""
+    places = job.results.places(host)
+    largest = sorted(places, key=lambda place: -place.urls)[:PLACES]
+    return Site(host, sorted(largest, key=lambda place: place.path), len(places))
 
 
 def _examples(job: SqliteReader, view: RuleView) -> Saved:

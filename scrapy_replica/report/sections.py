@@ -12,7 +12,7 @@ from markupsafe import Markup
 from scrapy_replica.address import redacted
 from scrapy_replica.report import charts
 from scrapy_replica.report.charts import Chart
-from scrapy_replica.report.figures import Figures, Group
+from scrapy_replica.report.figures import Figures, Group, Site
 from scrapy_replica.words import phrases
 from scrapy_replica.words.headline import headline
 from scrapy_replica.words.rules import rule
@@ -31,6 +31,10 @@ DEEPEST = 5
 
 ROWS = 10
 """Rows of the table that says what the curves do."""
+
+
+OF_PLACES = ("new pages", "repeats", "errors", "left out")
+"""What came of the URLs of a directory."""
 
 
 class Section(NamedTuple):
@@ -135,17 +139,37 @@ def _frontier(figures: Figures) -> list[Chart]:
     return [charts.scores(rows, "Histogram of the scores of the URLs that wait.")]
 
 
+def _sites(figures: Figures) -> list[Chart]:
+    return [_site(n, site) for n, site in enumerate(figures.sites)]
+
+
+def _site(n: int, site: Site) -> Chart:
+    parts = [
+        (place.path, dict(zip(OF_PLACES, (place.novel, place.duplicates, place.errors, place.dropped), strict=True)))
+        for place in site.places
+    ]
+    return _bars(f"site-{n}", parts, f"Bars: what came of the URLs of {shown(site.host)}, by directory.")
+
+
 def _hosts(figures: Figures) -> list[Chart]:
-    rows = []
-    for place, host in enumerate(figures.status.hosts[:BARS]):
-        traffic = host.traffic
-        parts = {"new pages": traffic.novel, "repeats": traffic.duplicates, "errors": traffic.errors}
-        told = f"{shown(host.host)}: " + ", ".join(f"{number:,} {kind}" for kind, number in parts.items())
+    parts = [
+        (host.host, {"new pages": traffic.novel, "repeats": traffic.duplicates, "errors": traffic.errors})
+        for host in figures.status.hosts[:BARS]
+        for traffic in [host.traffic]
+    ]
+    return [_bars("hosts", parts, f"Bars: what came of the URLs fetched, of at most {BARS} hosts.")]
+
+
+def _bars(chart: str, parts: Sequence[tuple[str, dict[str, int]]], label: str) -> Chart:
+    """Return a bar for each of *parts*: its name, and the number of URLs of each kind."""
+    rows: list[dict[str, object]] = []
+    for place, (name, numbers) in enumerate(parts):
+        told = f"{shown(name)}: " + ", ".join(f"{number:,} {kind}" for kind, number in numbers.items())
         rows += [
-            {"host": shown(host.host), "place": place, "kind": kind, "order": order, "number": number, "told": told}
-            for order, (kind, number) in enumerate(parts.items())
+            {"name": shown(name), "place": place, "kind": kind, "order": order, "number": number, "told": told}
+            for order, (kind, number) in enumerate(numbers.items())
         ]
-    return [charts.hosts(rows, f"Bars: what came of the URLs fetched, of at most {BARS} hosts.")]
+    return charts.bars(chart, rows, [*parts[0][1]] if parts else [], label)
 
 
 def _none(figures: Figures) -> list[Chart]:  # noqa: ARG001
@@ -154,10 +178,11 @@ def _none(figures: Figures) -> list[Chart]:  # noqa: ARG001
 
 SECTIONS: tuple[tuple[str, str, Callable[[Figures], list[Chart]]], ...] = (
     ("summary", "In short", _none),
-    ("course", "What was found", _course),
-    ("saved", "What was left out", _saved),
     ("groups", "Hosts that are one site", _groups),
     ("rules", "URLs that are one page", _none),
+    ("course", "What was found", _course),
+    ("saved", "What was left out", _saved),
+    ("sites", "Where the new pages are", _sites),
     ("traps", "Where nothing new comes", _none),
     ("frontier", "What waits", _frontier),
     ("hosts", "Hosts", _hosts),

@@ -14,6 +14,9 @@ FEWEST = 20
 MOST_ERRORS, LEAST_NEW = 0.5, 0.1
 """Share of fetches that went wrong above which, and share of pages that are new below which, someone should look."""
 
+MANY_REPEATS = 0.2
+"""Share of pages that repeat others above which it is said that nothing saves them."""
+
 
 class Facts(NamedTuple):
     """What the sentences are made of."""
@@ -21,6 +24,8 @@ class Facts(NamedTuple):
     fetches: int
     pages: int
     new: int
+    repeats: int
+    """Pages that have the text of another one, exactly or nearly."""
     on_topic: int | None
     """``None`` without a topic."""
     errors: int
@@ -70,6 +75,8 @@ def _found(facts: Facts) -> Iterator[str]:
         yield f"{percent(facts.new / facts.pages)} of {counted(facts.pages, 'page')} new"
         if facts.on_topic is not None:
             yield f"{percent(facts.on_topic / facts.pages)} on the topic"
+        if facts.pages >= FEWEST and facts.repeats > MANY_REPEATS * facts.pages and not facts.mirrors + facts.rules:
+            yield f"{percent(facts.repeats / facts.pages)} repeat others, no mirror or rule found for them"
     yield from _claims(facts)
     if facts.coverage.share is not None and facts.coverage.waiting:
         yield f"about {percent(facts.coverage.share[0])} of what is within reach found"

@@ -9,12 +9,13 @@ from typing import Any
 
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.reader import VerdictView
-from scrapy_replica.crawldb.results import HostSize, Point, Savings, Scores, TrapView
+from scrapy_replica.crawldb.results import HostSize, Place, Point, Savings, Scores, TrapView
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, WAITING
 from scrapy_replica.crawldb.sqlite.status import HELD, TRAFFIC
 from scrapy_replica.crawldb.status import Traffic
 from scrapy_replica.decision import SAVING, Reason
+from scrapy_replica.records import Novelty
 
 URGENT = "9e999"
 """Infinity, as SQLite reads it."""
@@ -38,6 +39,21 @@ SIZES = (
     " WINDOW own AS (PARTITION BY host)) WHERE place IN ((n + 1) / 2, (n + 2) / 2) GROUP BY host"
 )
 """Host, number, mean and median of the sizes of its answers."""
+
+
+FETCHED_AT = (
+    "SELECT urls.url, novelty, status IS NULL OR status >= 400 FROM hosts JOIN pages ON pages.host = hosts.id"
+    " JOIN urls ON urls.id = pages.url WHERE hosts.name = ?"
+)
+DROPPED_AT = (
+    f"SELECT urls.url FROM hosts JOIN urls ON urls.host = hosts.id AND urls.state = {DROPPED} WHERE hosts.name = ?"
+)
+
+KINDS = {Novelty.NOVEL.value: [1], Novelty.EXACT_DUPLICATE.value: [2], Novelty.NEAR_DUPLICATE.value: [2]}
+"""Novelty of a page -> the count of a :class:`Place` that it belongs to, if any."""
+
+LEVELS = 2
+"""Of directories that are told apart."""
 
 
 class ResultReader:
@@ -94,6 +110,24 @@ class ResultReader:
             " GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 4"
         )
         return [TrapView(host, Reason(reason), *fields) for host, reason, *fields, _ in rows]
+
+    def places(self, host: str) -> list[Place]:
+        """Return the directories of *host* to the second level, each with all that lies below it."""
+        sums: dict[str, list[int]] = {}
+
+        def count(url: str, *kinds: int) -> None:
+            path = ""
+            for name in ["", *url.partition("?")[0].split("/")[3:-1][:LEVELS]]:
+                path += f"{name}/"
+                counts = sums.setdefault(path, [0] * 5)
+                for kind in kinds:
+                    counts[kind] += 1
+
+        for url, novelty, is_error in self._read(FETCHED_AT, host):
+            count(url, 0, *KINDS.get(novelty, []), *[3] * is_error)
+        for (url,) in self._read(DROPPED_AT, host):
+            count(url, 4)
+        return [Place(path, *counts) for path, counts in sums.items()]
 
     def savings(self) -> Savings:
         """Return what was not fetched."""
