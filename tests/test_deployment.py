@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 import re
 from pathlib import Path
 from textwrap import dedent
@@ -31,12 +32,24 @@ async def test_the_gauges_of_the_page_are_written(tmp_path):
     pages = {"http://a.example/": page(["/1"], seed=0), "http://a.example/1": page(seed=1)}
     await crawl(TopicSpider, pages, settings, seeds="http://a.example/")
     lines = dict(line.split(" ") for line in file.read_text().splitlines())
-    assert lines["replica_page_observed"] == lines["replica_page_novel"] == "2"
-    assert all(re.fullmatch(r"[a-z_]+", name) and float(value) >= 0 for name, value in lines.items())
+    label = '{spider="topic"}'
+    assert lines[f"replica_page_observed{label}"] == lines[f"replica_page_novel{label}"] == "2"
+    assert all(re.fullmatch(r'[a-z_]+{spider="\w+"}', name) and float(value) >= 0 for name, value in lines.items())
+
+
+def test_the_board_shows_statistics_that_there_are():
+    told = re.findall(r"^\.\. stat:: (\S+)$", (ROOT / "docs" / "stats.rst").read_text(encoding="utf-8"), re.MULTILINE)
+    board = json.loads((ROOT / "examples" / "grafana" / "board.json").read_text())
+    asked = " ".join(target["expr"] for panel in board["panels"] for target in panel["targets"])
+    shown = set(re.findall(r"\breplica_[a-z_]+", asked))
+    assert len(shown) == 9
+    assert shown <= {re.sub("[/-]", "_", name) for name in told}
 
 
 def test_the_commands_of_the_image_are_commands():
-    told = re.findall(r"^ +command: ((?:crawl|serve) .*)$", (DOCKER / "compose.yaml").read_text(), re.MULTILINE)
+    compose = (DOCKER / "compose.yaml").read_text()
+    told = re.findall(r"^ +command: (serve .*)$|exec scrapy replica (crawl [^\"]*)\"", compose, re.MULTILINE)
+    told = ["".join(either) for either in told]
     told += re.findall(r"scrapy-replica (crawl .*)$", (DOCKER / "Dockerfile").read_text(), re.MULTILINE)
     assert len(told) == 3
     for line in told:

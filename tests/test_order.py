@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +13,7 @@ from scrapy.core import engine as engine_module
 from scrapy.settings import Settings
 from web import REPLICA, crawl, page
 
+import scrapy_replica
 from scrapy_replica import TopicSpider
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.crawldb.sqlite.frontier import Frontier
@@ -170,6 +173,13 @@ class Clock:
     def at(self, time):
         self.time = time
         return self.politeness.wake()
+
+
+def test_one_module_knows_what_scrapy_calls_its_slots():
+    code = Path(scrapy_replica.__file__).parent
+    names = re.compile(r"CONCURRENT_REQUESTS_PER_DOMAIN\"|DOWNLOAD_SLOTS|download_slot\"|per_slot_settings")
+    knowing = [file.name for file in code.rglob("*.py") if names.search(file.read_text(encoding="utf-8"))]
+    assert knowing == ["slots.py"]
 
 
 class TestPoliteness:

@@ -145,6 +145,22 @@ class TestPages:
         assert counts(result) == {"unchanged": 6, "due": 6}
         assert "replica/page/observed" not in result.stats
 
+    async def test_new_only_leaves_out_what_says_what_it_said_unless_its_item_was_lost(self, tmp_path):
+        class Fails(TopicSpider):
+            def item(self, response):
+                if response.url == web.url("3") and not web.noise:
+                    raise ValueError("once")
+                return super().item(response)
+
+        web = Site(tells="nothing")
+        wants = {**seeds(TopicSpider), "new_only": True}
+        run = settings(tmp_path, REPLICA_REVISIT=True)
+        assert len((await crawl(Fails, web, run, **wants)).items) == 5
+        web.noise = "another session"
+        web.texts["2"] = "another text"
+        result = await crawl(Fails, web, run, **wants)
+        assert sorted(item["url"] for item in result.items) == [web.url("2"), web.url("3")]
+
     async def test_those_that_are_not_judged_write_no_statistics(self, tmp_path, monkeypatch):
         web, flushed, flush = Site(tells="nothing"), [], ReplicaExtension.flush
         await first(tmp_path, web)

@@ -17,6 +17,7 @@ from scrapy_replica.commands.crawl import POLITE
 from scrapy_replica.commands.job import checking, database_path, is_running, is_shared, name_of, reading
 from scrapy_replica.components.refused import one_line
 from scrapy_replica.components.scheduler import ReplicaScheduler
+from scrapy_replica.components.slots import CONCURRENCY, DELAY
 from scrapy_replica.components.topic import read_examples
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.contract import State
@@ -179,7 +180,7 @@ def _of_manners(area: str, settings: Settings) -> Iterator[Check]:
         yield Check(area, OK, "robots.txt is obeyed")
     else:
         yield Check(area, LOOK, "ROBOTSTXT_OBEY is False: robots.txt is not asked", "set it to True")
-    delay, at_once = settings.getfloat("DOWNLOAD_DELAY"), settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
+    delay, at_once = settings.getfloat(DELAY), settings.getint(CONCURRENCY)
     pace = f"{counted(at_once, 'request')} to a host at once, {delay:g} s between two"
     is_hasty = at_once > BUSY and not delay and not settings.getbool("AUTOTHROTTLE_ENABLED")
     yield Check(area, LOOK if is_hasty else OK, pace, "set DOWNLOAD_DELAY or AUTOTHROTTLE_ENABLED" if is_hasty else "")

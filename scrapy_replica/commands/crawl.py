@@ -12,6 +12,7 @@ from scrapy_replica.commands.job import database_path, is_begun, name_of, readin
 from scrapy_replica.commands.run import SHOWN, Run, add_crawl_arguments, apply_arguments, say
 from scrapy_replica.commands.status_text import saved_in_words
 from scrapy_replica.components.others import ALL
+from scrapy_replica.components.slots import CONCURRENCY, DELAY
 from scrapy_replica.components.spider import read_seeds
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import SEEDS
@@ -33,7 +34,7 @@ OF_ALL = {"all_pages": "page/observed", "processes": "processes"}
 MOST_ORDERS = 1_000
 """Orders given last among which added seeds are looked for."""
 
-POLITE = {"ROBOTSTXT_OBEY": True, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "DOWNLOAD_DELAY": 1}
+POLITE = {"ROBOTSTXT_OBEY": True, CONCURRENCY: 1, DELAY: 1}
 """What ``scrapy startproject`` writes into a new project's settings; a project's own settings and ``-s`` win."""
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import mmh3
 from itemadapter import ItemAdapter
 
+from scrapy_replica.components.slots import SLOT
 from scrapy_replica.records import Novelty
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _DAY = timedelta(days=1)
 
 _NOVELTIES = tuple(text for one in Novelty for text in (one.value, one.name, str(one)))
 """What a spider may write that tells the novelty of a page."""
-_OF_THE_REQUEST = ("depth", "download_latency", "download_slot", "redirect_times", "retry_times")
+_OF_THE_REQUEST = ("depth", "download_latency", SLOT, "redirect_times", "retry_times")
 """Keys of ``meta`` whose values differ each time that a page is fetched; they stay out of fields of that name."""
 
 

@@ -51,6 +51,7 @@ class Observer:
         page, depth = extension.pages.of(response), response.meta.get("depth", 0)
         if extension.has_frontier and extension.returns.is_known(response, flight, page):
             observation = crawl.observe_again(page, flight.url_id, depth)
+            observation.was_given = crawl.revisits.seen(flight.url_id) is not None
         else:
             observation = crawl.observe(page, flight.url_id, depth, flight.size)
             if crawl.counts["page/observed"] % FLUSH_EVERY == 0:

@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.slots import slot_of
 from scrapy_replica.words.terminal import lasting
 from scrapy_replica.words.text import cleaned
 
@@ -59,7 +60,7 @@ class PatienceMiddleware:
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         extension = self._crawler.get_extension(ReplicaExtension)
-        slot = request.meta.get("download_slot")
+        slot = slot_of(request)
         if extension is None or extension.rest is None or slot is None or "cached" in response.flags:
             return response
         if response.status not in {TOO_MANY, UNAVAILABLE}:

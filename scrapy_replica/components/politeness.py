@@ -5,6 +5,8 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from scrapy_replica.components.slots import Limits
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -30,11 +32,8 @@ class Politeness:
         now: Callable[[], float],
         asked: Mapping[str, float],
     ) -> None:
-        self._downloader, self._asked = downloader, asked
+        self._limits, self._asked = Limits(downloader), asked
         self._hold, self._release, self._now = hold, release, now
-        settings = downloader.settings
-        self._concurrency = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
-        self._delay = settings.getfloat("DOWNLOAD_DELAY")
         self._active: dict[str, int] = {}
         self._full: set[str] = set()
         self._ready_at: dict[str, float] = {}
@@ -42,18 +41,10 @@ class Politeness:
         """Slots that have no delay but a rest."""
         self._timers: list[tuple[float, str]] = []
 
-    def _limits(self, slot: str) -> tuple[int, float]:
-        """Return (concurrency, delay in seconds) of *slot* by now; AutoThrottle changes its delay."""
-        asked = self._asked.get(slot, 0.0)
-        live = self._downloader.slots.get(slot)
-        if live is not None:
-            return live.concurrency, max(live.delay, asked)
-        own = self._downloader.per_slot_settings.get(slot, {})
-        return own.get("concurrency", self._concurrency), max(own.get("delay", self._delay), asked)
-
     def started(self, slot: str) -> float | None:
         """Take note that a request of *slot* was given out; return when its delay ends, if there is one."""
-        concurrency, delay = self._limits(slot)
+        concurrency, delay = self._limits.of(slot)
+        delay = max(delay, self._asked.get(slot, 0.0))
         active = self._active[slot] = self._active.get(slot, 0) + 1
         if 0 < concurrency <= active:
             self._full.add(slot)

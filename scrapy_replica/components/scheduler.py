@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later, sleep
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from scrapy_replica.address import host_of, hostname_of
+from scrapy_replica.address import host_of
 from scrapy_replica.components.dupefilter import Filters
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import permission_of
@@ -23,6 +23,7 @@ from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
 from scrapy_replica.components.returns import has_conditions
 from scrapy_replica.components.scope import leaving
+from scrapy_replica.components.slots import chosen_slot
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.components.takeover import PlainJob
 from scrapy_replica.components.terms import terms_of
@@ -231,7 +232,7 @@ class ReplicaScheduler(BaseScheduler):
         return is_next and is_same and not self._extension.flights.of(lease).is_observed
 
     def _enter(self, request: Request) -> bool:
-        slot = _slot_of(request)
+        slot = chosen_slot(request)
         flight = self._extension.flights.of(request)
         permission, host = permission_of(request, is_start=flight.is_start), host_of(request.url)
         if flight.key is None:
@@ -425,16 +426,3 @@ def _tries(request: Request) -> int:
 
 def _priority_of(request: Request) -> int:
     return max(-MAX_PRIORITY, min(request.priority, MAX_PRIORITY))
-
-
-def _slot_of(request: Request) -> str | None:
-    """Return the download slot that the user chose; ``None`` if none was.
-
-    The downloader writes the slot into ``meta``, and redirects copy it.
-    """
-    slot: str | None = request.meta.get("download_slot")
-    before = request.meta.get("redirect_urls")
-    if slot is not None and before and slot == hostname_of(before[-1]):
-        del request.meta["download_slot"]
-        return None
-    return slot

@@ -132,7 +132,9 @@ class TopicSpider(Spider):
 
 def _is_repeat(response: Response) -> bool:
     observation = page_of(response)
-    return observation is not None and observation.novelty in {Novelty.EXACT_DUPLICATE, Novelty.NEAR_DUPLICATE}
+    if observation is None:
+        return False
+    return observation.was_given or observation.novelty in {Novelty.EXACT_DUPLICATE, Novelty.NEAR_DUPLICATE}
 
 
 def _of_html(response: Response, name: str) -> Any:

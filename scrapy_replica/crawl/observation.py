@@ -24,6 +24,8 @@ class Observation:
     """It is new to the crawl, and the collection of ``REPLICA_KNOWN`` has it."""
     is_known: bool = False
     """It was fetched before, and says what it said; nothing was judged."""
+    was_given: bool = False
+    """It is known, and its callback was through with it then, on the same terms: its items came before."""
     is_changed: bool = False
     """It was fetched before, and said something else."""
     items: set[int] = field(default_factory=set)

@@ -10,7 +10,7 @@ import json
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from io import TextIOWrapper
+from io import SEEK_END, TextIOWrapper
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -95,9 +95,11 @@ class _Package:
 
     def add(self, path: str, source: IO[bytes], *, is_packed: bool = False) -> None:
         """Add all of *source*; one that *is_packed* is stored as it is, so that a viewer may read parts of it."""
+        info, hashed = _info(path, is_packed=is_packed), hashlib.sha256()
+        # Where it is known the local header needs no extra field: viewers take it to be as long as that of the directory.
+        info.file_size = source.seek(0, SEEK_END)
         source.seek(0)
-        hashed = hashlib.sha256()
-        with self._archive.open(_info(path, is_packed=is_packed), "w", force_zip64=True) as target:
+        with self._archive.open(info, "w") as target:
             while data := source.read(_CHUNK_BYTES):
                 hashed.update(data)
                 target.write(data)
