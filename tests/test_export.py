@@ -244,6 +244,9 @@ class TestWacz:
             assert captured["url"] == "http://a.example/2"  # the other file is being written
             place = archive.getinfo(f"archive/{captured['filename']}")
             assert place.compress_type == zipfile.ZIP_STORED
+            whole = (tmp_path / "x.wacz").read_bytes()
+            extras = [whole[each.header_offset + 28 :][:2] for each in archive.infolist()]
+            assert set(extras) == {b"\0\0"}  # lengths of extra fields, which replayweb.page does not expect
             record = archive.read(place)[int(captured["offset"]) :][: int(captured["length"])]
             assert gzip.decompress(record).endswith(b"page 2\r\n\r\n")
 

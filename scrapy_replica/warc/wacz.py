@@ -96,7 +96,7 @@ class _Package:
     def add(self, path: str, source: IO[bytes], *, is_packed: bool = False) -> None:
         """Add all of *source*; one that *is_packed* is stored as it is, so that a viewer may read parts of it."""
         info, hashed = _info(path, is_packed=is_packed), hashlib.sha256()
-        # Where it is known the local header needs no extra field: viewers take it to be as long as that of the directory.
+        # Known beforehand, it leaves the local header without an extra field, which replayweb.page stumbles over.
         info.file_size = source.seek(0, SEEK_END)
         source.seek(0)
         with self._archive.open(info, "w") as target:
