@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ from pydoc_web import PydocWeb
 
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.words.phrases import ACTIONS, REASONS
+from scrapy_replica.words.terminal import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,10 +79,12 @@ def crawl(pages: int, orders: int) -> int:
         for order in range(orders):
             seeds = random.Random(order).sample(web.seeds, len(web.seeds))
             (FOLDER / "seeds.txt").write_text("\n".join(seeds) + "\n", encoding="utf-8")
-            for name, found in (("plain Scrapy", plain), ("Scrapy with the add-on", with_addon)):
-                which = f"seeds in order {order + 1} of {orders}: " if orders > 1 else ""
-                say(f"{which}{name}, {pages} pages ...")
-                found.append(crawled(web, pages, is_plain=found is plain))
+            which = f"seeds in order {order + 1} of {orders}: " if orders > 1 else ""
+            say(f"{which}plain Scrapy, and beside it Scrapy with the add-on, {pages} pages each ...")
+            with ThreadPoolExecutor() as both:
+                crawls = [both.submit(crawled, web, pages, is_plain=is_plain) for is_plain in (True, False)]
+            for found, one in zip((plain, with_addon), crawls, strict=True):
+                found.append(one.result())
     columns = [[summary(truths, pages) for truths in each] for each in (plain, with_addon)]
     print(sentence(*columns))
     curves = {name: found_by(each[0]) for name, each in ((PLAIN, plain), (WITH_ADDON, with_addon))}
@@ -147,9 +151,10 @@ def as_svg(curves: Mapping[str, Sequence[int]]) -> str:
 def crawled(web: PydocWeb, pages: int, *, is_plain: bool) -> list[Truth]:
     """Crawl *web* once and return what its pages really are."""
     output = FOLDER / ("plain.jsonl" if is_plain else "pages.jsonl")
-    shutil.rmtree(JOB, ignore_errors=True)
-    for file in (output, LEDGER):
-        file.unlink(missing_ok=True)
+    output.unlink(missing_ok=True)
+    if not is_plain:
+        shutil.rmtree(JOB, ignore_errors=True)
+        LEDGER.unlink(missing_ok=True)
     environment = {**os.environ, "http_proxy": web.proxy_url, "no_proxy": ""}
     told = run(plain_command(pages, output) if is_plain else addon_command(pages, output), environment)
     if not is_plain:
@@ -206,7 +211,7 @@ def sentence(plain: Sequence[Figures], with_addon: Sequence[Figures]) -> str:
         name = f"{what} at 50 %"
         before, after = (statistics.mean(one[name] for one in each) for each in (plain, with_addon))
         parts.append(f"{after:.0f} {what} instead of {before:.0f}")
-    return f"In the first half of the fetches the add-on finds {' and '.join(parts)}."
+    return wrapped(f"In the first half of the fetches the add-on finds {' and '.join(parts)}.")
 
 
 # A WARC file
@@ -281,15 +286,15 @@ def print_decisions(figures: dict[str, float]) -> None:
     samples = figures["samples"]
     if samples:
         low, high = figures["false_drop_rate_low"], figures["false_drop_rate_high"]
-        rate = f"{figures['false_drop_rate']:.1%} of {samples} (95 % interval {low:.1%} to {high:.1%})"
-        print(f"  false drops among those that were fetched all the same: {rate}")
+        rate = f"{figures['false_drop_rate']:.1%} (95 % interval {low:.1%} to {high:.1%})"
+        print(f"  false drops among {samples} that were fetched all the same: {rate}")
     else:
-        print("  false drops: none of the dropped URLs was in the sample that is fetched all the same")
+        print("  false drops: none of the dropped URLs was fetched as a sample")
 
 
 def print_ledger() -> None:
     """Print where the ledger lies, and what ``explain`` says of one URL in it."""
-    print(f"\nLedger: {JOB / 'replica.sqlite'} (SQLite, table decisions), and as lines of JSON {LEDGER}")
+    print(f"\nEvery decision is in {JOB / 'replica.sqlite'}, and a line of {LEDGER}")
     with LEDGER.open(encoding="utf-8") as lines:
         decisions = [decision for decision in map(json.loads, lines) if "***" not in decision["url"]]  # left out there
     if decisions:

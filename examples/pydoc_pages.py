@@ -1,7 +1,7 @@
 """The text of the demo's web: pydoc's pages of this Python installation, made once and kept in a file.
 
-Making them imports every module that is documented, hence ``python examples/pydoc_pages.py FILE LIMIT`` is a process of
-its own; :func:`load_pages` runs it where the file is missing. Needs the standard library only.
+Making them imports every module that is documented, hence ``python examples/pydoc_pages.py FILE COLLECTION LIMIT`` is a
+process of its own; :func:`load_pages` runs it where the file is missing. Needs the standard library only.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,8 +59,8 @@ _SKIPPED = frozenset(
         *("tkinter", "trial", "turtle", "turtledemo"),
     }
 )
-_BUILD_SECONDS = 25
-"""After this long no further module is documented."""
+_BUILD_SECONDS = 60
+"""Of processor time, after which no further module is documented: far above what the web takes."""
 _MODULES_PER_PACKAGE = 40
 _MAX_PAGE_CHARS = 250_000
 
@@ -122,23 +123,24 @@ def topic_html(text: str, names: list[str]) -> str:
     return f"{paragraphs}<p>See also: {links}</p>"
 
 
-def build(modules_limit: int) -> Collections:
-    """Document at most *modules_limit* modules, two of three from the standard library. Imports them all."""
-    from pydoc_data.topics import topics  # noqa: PLC0415  (wanted in the building process only)
+def build(collection: str, limit: int) -> dict[str, str]:
+    """Return name -> HTML of at most *limit* modules of the library or of the packages, or of the topics.
 
-    deadline = time.monotonic() + _BUILD_SECONDS
-    library_limit = max(modules_limit * 2 // 3, min(modules_limit, len(EXAMPLES)))
-    library = _documented(itertools.chain(EXAMPLES, library_names()), library_limit, deadline)
-    packages = _documented(package_names(), modules_limit - len(library), deadline)
-    others = [name for name in topics if len(name) > 6]
-    language = {name: topic_html(text, [other for other in others if other != name]) for name, text in topics.items()}
-    return {"library": library, "packages": packages, "topics": language}
+    All modules are imported.
+    """
+    if collection == "topics":
+        from pydoc_data.topics import topics  # noqa: PLC0415  (wanted in the building process only)
+
+        others = [name for name in topics if len(name) > 6]
+        return {name: topic_html(text, [other for other in others if other != name]) for name, text in topics.items()}
+    names = itertools.chain(EXAMPLES, library_names()) if collection == "library" else package_names()
+    return _documented(names, limit, time.process_time() + _BUILD_SECONDS)
 
 
 def _documented(names: Iterable[str], limit: int, deadline: float) -> dict[str, str]:
     pages: dict[str, str] = {}
     for name in names:
-        if len(pages) >= limit or time.monotonic() > deadline:
+        if len(pages) >= limit or time.process_time() > deadline:
             break
         text = None if name in pages else module_html(name)
         if text:
@@ -147,27 +149,42 @@ def _documented(names: Iterable[str], limit: int, deadline: float) -> dict[str, 
 
 
 def load_pages(cache: Path | None, modules_limit: int) -> Collections:
-    """The web's pages, from the folder *cache* if they were made before; else made by a process of their own."""
+    """The web's pages, from the folder *cache* if they were made before; else made by processes of their own.
+
+    At most *modules_limit* are modules, two of three from the standard library.
+    """
     version = ".".join(str(number) for number in sys.version_info[:3])
+    library = max(modules_limit * 2 // 3, min(modules_limit, len(EXAMPLES)))
+    limits = {"library": library, "packages": modules_limit - library, "topics": 0}
     with tempfile.TemporaryDirectory() as scratch:
-        file = (cache or Path(scratch)) / f"pydoc-{version}-{modules_limit}.json.gz"
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            # pydoc prints the environment and the arguments that the modules hold, hence a bare process.
-            kept = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT", "HOME", "VIRTUAL_ENV") if key in os.environ}
-            command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve())]
-            subprocess.run(  # noqa: S603  (this file itself)
-                [*command, str(file.resolve()), str(modules_limit)],
-                check=True,
-                cwd=scratch,
-                env={**kept, "PYTHONHASHSEED": "0", "COLUMNS": "80"},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=300,
-            )
-        pages: Collections = json.loads(gzip.decompress(file.read_bytes()))
-    return pages
+        folder = cache or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        files = {name: folder.resolve() / f"pydoc-{version}-{name}-{limit}.json.gz" for name, limit in limits.items()}
+        with ThreadPoolExecutor() as pool:
+            made = [
+                pool.submit(_make, file, name, limits[name], scratch)
+                for name, file in files.items()
+                if not file.exists()
+            ]
+        for one in made:
+            one.result()
+        return {name: json.loads(gzip.decompress(file.read_bytes())) for name, file in files.items()}
+
+
+def _make(file: Path, collection: str, limit: int, scratch: str) -> None:
+    """Make the pages of a collection in a bare process: pydoc prints the environment and arguments of modules."""
+    kept = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT", "HOME", "VIRTUAL_ENV") if key in os.environ}
+    command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve())]
+    subprocess.run(  # noqa: S603  (this file itself)
+        [*command, str(file), collection, str(limit)],
+        check=True,
+        cwd=scratch,
+        env={**kept, "PYTHONHASHSEED": "0", "COLUMNS": "80"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=300,
+    )
 
 
 def _stay_at_home(event: str, args: tuple[object, ...]) -> None:
@@ -176,15 +193,15 @@ def _stay_at_home(event: str, args: tuple[object, ...]) -> None:
         raise OSError(f"{event} {args} is not for importing")
 
 
-def main(file: Path, modules_limit: int) -> None:
+def main(file: Path, collection: str, limit: int) -> None:
     """Write *file* at once, so that a stopped build leaves no broken one."""
     sys.addaudithook(_stay_at_home)
     part = file.with_suffix(f".{os.getpid()}.part")
-    part.write_bytes(gzip.compress(json.dumps(build(modules_limit)).encode(), mtime=0))
+    part.write_bytes(gzip.compress(json.dumps(build(collection, limit)).encode(), mtime=0))
     part.replace(file)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
     # Some imported modules have started threads that would keep the process alive.
     os._exit(0)
