@@ -115,7 +115,7 @@ class Config:
     warmup_pages: int = _setting(
         60, "Pages fetched breadth-first before the strategy's scores count.", low=0, internal=True
     )
-    language: str = _setting("en", "Two-letter language of pages that do not declare one.")
+    default_language: str = _setting("en", "Two-letter language of a topic, and of pages that do not declare one.")
     noise: Noise = _setting(
         Noise.LEARNED,
         "How main text is found: ``learned`` by a trained model; ``cetd`` by text density, a little faster; ``none`` "
@@ -151,7 +151,6 @@ class Config:
     probes: int = _setting(
         12, "Most pages to ask of one host only to tell whether it is a copy of another; 0 asks for none.", low=0
     )
-    verdict_days: float = _setting(30.0, "Days after which a verdict ends and the copy is looked at again.", low=0)
     dust: bool = _setting(
         True,
         "Learn while the crawl runs which URLs of a host are one page (session ids, sort orders and the like), and "

@@ -117,7 +117,7 @@ def test_a_disk_that_is_full(job, monkeypatch):
         (ADDON | {"REPLICA_ENABLED": False}, LOOK, "REPLICA_ENABLED is False"),
         (ADDON | {"SCHEDULER": "scrapy.core.scheduler.Scheduler"}, LOOK, "another SCHEDULER is in use"),
         (ADDON | {"REPLICA_TOPIC": "nowhere"}, BROKEN, "no such file or folder"),
-        (ADDON | {"REPLICA_LANGUAGE": "xx", "REPLICA_TOPIC": __file__}, BROKEN, "REPLICA_TOPIC"),
+        (ADDON | {"REPLICA_DEFAULT_LANGUAGE": "xx", "REPLICA_TOPIC": __file__}, BROKEN, "REPLICA_TOPIC"),
         (ADDON | {"REPLICA_MOD": "drop"}, BROKEN, "did you mean REPLICA_MODE"),
         (ADDON | {"ROBOTSTXT_OBEY": False}, LOOK, "robots.txt is not asked"),
         (ADDON | {"DOWNLOAD_DELAY": 0, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}, LOOK, "16 requests to a host at once"),

@@ -306,7 +306,7 @@ class TestTurning:
         store = SqliteCrawlDB(None)
         payloads = RequestPayloads(is_stored=False, url_of=store.urls.url_of, counts=Counter())
         crawl = Crawl(
-            Config(explore=0, verdict_days=30),
+            Config(explore=0),
             store,
             key=hash,
             now=lambda: now[0],

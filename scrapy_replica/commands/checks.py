@@ -163,7 +163,7 @@ def _of_topic(area: str, config: Config) -> Iterator[Check]:
     try:
         topic, background = read_examples(config)
         if not (background or topic.background):
-            Background.shipped(config.language)
+            Background.shipped(config.default_language)
     except (ValueError, OSError) as error:
         yield Check(area, BROKEN, one_line(error), "correct it; no crawl begins with it")
         return

@@ -122,7 +122,7 @@ def page_from_response(
         encoding=response.encoding,
         redirected_from=redirected_from,
         ip=ip,
-        language_default=config.language,
+        language_default=config.default_language,
         extract=EXTRACTORS[config.noise] if query is None else partial(_form_text, query=query, noise=config.noise),
         for_terms=for_terms,
         statements=statements,

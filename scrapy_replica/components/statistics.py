@@ -37,5 +37,7 @@ def sum_up(status: Status, stats: StatsCollector) -> None:
     if whole.rate is not None:
         stats.set_value("replica/sample/settled", whole.samples)
         stats.set_value("replica/sample/false_drops", whole.false_drops)
-        for name, value in zip(("", "_low", "_high"), whole.rate, strict=True):
-            stats.set_value(f"replica/sample/false_drop_rate{name}", round(value, 5))
+        rate, low, high = (round(value, 5) for value in whole.rate)
+        stats.set_value("replica/sample/false_drop_rate", rate)
+        stats.set_value("replica/sample/false_drop_rate_low", low)
+        stats.set_value("replica/sample/false_drop_rate_high", high)

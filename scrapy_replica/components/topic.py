@@ -68,7 +68,7 @@ class Examples:
     _store: CrawlDB
 
     def __init__(self, config: Config) -> None:
-        self._language = config.language
+        self._language = config.default_language
         self._extract = EXTRACTORS[config.noise]
         self.topic, background = read_examples(config)
         self._fetched: dict[str, Terms] = {}
@@ -85,7 +85,7 @@ class Examples:
         if unlabelled:
             self.background = Background.from_documents(map(self._terms, unlabelled))
         else:
-            self.background = Background.shipped(config.language)
+            self.background = Background.shipped(config.default_language)
 
     def _terms(self, document: Document) -> Terms:
         if document.html is None:

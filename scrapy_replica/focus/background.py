@@ -43,7 +43,7 @@ class Background:
         if language not in LANGUAGES:
             known = ", ".join(LANGUAGES)
             raise ValueError(
-                f"REPLICA_LANGUAGE: there are no term statistics for {language!r}, only for {known}; "
+                f"REPLICA_DEFAULT_LANGUAGE: there are no term statistics for {language!r}, only for {known}; "
                 "give unlabelled pages of that language (REPLICA_BACKGROUND)"
             )
         file = resources.files("scrapy_replica.focus").joinpath("background", f"{language}.npz")

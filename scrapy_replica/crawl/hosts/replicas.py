@@ -36,7 +36,8 @@ MIN_MISSING = 3
 """Pages of a copy that the canonical host lacks before its other own pages are fetched as they stand."""
 MAX_VAIN = 20
 """Pages asked of a copy in vain for each that it had: what is dead on the canonical host is dead on an alias, too."""
-DAY_SECONDS = 86_400.0
+VERDICT_S = 2_592_000.0
+"""Seconds after which a verdict ends and the copy is looked at again: thirty days."""
 
 
 NO_CALLBACKS: frozenset[str] = frozenset()
@@ -385,7 +386,7 @@ class Replicas:
 
     def _write(self, verdict: Verdict, *, is_manual: bool) -> None:
         now = self._now()
-        expires_at = None if is_manual else now + self._config.verdict_days * DAY_SECONDS
+        expires_at = None if is_manual else now + VERDICT_S
         self._db.verdicts.enter(verdict, now, expires_at)
         self._db.uncertain_pairs.forget(verdict.copy)
         why = "a person says so" if is_manual else "; ".join([f"score {score(verdict.score)}", *evidence_of(verdict)])

@@ -52,7 +52,7 @@ class Recipe(NamedTuple):
     @classmethod
     def of(cls, config: Config, name: str) -> Recipe:
         """Return the recipe of the strategy of that *name*."""
-        return cls(name, config.seed, config.language)
+        return cls(name, config.seed, config.default_language)
 
     @classmethod
     def kept(cls, db: Kept) -> Recipe | None:
