@@ -160,7 +160,7 @@ class TrapGuard:
         known = self._guard_of(page.host)
         if known.traps is None:
             return is_news
-        known.is_reopened |= known.made_up.observe(page, url_id, self._config.language)
+        known.is_reopened |= known.made_up.observe(page, url_id, self._config.default_language)
         if shape(page.url) is not None:
             return known.traps.is_news(page, novelty, is_news, self._config.min_words)
         is_repeated = is_news is False and page.words >= self._config.min_words
