@@ -6,20 +6,29 @@ import time
 from collections import defaultdict
 from email.utils import formatdate
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
+from scrapy.settings import Settings
 from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
-from scrapy_replica.components import patience
+from scrapy_replica.commands.job import reading
+from scrapy_replica.commands.status_text import in_words
+from scrapy_replica.components import patience, politeness
 from scrapy_replica.components.patience import retry_after
 from scrapy_replica.crawl.crawl import Crawl
 
 TOP, OTHER = "http://a.example/", "http://b.example/"
 POLITE = {**REPLICA, "RETRY_TIMES": 2, "ROBOTSTXT_OBEY": False}
+
+
+@pytest.fixture(autouse=True)
+def _slowed_a_little(monkeypatch):
+    monkeypatch.setattr(politeness, "FIRST_SLOWED_S", 0.05)
 
 
 def web(refusals, answer, n=6):
@@ -178,6 +187,51 @@ class TestRobots:
         served, _, pages = web(0, (200, {}, ""), n=3)
         result = await crawl(TopicSpider, served, settings, seeds=TOP)
         assert {item["url"] for item in result.items} == pages
+
+
+def refused(answers: int = 40) -> int:
+    """Return how often a host refuses that bears one request in half a second, until it gave so many *answers*."""
+    clock, last, n_refused, held = 0.0, -1.0, 0, set()
+    downloader = SimpleNamespace(settings=Settings(), slots={}, per_slot_settings={})
+    polite = politeness.Politeness(downloader, hold=held.add, release=held.discard, now=lambda: clock, asked={})
+    while answers:
+        clock += 0.01
+        polite.wake()
+        if held:
+            continue
+        polite.started("a.example")
+        if clock - last < 0.5:
+            n_refused += 1
+            polite.rest("a.example", 0.5)
+        else:
+            answers -= 1
+            polite.recover("a.example")
+        last = clock
+        polite.ended("a.example")
+    return n_refused
+
+
+def test_a_host_that_bears_little_is_asked_less_often_and_then_more_again(monkeypatch):
+    monkeypatch.setattr(politeness, "FIRST_SLOWED_S", 1.0)
+    assert refused() <= 12
+    monkeypatch.setattr(politeness, "FIRST_SLOWED_S", 0.0)
+    assert refused() >= 30
+
+
+@pytest.mark.asyncio
+async def test_a_crawl_that_goes_on_lets_a_host_rest_on(tmp_path):
+    job = {**POLITE, "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
+    served, at, pages = web(1, (429, {"Retry-After": "5"}, ""), n=3)
+    await crawl(TopicSpider, served, {**job, "CLOSESPIDER_PAGECOUNT": 6}, seeds=TOP)
+    (asked,) = at[f"{TOP}2"]
+    with reading(str(tmp_path / "job")) as reader:
+        status = reader.status(time.time(), 5)
+    assert list(status.resting) == ["a.example"]
+    told = " ".join(in_words(status, (), status.resting["a.example"] - 2, is_running=False).split())
+    assert "These hosts asked for patience and rest: a.example for 2 s." in told
+    await crawl(TopicSpider, served, job, seeds=TOP)
+    assert at[f"{TOP}2"][1] - asked >= 4.9
+    assert pages == at.keys()
 
 
 class Silent(RobotParser):

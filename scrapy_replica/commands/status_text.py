@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.reader import Process, RuleView, VerdictView
     from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
 
+MOST_RESTING = 5
+"""Hosts that rest which are named."""
+
 ROWS = (
     ("fetched", "fetches"),
     ("pages (status 200)", "pages"),
@@ -57,6 +60,7 @@ def in_words(
         _head(status, now, is_running=is_running),
         _fetches(status),
         _frontier(status),
+        _resting(status, now),
         _coverage(status),
         _paragraph(status.come_back.in_words()),
         _outside(status.outside),
@@ -71,6 +75,15 @@ def in_words(
 
 def _paragraph(told: str) -> str:
     return wrapped(told) + "\n" if told else ""
+
+
+def _resting(status: Status, now: float) -> str:
+    left = sorted((until - now, slot) for slot, until in status.resting.items() if until > now)
+    if not left:
+        return ""
+    shown = ", ".join(f"{cleaned(slot)} for {lasting(seconds)}" for seconds, slot in left[:MOST_RESTING])
+    others = f", and {len(left) - MOST_RESTING} others" if len(left) > MOST_RESTING else ""
+    return _paragraph(f"These hosts asked for patience and rest: {shown}{others}.")
 
 
 def _coverage(status: Status) -> str:

@@ -82,6 +82,7 @@ class ReplicaExtension:
         self.wake: Callable[[], None] = lambda: None
         """Lets the engine look for what is to be fetched; our scheduler knows how."""
         self.rest: Callable[[str, float], None] | None = None
+        self.recover: Callable[[str], None] = lambda _: None
         """Gives out nothing of a download slot for some seconds; ``None`` where another scheduler is in use."""
         self.crawl_delays: dict[str, float] = {}
         """Host name -> seconds between two requests that its ``robots.txt`` asks for."""

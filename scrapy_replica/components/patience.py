@@ -65,6 +65,7 @@ class PatienceMiddleware:
             return response
         if response.status not in {TOO_MANY, UNAVAILABLE}:
             self._in_a_row.pop(slot, None)
+            extension.recover(slot)
             return response
         asked = retry_after(response, time.time())
         is_wish = response.status == TOO_MANY if asked is None else asked <= MOST_S

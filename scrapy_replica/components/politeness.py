@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
 
 
+FIRST_SLOWED_S, MOST_SLOWED_S, LEAST_SLOWED_S = 1.0, 60.0, 0.1
+"""Delay of a slot after its host asked for patience, doubled when it asks again; and at most, and at least."""
+RECOVERY = 0.8
+"""What is left of that delay after each answer: of a second nothing is left after eleven."""
+
+
 class Politeness:
     """Counts the downloads of each slot, which is a host name or what the user chose, and tells when it may go on.
 
@@ -37,6 +43,8 @@ class Politeness:
         self._active: dict[str, int] = {}
         self._full: set[str] = set()
         self._ready_at: dict[str, float] = {}
+        self._slowed: dict[str, float] = {}
+        """Slot -> seconds between two requests since its host asked for patience."""
         self._resting: set[str] = set()
         """Slots that have no delay but a rest."""
         self._timers: list[tuple[float, str]] = []
@@ -44,7 +52,7 @@ class Politeness:
     def started(self, slot: str) -> float | None:
         """Take note that a request of *slot* was given out; return when its delay ends, if there is one."""
         concurrency, delay = self._limits.of(slot)
-        delay = max(delay, self._asked.get(slot, 0.0))
+        delay = max(delay, self._asked.get(slot, 0.0), self._slowed.get(slot, 0.0))
         active = self._active[slot] = self._active.get(slot, 0) + 1
         if 0 < concurrency <= active:
             self._full.add(slot)
@@ -57,11 +65,23 @@ class Politeness:
         return ready_at
 
     def rest(self, slot: str, seconds: float) -> None:
-        """Give out nothing of *slot* for so many *seconds*, because its host asks for that."""
+        """Give out nothing of *slot* for so many *seconds*, because its host asks for that, and less of it after them.
+
+        Requests that were on their way when it began to rest do not count again.
+        """
+        if slot not in self._resting:
+            self._slowed[slot] = min(MOST_SLOWED_S, max(FIRST_SLOWED_S, 2 * self._slowed.get(slot, 0.0)))
         self._hold(slot)
         self._resting.add(slot)
         ready_at = self._ready_at[slot] = max(self._ready_at.get(slot, 0.0), self._now() + seconds)
         heappush(self._timers, (ready_at, slot))
+
+    def recover(self, slot: str) -> None:
+        """Take note that the host of *slot* answered: it is asked a little more often."""
+        if slot in self._slowed:
+            self._slowed[slot] *= RECOVERY
+            if self._slowed[slot] < LEAST_SLOWED_S:
+                del self._slowed[slot]
 
     def unused(self, slot: str, ready_at: float) -> None:
         """Take note that the request whose delay ends at *ready_at* never came to the downloader: it needs none."""

@@ -28,6 +28,7 @@ from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.components.takeover import PlainJob
 from scrapy_replica.components.terms import terms_of
 from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError, UrlRow
+from scrapy_replica.crawldb.rests import RESTS, dump, load
 from scrapy_replica.decision import FETCH, Action, Decision
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ class ReplicaScheduler(BaseScheduler):
             now=time.monotonic,
             asked=self._extension.crawl_delays,
         )
-        self._extension.rest = self._politeness.rest
+        self._extension.rest, self._extension.recover = self._rest, self._politeness.recover
+        self._go_on_resting()
         if self._extension.recorder is not None:
             self._extension.recorder.on_written = self._schedule
         self._feeds = Feeds(self._crawler)
@@ -137,6 +139,22 @@ class ReplicaScheduler(BaseScheduler):
         if self._urls.waiting:
             logger.info("Resuming the crawl: %d URLs wait", self._urls.waiting)
         return self.df.open()
+
+    def _rest(self, slot: str, seconds: float) -> None:
+        """Let *slot* rest, and keep it: a crawl that goes on does not ask its host earlier.
+
+        Of processes that share a job each lets its own slots rest, and gives none of these up.
+        """
+        self._politeness.rest(slot, seconds)
+        self._rests[slot] = time.time() + seconds
+        if self._extension.others is None:
+            self._crawl.store.set_meta(RESTS, dump(self._rests, time.time()))
+
+    def _go_on_resting(self) -> None:
+        self._rests = load(self._crawl.store.meta(RESTS))
+        for slot, until in self._rests.items():
+            if until > time.time():
+                self._politeness.rest(slot, until - time.time())
 
     def close(self, reason: str) -> Deferred[None]:
         if self._timer is not None:

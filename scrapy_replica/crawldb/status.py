@@ -163,6 +163,8 @@ class Status(NamedTuple):
     """URLs that are fetched for the add-on's sake, and that nothing asked for."""
     outside: Mapping[str, int]
     """Links that are out of scope: value of ``urls.scope.Outside`` -> number, most first."""
+    resting: Mapping[str, float]
+    """Download slots whose hosts asked for patience, and until when, in seconds since the epoch."""
     come_back: Pass
     """The last pass over the job."""
 
@@ -259,6 +261,7 @@ class Status(NamedTuple):
             "rules.by_hand": claims.rules_by_hand,
             "rules.last_hour": claims.n_new_rules,
             **_prefixed("out_of_scope", self.outside),
+            **_prefixed("resting", self.resting),
             **_prefixed("pass", self.come_back.counts),
         }
         for reason, one in self.tested.items():

@@ -12,6 +12,7 @@ from scrapy_replica.claim import Standing
 from scrapy_replica.coverage import Coverage
 from scrapy_replica.crawldb.contract import OUTSIDE, RELEVANCE, SPIDER, State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
+from scrapy_replica.crawldb.rests import RESTS, load
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.crawldb.sqlite.checks import CheckTable
@@ -105,6 +106,7 @@ class StatusReader:
             coverage=self._coverage(sum(waiting.values()), total),
             added=self._count("SELECT COUNT(*) FROM added"),
             outside=dict(sorted(self._connection.sums(OUTSIDE).items(), key=lambda one: -one[1])),
+            resting=load(self._connection.meta(RESTS)),
             come_back=Pass.load(self._connection.meta(LAST_ROUND)),
         )
 
