@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scrapy import Spider
 from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
@@ -14,6 +15,16 @@ from scrapy_replica.pages.collection import HEAD, PARTS, Collection, row_of, wri
 from scrapy_replica.records import Page
 
 A, B = "http://a.example/", "http://b.example/"
+
+
+class Follower(Spider):
+    """Ordinary, and makes an item of each page."""
+
+    name = "follower"
+
+    def parse(self, response):
+        yield {"url": response.url}
+        yield from response.follow_all(css="a")
 
 
 def index(path, rows, noise="learned"):
@@ -114,6 +125,31 @@ class TestCrawl:
         assert result.stats["replica/page/collected"] == 40
         assert result.stats["replica/decision/collected-links/demote"] == 20
         assert result.urls.index(f"{B}new/20") < min(result.urls.index(f"{B}old/{n}/deep") for n in range(20))
+
+    async def test_the_requests_of_an_ordinary_spider_wait_as_well(self, tmp_path):
+        web = {A: page(["/x"], seed="top"), f"{A}x": page(["/deep"], seed="x"), f"{A}deep": page(seed="deep")}
+        await crawl(Follower, web, {**REPLICA, "JOBDIR": str(tmp_path / "job")}, start_urls=[A])
+        assert run("index", str(tmp_path / "job"), "--out", str(tmp_path / "known")) == 0
+        web[A] = page(["/x", *(f"/new/{n}" for n in range(9))], seed="new top")
+        web |= {f"{A}new/{n}": page([f"/new/{n}/deep"], seed=("new", n)) for n in range(9)}
+        web |= {f"{A}new/{n}/deep": page(seed=("deep", n)) for n in range(9)}
+        settings = {**REPLICA, "REPLICA_KNOWN": str(tmp_path / "known"), "CONCURRENT_REQUESTS": 1}
+        result = await crawl(Follower, web, {**settings, "REPLICA_MODE": "drop"}, start_urls=[A])
+        assert {*result.urls} == {*web}
+        assert result.urls[-1] == f"{A}deep"
+        result = await crawl(Follower, web, {**settings, "REPLICA_MODE": "observe"}, start_urls=[A])
+        assert {*result.urls} == {*web}
+        assert result.stats["replica/decision/collected-links/fetch"] == 1
+
+    async def test_of_a_job_and_of_the_files_that_it_kept_it_is_the_same(self, tmp_path):
+        web = {A: page([f"/{n}" for n in range(9)], seed="top"), f"{A}9": (404, {}, "none")}
+        web |= {f"{A}{n}": page([f"/{n + 1}"], seed=n, title=f"Page {n}") for n in range(9)}
+        kept = {"JOBDIR": str(tmp_path / "job"), "REPLICA_WARC": str(tmp_path / "warc")}
+        await crawl(TopicSpider, web, {**REPLICA, **kept}, seeds=A)
+        for name in ("job", "warc"):
+            assert run("index", str(tmp_path / name), "--out", str(tmp_path / f"of {name}")) == 0
+        assert len(Collection(tmp_path / "of job")) == 10
+        assert (tmp_path / "of job").read_bytes() == (tmp_path / "of warc").read_bytes()
 
     async def test_a_file_of_one_job_and_of_another_are_one_of_both(self, tmp_path):
         for name in ("1", "2"):

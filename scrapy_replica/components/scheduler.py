@@ -146,9 +146,11 @@ class ReplicaScheduler(BaseScheduler):
         Of processes that share a job each lets its own slots rest, and gives none of these up.
         """
         self._politeness.rest(slot, seconds)
-        self._rests[slot] = time.time() + seconds
         if self._extension.others is None:
-            self._crawl.store.set_meta(RESTS, dump(self._rests, time.time()))
+            self._rests.pop(slot, None)
+            self._rests[slot] = time.time() + seconds
+            self._crawl.store.set_meta(RESTS, stored := dump(self._rests, time.time()))
+            self._rests = load(stored)
 
     def _go_on_resting(self) -> None:
         self._rests = load(self._crawl.store.meta(RESTS))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 RESTS = "rests"
 """Key under which a job has them."""
+MOST = 1_000
+"""Slots that are kept, those that began to rest last: each rest writes them all, 50 bytes a slot."""
 
 
 def load(stored: bytes | None) -> dict[str, float]:
@@ -15,5 +17,6 @@ def load(stored: bytes | None) -> dict[str, float]:
 
 
 def dump(rests: Mapping[str, float], now: float) -> bytes:
-    """Return what is stored of *rests*: those that are not over."""
-    return json.dumps({slot: until for slot, until in rests.items() if until > now}).encode()
+    """Return what is stored of *rests*, in the order in which they began: those that are not over."""
+    left = [(slot, until) for slot, until in rests.items() if until > now]
+    return json.dumps(dict(left[-MOST:])).encode()

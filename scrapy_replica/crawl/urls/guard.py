@@ -198,16 +198,15 @@ class TrapGuard:
             return Rejection(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain, trap.n_agreed)
         if known.mazes.has(url, found_on) and shape(url) is None:
             return Rejection(Reason.TRAP_BUDGET, {"kind": TrapKind.REPETITION.value}, Action.DROP, True)
-        if (made_up := known.made_up.place_of(url, found_on)) is not None:
-            evidence = {"kind": TrapKind.MADE_UP.value, "prefix": made_up}
-            return Rejection(Reason.TRAP_BUDGET, evidence, Action.DEMOTE, False)
-        spent = known.budgets.spent(url)
-        if spent is None:
-            return None
-        reason, prefix = spent
-        if reason is not Reason.TRAP_BUDGET:
+        reason, prefix = known.budgets.spent(url) or (None, "")
+        if reason is not None and reason is not Reason.TRAP_BUDGET:
             return Rejection(reason, {"prefix": prefix}, Action.DROP, True)
-        return Rejection(reason, {"kind": TrapKind.NO_NEWS.value, "prefix": prefix}, Action.DEMOTE, False)
+        kind, made_up = TrapKind.NO_NEWS, known.made_up.place_of(url, found_on)
+        if made_up is not None:
+            kind, prefix = TrapKind.MADE_UP, made_up
+        elif reason is None:
+            return None
+        return Rejection(Reason.TRAP_BUDGET, {"kind": kind.value, "prefix": prefix}, Action.DEMOTE, False)
 
 
 def _finder(is_idle: bool | None) -> Finder:
