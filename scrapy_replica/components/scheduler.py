@@ -71,6 +71,8 @@ class ReplicaScheduler(BaseScheduler):
         self._first: dict[int, bytes | None] = {}
         """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
         self._timer: CallLaterResult | None = None
+        self._rests: dict[str, float] = {}
+        """Slots that rest because their hosts asked for it, and until when, in seconds since the epoch."""
         self._plain = PlainJob(crawler, extension.crawl.store)
         self._filters = Filters(crawler, self._urls, extension.fingerprints, self._plain)
         self.df = self._filters.shown
