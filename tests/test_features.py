@@ -95,6 +95,11 @@ class TestFeatures:
         assert value("tnum", old, new) == pytest.approx(12 / 13)
         assert value("teq", old, new) < 0.1
 
+    @pytest.mark.parametrize("later", [" 4", " 3.5.1", " 10.0rc1", " 3.6.0.dev3"])
+    def test_a_version_of_more_or_fewer_parts_is_another_number(self, later):
+        old, new = site("a.example", "w", title=" 3.5 manual"), site("b.example", "w", title=f"{later} manual")
+        assert value("tnum", old, new) == pytest.approx(12 / 13)
+
     def test_another_language(self):
         assert value("lsame", A, site("b.example", "w", words=GERMAN)) < 0.1
 

@@ -24,13 +24,13 @@ from scrapy_replica.sites.probes import Probe, Prober
 from scrapy_replica.sites.recalibration import recalibrated
 from scrapy_replica.sites.verdict import verdict_of
 
-_MIN_SHARED = 0.6
+MIN_SHARED = 0.6
 """Share of one host's known pages that the other must have: what quotes another site is no copy of it. Between .41, the
 most of hosts that quote, and .74, the least of real replicas."""
 MIN_EQUAL_ITEMS = 3
 """Pages whose items are those of the page in the same place, for hosts on which the spider begins: it was told to fetch
 both."""
-_CONTRADICTION = 0.6
+_CONTRADICTION = 0.5
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
 """Comparable pages from which two hosts can contradict each other."""
@@ -303,7 +303,7 @@ class Detector:
 
     def _doubt(self, comparison: Comparison, kept: HostEvidence, findings: Findings) -> Doubt | None:
         """Return what speaks against a verdict on two hosts whose pages are alike."""
-        if comparison.shared < _MIN_SHARED:
+        if comparison.shared < MIN_SHARED:
             return Doubt.UNSHARED
         if not is_tried(comparison, kept):
             return Doubt.UNTRIED

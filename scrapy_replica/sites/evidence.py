@@ -35,7 +35,8 @@ MOSTLY = 0.8
 _MAX_VIEWS = 8
 ESTABLISHED = 10
 """Pages after which a host is no newcomer."""
-_DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d+(?:\.\d+)*(?:\.?(?:a|b|rc|dev)\d+)?")
+"""A number, or a version as one: 3.2.1 and 4.1, 2.0 and 2.17.6rc1 are numbers in one place."""
 _FORMAT = struct.Struct("<QQIII2sHIQBB")
 
 
@@ -49,7 +50,7 @@ class PageMark:
     title: int
     """Hash of the folded title, 0 where there is none."""
     title_pattern: int
-    """The same with every number in it made equal."""
+    """The same with every number and version in it made equal."""
     words: int
     language: str | None
     sketch: bytes | None
@@ -131,9 +132,9 @@ def mark_of(page: Page) -> PageMark:
 
 
 def marks_of_title(title: str) -> tuple[int, int]:
-    """Return the hash of a folded *title*, and that with every number in it made equal; 0 where there is none."""
+    """Return the hash of a folded *title*, and that with every number and version in it made equal; 0 if empty."""
     folded = " ".join(title.lower().split())
-    return _hash32(folded), _hash32(_DIGITS.sub("0", folded))
+    return _hash32(folded), _hash32(_NUMBER.sub("0", folded))
 
 
 def _own_links(page: Page) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.commands.command import Command, needing
-from scrapy_replica.lab.commands import crawl, replicas, visits
+from scrapy_replica.lab.commands import crawl, left_out, replicas, visits
 from scrapy_replica.lab.commands.output import existing, print_measures
 
 if TYPE_CHECKING:
@@ -59,6 +59,18 @@ class ReplicasExperiment(Experiment):
 
     def figures(self, opts: argparse.Namespace, settings: Settings) -> Figures:  # noqa: ARG002
         return replicas.replica_figures(opts)
+
+
+class LeftOutExperiment(Experiment):
+    name = "left-out"
+    help = "the judge of hosts on sources that it never learnt: two or more, each left out whole"
+    examples = ("scrapy replica lab left-out captures=hosts/ manuals=manuals/ web=web.warc.gz:hosts.csv",)
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        left_out.add_left_out_arguments(parser)
+
+    def figures(self, opts: argparse.Namespace, settings: Settings) -> Figures:  # noqa: ARG002
+        return left_out.left_out_figures(opts)
 
 
 class CrawlExperiment(Experiment):

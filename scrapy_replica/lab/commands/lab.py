@@ -21,6 +21,7 @@ class LabCommand(CommandGroup):
     commands = (
         experiments.CrawlExperiment,
         experiments.ReplicasExperiment,
+        experiments.LeftOutExperiment,
         experiments.DustExperiment,
         experiments.VisitsExperiment,
         experiments.TunnelsExperiment,

@@ -121,7 +121,8 @@ def crawl_figures(
     right, wrong, spent = 0, 0, []
     for verdict, cost in rehearsal.blocked:
         pair = min(verdict.copy, verdict.canonical), max(verdict.copy, verdict.canonical)
-        kind = relation[pair]["relation"] if pair in counted else "ambiguous"
+        # what the truth does not list has nothing in common
+        kind = relation[pair]["relation"] if pair in counted else "unrelated" if pair not in relation else "ambiguous"
         if kind == "replica":
             spent.append(cost)
             right += len(pages[verdict.copy]) - len(rehearsal.fetched[verdict.copy])

@@ -17,7 +17,7 @@ from scrapy_replica.lab.training.train_judge import examples, judge_of, trained_
 from scrapy_replica.lazy.intervals import Intervals
 from scrapy_replica.lazy.lac import LAC, Cube, distinct_vectors
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
-from scrapy_replica.sites.judge import COLUMNS, RAW, THRESHOLD, Judge, columns_of, obvious_labels
+from scrapy_replica.sites.judge import COLUMNS, MAJORITY, RAW, THRESHOLD, Judge, columns_of, obvious_labels
 
 Scorer: TypeAlias = Callable[[PairTable, BoolArray], FloatArray]
 """(table, rows to train on) -> scores of all rows, more is more alike."""
@@ -28,26 +28,33 @@ Cutter: TypeAlias = Callable[[FloatArray, BoolArray], tuple[float, ...]]
 
 def judge_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
     """Score as the crawl does."""
-    return judge_of(table, is_train).scores(table.raw)
+    return crawl_scores(judge_of(table, is_train), table)
 
 
 def taught_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
     """Score as the crawl does when it has learnt the obvious pairs among all, whose labels are not known."""
-    return judge_of(table, is_train).retrained(table.raw, obvious_by_content(table)).scores(table.raw)
+    return crawl_scores(judge_of(table, is_train).retrained(table.raw, obvious_by_content(table)), table)
 
 
 def whole_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
     """Score by the judge that has learnt from whole hosts only."""
-    return trained_on(table.raw[is_train], table.is_replica[is_train]).scores(table.raw)
+    return crawl_scores(trained_on(table.raw[is_train], table.is_replica[is_train]), table)
 
 
-def mean_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
-    """Score by the mean of judge and likeness."""
-    return (judge_scores(table, is_train) + likeness_scores(table, is_train)) / 2
+def crawl_scores(judge: Judge, table: PairTable) -> FloatArray:
+    """Return the scores by *judge*, 0 of pairs that a crawl makes no verdict of whatever their score."""
+    scores = np.zeros(len(table.hosts))
+    scores[~table.is_barred] = judge.scores(table.raw[~table.is_barred])
+    return scores
+
+
+def votes_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
+    """Score by the votes of the judge's rules."""
+    return judge_of(table, is_train).votes(columns_of(table.raw))
 
 
 def no_weakest_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
-    """Score by what the judge would be without the weakest part."""
+    """Score by what the votes would be without the weakest part."""
     raw, labels = examples(table, is_train)
     columns = columns_of(raw)[:, :-1]
     intervals = _intervals(columns, mdl_cuts, labels)
@@ -76,7 +83,7 @@ def linked_scores(names: Sequence[str]) -> Scorer:
 
 def model_scorer(judge: Judge) -> Scorer:
     """Return the scorer of a ready model."""
-    return lambda table, _: judge.scores(table.raw)
+    return lambda table, _: crawl_scores(judge, table)
 
 
 def bound_scores(cutter: Cutter) -> Scorer:
@@ -179,8 +186,8 @@ METHODS: dict[str, Scorer] = {
     "judge": judge_scores,
     "judge_taught": taught_scores,
     "judge_whole": whole_scores,
-    "judge_likeness": mean_scores,
-    "judge_no_weakest": no_weakest_scores,
+    "votes": votes_scores,
+    "votes_no_weakest": no_weakest_scores,
     "likeness": likeness_scores,
     "bound": bound_scores(mdl_cuts),
     "bound_fixed": bound_scores(_fixed_edges),
@@ -195,5 +202,7 @@ METHODS: dict[str, Scorer] = {
     "published_mdl": published_scores(mdl_cuts),
     "normpaths": lambda table, _: table.normpaths,
 }
-THRESHOLDS = dict.fromkeys(("judge", "judge_taught", "judge_no_weakest"), THRESHOLD)
+THRESHOLDS = dict.fromkeys(("judge", "judge_taught"), THRESHOLD) | dict.fromkeys(
+    ("votes", "votes_no_weakest"), MAJORITY
+)
 """Methods that bring their threshold along; those of the others have the best F1 of the training folds."""

@@ -27,6 +27,7 @@ from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.pages.page import EXTRACTORS, page_from_tree
 from scrapy_replica.records import Noise, Page
 from scrapy_replica.sites.candidates import Candidates
+from scrapy_replica.sites.detector import MIN_SHARED
 from scrapy_replica.sites.evidence import PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.judge import MIN_ALIGNED, RAW
@@ -59,6 +60,8 @@ class PairTable:
         is_candidate: By our rule.
         is_published_candidate: A path or a signature in common.
         n_aligned: Comparable pages.
+        is_barred: No verdict of a crawl, whatever the score: under three pages compare, they state other things, or one
+            host lacks too many of the other's pages.
         normpaths: NormPaths similarity.
     """
 
@@ -78,6 +81,7 @@ class PairTable:
     is_candidate: BoolArray
     is_published_candidate: BoolArray
     n_aligned: IntArray
+    is_barred: BoolArray
     normpaths: FloatArray
 
     @property
@@ -191,6 +195,7 @@ def pair_table(truth: list[dict[str, str]], pages: Mapping[str, list[Page]], ali
             [bool(collection.paths[a] & collection.paths[b] or signatures[a] & signatures[b]) for a, b in hosts]
         ),
         n_aligned=np.array([found.n_aligned for found in ours]),
+        is_barred=np.array([found.is_barred for found in ours]),
         normpaths=np.array([similarity.get(pair, 0.0) for pair in hosts]),
     )
 
@@ -200,6 +205,7 @@ class _Features(NamedTuple):
     coverage: float = math.nan
     n_aligned: int = 0
     is_candidate: bool = False
+    is_barred: bool = True
 
 
 def _features(candidates: Candidates, a: str, b: str) -> _Features:
@@ -207,7 +213,9 @@ def _features(candidates: Candidates, a: str, b: str) -> _Features:
     if pair is None or not pair.is_candidate:
         return _Features()
     comparison = Comparison(candidates.host(a), candidates.host(b), pair.election.winner())
-    return _Features(features_of(comparison, RAW), comparison.coverage, len(comparison.aligned), is_candidate=True)
+    n_aligned = len(comparison.aligned)
+    is_barred = n_aligned < MIN_ALIGNED or comparison.states_other or comparison.shared < MIN_SHARED
+    return _Features(features_of(comparison, RAW), comparison.coverage, n_aligned, True, is_barred)
 
 
 def _early_features(candidates: Candidates, a: str, b: str) -> _Features:
