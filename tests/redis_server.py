@@ -135,3 +135,21 @@ def certificate(folder):
         check=True, capture_output=True,
     )  # fmt: skip
     return names
+
+
+def server_of(store):
+    """What *store* asks Redis by: no command shows what lies there, so tests look themselves."""
+    return store._server
+
+
+def die(store):
+    """What the end of the process does to *store*, and the time that it takes until that is seen."""
+    age(store)
+    store.connection.abandon()
+    server_of(store).close()
+
+
+def age(store):
+    """Let the time go by after which a process that says nothing is taken for dead."""
+    server = server_of(store)
+    server.run("ZADD", server.key("alive"), 1, server.name)

@@ -281,7 +281,7 @@ class Life(RuleBasedStateMachine):
 
     @property
     def standing(self):
-        row = self.db._connection.read("SELECT standing FROM verdicts ORDER BY id DESC LIMIT 1").fetchone()
+        row = self.db.connection.read("SELECT standing FROM verdicts ORDER BY id DESC LIMIT 1").fetchone()
         return Standing(row[0]) if row else None
 
     @precondition(lambda self: not self.is_refuted and self.standing is not Standing.IN_FORCE)
@@ -307,7 +307,7 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.standing is Standing.IN_FORCE)
     @rule()
     def grow_old(self):
-        self.db._connection.write("UPDATE verdicts SET expires_at = 1 WHERE standing = 'in force'")
+        self.db.connection.write("UPDATE verdicts SET expires_at = 1 WHERE standing = 'in force'")
         self.crawl.obey()
         assert self.standing is Standing.SUSPENDED
 

@@ -208,7 +208,7 @@ class TestFile:
     def test_a_key_that_is_there_twice_is_the_end(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)
         with pytest.raises(StoreError, match="UNIQUE"):
-            db._connection.write("INSERT INTO meta VALUES ('version', X'00')")
+            db.connection.write("INSERT INTO meta VALUES ('version', X'00')")
         with pytest.raises(StoreError, match="UNIQUE"):
             db.close()
 
@@ -229,8 +229,8 @@ class TestDiskFull:
         db = SqliteCrawlDB(tmp_path)
         enter(db, *(f"a/{n}" for n in range(100)))
         db.commit()
-        pages = db._connection.read("PRAGMA page_count").fetchone()[0]
-        db._connection.read(f"PRAGMA max_page_count = {pages + 5}")
+        pages = db.connection.read("PRAGMA page_count").fetchone()[0]
+        db.connection.read(f"PRAGMA max_page_count = {pages + 5}")
         return db
 
     def fill(self, db):

@@ -134,7 +134,7 @@ class TestTables:
             if len(found) == 2:
                 enter(db, "http://c.example/")
                 db.commit()
-                busy, *_ = db._connection.read("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                busy, *_ = db.connection.read("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 assert not busy
         db.close()
         assert found == [1, 2, 3, 4, 5, 6]

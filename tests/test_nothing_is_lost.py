@@ -434,7 +434,7 @@ class TestFullDisk:
             def item(self, response):
                 if response.url == TOP:
                     store = self.crawler.get_extension(ReplicaExtension).crawl.store
-                    connection = store._connection
+                    connection = store.connection
                     pages = connection.read("PRAGMA page_count").fetchone()[0]
                     connection.read(f"PRAGMA max_page_count = {pages + 3}")
                 return super().item(response)

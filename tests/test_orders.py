@@ -123,7 +123,7 @@ class TestObeying:
 
     @pytest.mark.parametrize("what", ["no json", "[]", "7", r'{"name": "\ud800"}'])
     def test_one_that_says_nothing_readable_is_answered(self, job, store, orders, what):
-        store._connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'a', ?)", (what,))
+        store.connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'a', ?)", (what,))
         orders.add("a", lambda what: what["name"])
         obey(orders, store)
         assert acts(job)["a"].answer == f"{NOT_DONE}KeyError: 'name'"

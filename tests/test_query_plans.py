@@ -344,7 +344,7 @@ def test_no_statement_scans_a_table(tmp_path, statements):
         for sql, values in statements.items()
         if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")) and sql not in ONCE
     }
-    sqlite = db._connection._sqlite
+    sqlite = db.connection._sqlite
     plans = {sql: plan(sqlite, sql, values) for sql, values in ours.items()}
     db.close()
     used_within = {"mark", "undo", "store_count", "host_id", "restore"}

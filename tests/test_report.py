@@ -59,7 +59,7 @@ def written(store, tmp_path):
 def shown(store, name):
     """The text of a section of the job in the store, white space folded, and its charts by their ids."""
     store.commit()
-    with reading(store._connection.path.parent) as job:
+    with reading(store.connection.path.parent) as job:
         found = next(part for part in sections(figures(job, job.status(None, HOSTS))) if part.id == name)
     return " ".join(html.fromstring(found.html).text_content().split()), {chart.id: chart for chart in found.charts}
 
@@ -127,7 +127,7 @@ class TestPage:
 
     def test_an_open_page_is_brought_up_to_date(self, store):
         store.commit()
-        with reading(store._connection.path.parent) as job:
+        with reading(store.connection.path.parent) as job:
             told = json.loads(json.dumps(update(figures(job, job.status(NOW, HOSTS)))))
         assert set(told) == {"sections", "charts"}
         assert "10 URLs" in told["sections"]["summary"]
@@ -137,7 +137,7 @@ class TestPage:
 class TestFigures:
     def test_the_curves_end_where_the_crawl_is(self, store):
         store.commit()
-        with reading(store._connection.path.parent) as job:
+        with reading(store.connection.path.parent) as job:
             course, few = job.results.course(100), job.results.course(3)
         assert [point.traffic.fetches for point in course] == list(range(1, 11))
         assert [point.traffic.fetches for point in few] == [4, 7, 10]

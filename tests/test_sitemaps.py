@@ -140,7 +140,7 @@ class TestCrawl:
         settings = {**REPLICA, "REPLICA_SITEMAPS": True, "JOBDIR": str(tmp_path)}
         await crawl(TopicSpider, pages, settings, seeds=TOP)
         db = SqliteCrawlDB(tmp_path, "topic")
-        rows = dict(db._connection.read("SELECT url, id FROM urls").fetchall())
+        rows = dict(db.connection.read("SELECT url, id FROM urls").fetchall())
         kept = {name: db.seeds.date_of(rows[TOP + name]) for name, _ in dates}
         db.close()
         assert kept == {"1": 1683331200.0, "2": 1683360000.0, "3": None, "4": None, "5": None}

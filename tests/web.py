@@ -161,7 +161,7 @@ def job_states(job: Path) -> dict[str, list[str]]:
 
 
 def states_of(extension: Any) -> dict[str, list[str]]:
-    return states(extension.crawl.store._connection.read("SELECT url, state FROM urls ORDER BY id"))
+    return states(extension.crawl.store.connection.read("SELECT url, state FROM urls ORDER BY id"))
 
 
 def make_crawler(spidercls: type[Spider], settings: dict[str, Any]) -> Crawler:

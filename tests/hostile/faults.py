@@ -154,8 +154,8 @@ def full_disk() -> Iterator[None]:
     def open_full(self: SqliteCrawlDB, *args: Any, **kwargs: Any) -> None:
         opened(self, *args, **kwargs)
         if is_first.pop() if is_first else False:
-            pages = self._connection.read("PRAGMA page_count").fetchone()[0]
-            self._connection.read(f"PRAGMA max_page_count = {pages + 30}")
+            pages = self.connection.read("PRAGMA page_count").fetchone()[0]
+            self.connection.read(f"PRAGMA max_page_count = {pages + 30}")
 
     with patch.object(SqliteCrawlDB, "__init__", open_full):
         yield

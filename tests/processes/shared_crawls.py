@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import ExitStack
 
 from lxml.html import fromstring
+from redis_server import die
 from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import host_of
@@ -111,10 +112,7 @@ class OneOf:
     def die(self):
         """End as a process that is killed, and that was silent long enough for others to see it."""
         self.is_closed = True
-        server = self.store._server
-        server.run("ZADD", server.key("alive"), 1, server.name)
-        self.store._connection.abandon()
-        server.close()
+        die(self.store)
 
 
 class Crawls:

@@ -51,11 +51,11 @@ class Pair:
 
     def __init__(self):
         self.one, self.other = SqliteCrawlDB(None), SqliteCrawlDB(None)
-        self.mirror, self.heard = Mirror(self.one._connection), Mirror(self.other._connection)
+        self.mirror, self.heard = Mirror(self.one.connection), Mirror(self.other.connection)
 
     def ship(self):
         changes = ship(self.mirror, self.heard)
-        assert tables(self.other._connection) == tables(self.one._connection)
+        assert tables(self.other.connection) == tables(self.one.connection)
         return changes
 
 
@@ -186,7 +186,7 @@ class MirroredMachine(CrawlDBMachine):
         changes = self.pair.ship()
         for change in changes.urls:
             assert change.before == self.before.get(change.id)
-        self.before = dict(self.db._connection.read("SELECT id, state FROM urls").fetchall())
+        self.before = dict(self.db.connection.read("SELECT id, state FROM urls").fetchall())
 
     def teardown(self):
         self.commit()
@@ -293,8 +293,8 @@ def test_the_first_copy_is_the_whole_job(pair, server):
         enter(pair.one, *(f"h{number % 7}/{number}" for number in range(500)))
         pair.one.suppressed.begin(Work(Claim.read("rule 1")))
     server.run_many([["HSET", server.key(f"t:{name}"), key, row] for name, key, row in pair.mirror.changed().rows])
-    n_rows = pair.heard.copy(server, batches(pair.one._connection, 64))
-    assert tables(pair.other._connection) == tables(pair.one._connection)
+    n_rows = pair.heard.copy(server, batches(pair.one.connection, 64))
+    assert tables(pair.other.connection) == tables(pair.one.connection)
     assert n_rows >= 3_508
     assert pair.heard.changed() == ([], [])
 
@@ -327,7 +327,7 @@ def test_tables_take_the_numbers_that_are_given():
             asked.append((table, *names))
             return 1_000 + len(asked)
 
-        db._connection.new_id = new_id
+        db.connection.new_id = new_id
         enter(db, "a/1")
         db.suppressed.begin(Work(Claim.read("rule 1")))
         db.suppressed.begin(Work(Claim.read("rule 1")))
@@ -336,4 +336,4 @@ def test_tables_take_the_numbers_that_are_given():
         assert asked == [("hosts", "a", "a"), ("work",), ("rules",), ("orders",)]
         assert (number, order) == (1_003, 1_004)
         assert db.urls.take().host == "a"
-        assert db._connection.read("SELECT id FROM work").fetchall() == [(1_002,)]
+        assert db.connection.read("SELECT id FROM work").fetchall() == [(1_002,)]

@@ -13,7 +13,7 @@ import pytest
 from crawldb_contract import enter, name, taken, url
 from job_processes import NumberedWeb, end_all, until
 from redis import Redis
-from redis_server import RedisServer
+from redis_server import RedisServer, server_of
 
 from scrapy_replica.claim import Claim, Work
 from scrapy_replica.crawldb.contract import StoreError
@@ -199,8 +199,8 @@ def test_a_large_job_is_read_for_longer_than_the_lease(redis, monkeypatch):
 def test_full(redis):
     """What was acknowledged is there for whoever goes on, and nothing of the last commit is there in part."""
     one = opened(redis, lease=30)
-    used = int(one._server.run("INFO", "memory").split(b"used_memory:")[1].split()[0])
-    one._server.run("CONFIG", "SET", "maxmemory", used + (1 << 20))
+    used = int(server_of(one).run("INFO", "memory").split(b"used_memory:")[1].split()[0])
+    server_of(one).run("CONFIG", "SET", "maxmemory", used + (1 << 20))
     kept = 0
     with pytest.raises(StoreError, match=r"is full .*: raise maxmemory"):  # noqa: PT012
         while True:

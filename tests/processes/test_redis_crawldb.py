@@ -21,7 +21,7 @@ from crawldb_contract import (
 )
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from redis_server import RedisServer
+from redis_server import RedisServer, age, die, server_of
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.contract import Found, Permission, State, StoreError, Suppressed
@@ -48,18 +48,6 @@ def server():
         yield server
 
 
-def age(db):
-    """Let the time go by after which a process that says nothing is taken for dead."""
-    db._server.run("ZADD", db._server.key("alive"), 1, db._server.name)
-
-
-def die(db):
-    """What the end of the process does to a store, and the time that it takes until that is seen."""
-    age(db)
-    db._connection.abandon()
-    db._server.close()
-
-
 @pytest.fixture
 def opened(server):
     stores = []
@@ -71,8 +59,8 @@ def opened(server):
     server.clear()
     yield opened
     for store in stores:
-        store._connection.abandon()
-        store._server.close()
+        store.connection.abandon()
+        server_of(store).close()
 
 
 @pytest.fixture
@@ -172,7 +160,7 @@ class TestTwoProcesses:
         enter(one, "a/1"), enter(two, "a/2")
         self.hear(one, two)
         assert taken(two) == ["a/1", "a/2"]
-        assert [row for store in both for row in store._connection.read("SELECT id, name FROM hosts")] == [(1, "a")] * 2
+        assert [row for store in both for row in store.connection.read("SELECT id, name FROM hosts")] == [(1, "a")] * 2
 
     @pytest.mark.parametrize("is_better_first", [False, True])
     def test_the_better_place_counts(self, both, is_better_first):
@@ -376,7 +364,7 @@ class TestTwoProcesses:
         self.hear(one, two)
         two.suppressed.begin(Work(Claim.read("rule 1")))
         two.commit()
-        one._connection.write("UPDATE suppressed SET claim = claim")  # as who saves it once more
+        one.connection.write("UPDATE suppressed SET claim = claim")  # as who saves it once more
         self.hear(one, two)
         assert opened().suppressed.claims_for(key_of("b/1")) == []
 
@@ -444,7 +432,7 @@ class TestTwoProcesses:
         two.listen()
         third.listen()
         assert third.urls.find([key_of("a/1")])[key_of("a/1")].state is State.WAITING
-        names = two._server.run("KEYS", "*" + one._server.name)
+        names = server_of(two).run("KEYS", "*" + server_of(one).name)
         assert [key.rpartition(b":")[0] for key in names] == [b"{replica}:done"]
 
     def test_what_the_dead_gave_up_stays_with_whom_it_went_to(self, both, opened):
@@ -528,7 +516,7 @@ class TestTwoProcesses:
         three = opened()
         tables = ("urls", "hosts", "meta", "suppressed", "seed_hosts")
         for table in tables:
-            rows = [sorted(map(repr, db._connection.read(f"SELECT * FROM {table}"))) for db in (one, two, three)]
+            rows = [sorted(map(repr, db.connection.read(f"SELECT * FROM {table}"))) for db in (one, two, three)]
             assert rows[0] == rows[1] == rows[2]
         assert [name(row) for row in (three.urls.take(), three.urls.take(), three.urls.take()) if row] == ["a/1", "b/1"]
 
@@ -537,11 +525,11 @@ class TestTwoProcesses:
         late = opened()
 
         def length():
-            one._server.run("INCRBY", one._server.key("logged"), 1 << 28)
+            server_of(one).run("INCRBY", server_of(one).key("logged"), 1 << 28)
             enter(one, f"a/{length.n}", payload=b"a")
             length.n += 1
             one.commit()
-            return one._server.run("XLEN", one._server.key("log"))
+            return server_of(one).run("XLEN", server_of(one).key("log"))
 
         length.n = 0
         self.hear(one, two, late, one, two, late)
@@ -558,12 +546,12 @@ class TestTwoProcesses:
         one, _ = both
         enter(one, "a/1")
         one.commit()
-        before = one._server.run("GET", one._server.key("seq"))
+        before = server_of(one).run("GET", server_of(one).key("seq"))
         one.urls.hold("a")
         one.commit()
         one.urls.release("a")
         one.commit()
-        assert one._server.run("GET", one._server.key("seq")) == before
+        assert server_of(one).run("GET", server_of(one).key("seq")) == before
 
     def test_all_have_nothing_to_do(self, both):
         one, two = both
@@ -665,10 +653,10 @@ class TestTwoProcesses:
         one = opened("mine")
         with pytest.raises(StoreError, match=r"redis://.*'mine', not to 'other': give each spider a prefix"):
             opened("other")
-        one._server.run("SET", one._server.key("layout"), "0.0")
+        server_of(one).run("SET", server_of(one).key("layout"), "0.0")
         with pytest.raises(StoreError, match=r"another release.*another prefix"):
             opened("mine")
-        one._server.run("SET", one._server.key("layout"), LAYOUT)
+        server_of(one).run("SET", server_of(one).key("layout"), LAYOUT)
 
 
 class TestFullDisk:
@@ -703,8 +691,8 @@ class TestFullDisk:
         enter(one, "a/1")
         one.commit()
         two.urls.take()
-        pages = two._connection.read("PRAGMA page_count").fetchone()[0]
-        two._connection.read(f"PRAGMA max_page_count = {pages + 1}")
+        pages = two.connection.read("PRAGMA page_count").fetchone()[0]
+        two.connection.read(f"PRAGMA max_page_count = {pages + 1}")
         with pytest.raises(StoreError, match="is full"):  # noqa: PT012
             for number in range(100):
                 enter(one, *(f"b/{number}-{other}" for other in range(50)))
@@ -727,16 +715,16 @@ class TestNonsense:
 
     def test_in_the_log(self, opened, nonsense):
         one = opened()
-        one._server.run("INCR", one._server.key("seq"))
-        seq = int(one._server.run("GET", one._server.key("seq")))
-        one._server.run("XADD", one._server.key("log"), f"{seq}-1", "p", "?", "d", nonsense)
+        server_of(one).run("INCR", server_of(one).key("seq"))
+        seq = int(server_of(one).run("GET", server_of(one).key("seq")))
+        server_of(one).run("XADD", server_of(one).key("log"), f"{seq}-1", "p", "?", "d", nonsense)
         with pytest.raises(StoreError, match=self.MATCH):
             one.listen()
 
     @pytest.mark.parametrize(("table", "key"), [("hosts", b"\x91\x07"), ("pages", None)])
     def test_in_a_table(self, opened, server, nonsense, table, key):
         one = opened()
-        one._server.run("HSET", one._server.key(f"t:{table}"), key or nonsense, nonsense)
+        server_of(one).run("HSET", server_of(one).key(f"t:{table}"), key or nonsense, nonsense)
         with pytest.raises(StoreError, match=self.MATCH):
             opened()
         with pytest.raises(StoreError, match=self.MATCH), Follower(Address.parse(server.address())).reading():
@@ -744,7 +732,7 @@ class TestNonsense:
 
     def test_in_the_statistics(self, opened, nonsense):
         one = opened()
-        one._server.run("HSET", one._server.key("stats"), one._server.name, nonsense)
+        server_of(one).run("HSET", server_of(one).key("stats"), server_of(one).name, nonsense)
         for told in (one.stats, one.processes):
             with pytest.raises(StoreError, match=self.MATCH):
                 told()
@@ -753,9 +741,9 @@ class TestNonsense:
         one, two = opened(), opened()
         enter(one, "a/1")
         one.commit()
-        key, place = one._server.key("u:0"), b"\x01"
-        record = one._server.run("HGET", key, place)
-        one._server.run("HSET", key, place, record[: 2 + record[1] + 5] + nonsense)
+        key, place = server_of(one).key("u:0"), b"\x01"
+        record = server_of(one).run("HGET", key, place)
+        server_of(one).run("HSET", key, place, record[: 2 + record[1] + 5] + nonsense)
         with pytest.raises(StoreError, match=self.MATCH):
             two.urls.take()
 
@@ -768,7 +756,7 @@ class TestRestarts:
             enter(one, "a/0")
             for store in (one, two, one):
                 store.listen()
-            one._server.run("SAVE")
+            server_of(one).run("SAVE")
             with one.span():
                 mine = one.urls.discover([url("b/1")])
                 one.suppressed.begin(Work(Claim(Kind.RULE, "1")))
@@ -786,7 +774,7 @@ class TestRestarts:
                 == [Work(Claim(Kind.RULE, number)) for number in "12"]
             )
             for store in (one, two):
-                hosts = store._connection.read("SELECT name FROM hosts").fetchall()
+                hosts = store.connection.read("SELECT name FROM hosts").fetchall()
                 assert sorted(hosts) == [("a",), ("b",), ("c",)]
             assert sorted(taken(two)) == ["a/0", "b/1", "c/1", "c/2"]
             for store in (one, two):
@@ -824,7 +812,7 @@ class TestFollower:
             pass
         enter(one, "b/1"), one.commit()
         enter(one, "c/1"), one.commit()
-        one._server.run("XTRIM", one._server.key("log"), "MAXLEN", 1)
+        server_of(one).run("XTRIM", server_of(one).key("log"), "MAXLEN", 1)
         with follower.reading() as reader:
             assert sorted(reader.host_names()) == ["a", "b", "c"]
 
@@ -882,19 +870,19 @@ class TestRaces:
         third = RedisCrawlDB(server.address())
         for table, columns in {"urls": "*", "hosts": "*", "suppressed": "*", "work": "work"}.items():
             sql = f"SELECT {columns} FROM {table}"
-            rows = [sorted(map(repr, db._connection.read(sql))) for db in (*stores, third)]
+            rows = [sorted(map(repr, db.connection.read(sql))) for db in (*stores, third)]
             assert rows[0] == rows[1] == rows[2]
         assert len(done) == len(set(done))
-        waiting = {row[0] for row in third._connection.read("SELECT url FROM urls WHERE state = 0")}
+        waiting = {row[0] for row in third.connection.read("SELECT url FROM urls WHERE state = 0")}
         assert third.urls.waiting == len(waiting)
-        ids = list(third._connection.read("SELECT id FROM urls WHERE state = 3"))
-        suppressed = {row[0] for row in third._connection.read("SELECT url FROM suppressed")}
+        ids = list(third.connection.read("SELECT id FROM urls WHERE state = 3"))
+        suppressed = {row[0] for row in third.connection.read("SELECT url FROM suppressed")}
         assert {one for (one,) in ids} <= suppressed
         for store in stores:
             die(store)
         third.listen()
         found = taken(third)
-        assert len(found) == len(set(found)) == third._connection.read(
+        assert len(found) == len(set(found)) == third.connection.read(
             "SELECT COUNT(*) FROM urls WHERE state = 1"
         ).fetchone()[0]  # fmt: skip
         die(third)

@@ -147,7 +147,7 @@ class TestLog:
         db = SqliteCrawlDB(tmp_path / "job", "a")
         db.urls.discover([NewUrl(f"{SITE}{number}", "a.example", number + 1) for number in range(50)])
         db.commit()
-        db._connection.read("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        db.connection.read("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         db.urls.discover([NewUrl(f"{SITE}{number}", "a.example", number + 1) for number in range(50, 90)])
         db.commit()
         db.urls.discover([NewUrl(f"{SITE}never", "a.example", 1000)])
@@ -189,7 +189,7 @@ class TestWhatIsKept:
         db.suppressed.enter([Suppressed(ids[8], Claim.read(claim), 1) for claim in ("rule 99", "rules 98+99")])
         db.verdicts.enter(holds, time.time(), time.time() + 1e6)
         db.rules.enter({"host": "a.example", "rule": "x"}, 1.0, is_manual=True)
-        db._connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'allow', '{}')")
+        db.connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'allow', '{}')")
         db.close()
         return tmp_path / "job"
 
@@ -239,7 +239,7 @@ class TestWhatIsKept:
         db = SqliteCrawlDB(job, "a")
         for url_id in (1, 2, 99):
             db.texts.mark(url_id, {"x": url_id}, is_relevant=True)
-        db._connection.write("UPDATE marks SET terms = x'789c00' WHERE url = 2")
+        db.connection.write("UPDATE marks SET terms = x'789c00' WHERE url = 2")
         db.close()
         salvage(job / FILE_NAME, tmp_path / "new")
         db = SqliteCrawlDB(tmp_path / "new", "a")
@@ -304,7 +304,7 @@ class TestCrawlOnADamagedJob:
 
     def test_a_file_that_may_not_be_written(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)
-        db._connection.read("PRAGMA query_only = ON")
+        db.connection.read("PRAGMA query_only = ON")
         with pytest.raises(StoreError, match="let it be written to; the same command goes on"):
             db.urls.discover([NewUrl(SITE, "a.example", 1)])
         with pytest.raises(StoreError, match="let it be written to"):

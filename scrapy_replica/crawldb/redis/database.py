@@ -118,7 +118,7 @@ class RedisCrawlDB(SqliteCrawlDB):
             frontier.shipped()
             self._mirror.shipped()
             self._correct(fixes, unsuppressed, ended_rules)
-        self._connection.commit()
+        self.connection.commit()
 
     def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]]]:
         """Ship *changes*; return the URLs that became otherwise, with their records, keys of rows of ``suppressed``

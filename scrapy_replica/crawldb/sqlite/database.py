@@ -63,7 +63,7 @@ class SqliteCrawlDB:
             raise
 
     def _open(self, folder: Path | None, spider: str) -> None:
-        connection = self._connection = self._make_connection(folder)
+        connection = self.connection = self._make_connection(folder)
         try:
             self._claim(spider)
             self._make_tables(connection)
@@ -112,13 +112,13 @@ class SqliteCrawlDB:
 
     def _named(self) -> tuple[str, str]:
         """Return how messages call the job, and the kind of its place."""
-        return str(self._connection.path), "JOBDIR"
+        return str(self.connection.path), "JOBDIR"
 
     @contextmanager
     def span(self) -> Iterator[None]:
         mark = self.urls.mark()
         try:
-            with self._connection.span():
+            with self.connection.span():
                 yield
         except StoreError:
             raise
@@ -136,17 +136,17 @@ class SqliteCrawlDB:
 
     def commit(self) -> None:
         self.urls.store_count()
-        self._connection.commit()
+        self.connection.commit()
 
     def status(self) -> Status:
         """Return the figures of the job so far."""
-        return SqliteReader(self._connection).status(None, 0)
+        return SqliteReader(self.connection).status(None, 0)
 
     def meta(self, key: str) -> bytes | None:
-        return self._connection.meta(key)
+        return self.connection.meta(key)
 
     def set_meta(self, key: str, value: bytes) -> None:
-        self._connection.set_meta(key, value)
+        self.connection.set_meta(key, value)
 
     def first_meta(self, key: str, value: bytes) -> bytes:
         stands = self.meta(key)
@@ -171,7 +171,7 @@ class SqliteCrawlDB:
             self.abandon()
 
     def abandon(self) -> None:
-        self._connection.abandon()
+        self.connection.abandon()
         self._release()
 
     def _release(self) -> None:
