@@ -287,7 +287,7 @@ def print_decisions(figures: dict[str, float]) -> None:
     if samples:
         low, high = figures["false_drop_rate_low"], figures["false_drop_rate_high"]
         rate = f"{figures['false_drop_rate']:.1%} (95 % interval {low:.1%} to {high:.1%})"
-        print(f"  false drops among {samples} that were fetched all the same: {rate}")
+        print(f"  false drops in {samples} samples: {rate}")
     else:
         print("  false drops: none of the dropped URLs was fetched as a sample")
 
@@ -299,8 +299,8 @@ def print_ledger() -> None:
         decisions = [decision for decision in map(json.loads, lines) if "***" not in decision["url"]]  # left out there
     if decisions:
         url = max(decisions, key=lambda decision: (decision["action"] == "drop", decision["at"]))["url"]
-        print(f"\n$ scrapy replica explain '{url}' --job {JOB}")
-        print(run([*SCRAPY, "replica", "explain", url, "--job", str(JOB)], dict(os.environ)), end="")
+        print(f"\n$ scrapy replica explain {JOB} '{url}'")
+        print(run([*SCRAPY, "replica", "explain", str(JOB), url], dict(os.environ)), end="")
 
 
 if __name__ == "__main__":
