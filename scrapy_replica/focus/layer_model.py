@@ -55,21 +55,20 @@ class LayerModel:
         rows, places = np.nonzero(counts)
         values = self._values(terms, counts)[rows, places]
         columns, at = np.unique(terms[rows, places], return_inverse=True)
-        by_column = np.argsort(at, kind="stable")
-        row_starts, column_starts = (np.flatnonzero(np.diff(each, prepend=-1)) for each in (rows, at[by_column]))
-        filled = rows[row_starts]
         wanted = np.eye(self.layers)[layers - 1]
         start = np.vstack([self._start[columns], np.zeros(self.layers)])
 
+        def sums(groups: IntArray, addends: FloatArray, of: IntArray, size: int) -> FloatArray:
+            """Return the sums of values * addends[of] by group; a layer at a time takes a third of the time of all."""
+            by_layer = np.ascontiguousarray(addends.T)
+            return np.stack([np.bincount(groups, values * layer.take(of), size) for layer in by_layer], axis=1)
+
         def gradient(theta: FloatArray) -> FloatArray:
-            logits = np.tile(theta[-1], (len(terms), 1))
-            if len(filled):
-                logits[filled] += np.add.reduceat(values[:, None] * theta[at], row_starts)
+            logits = theta[-1] + sums(rows, theta, at, len(terms))
             residuals = (_softmax(logits) - wanted) * weighs[:, None]
             slopes = PENALTY * (theta - start)
             slopes[-1] = residuals.sum(axis=0)
-            if len(filled):
-                slopes[:-1] += np.add.reduceat((values[:, None] * residuals[rows])[by_column], column_starts)
+            slopes[:-1] += sums(at, residuals, rows, len(columns))
             return slopes
 
         theta = _minimised(

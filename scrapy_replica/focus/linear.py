@@ -82,20 +82,20 @@ class LinearModel:
 
         return margins
 
-    def save(self, **more: Any) -> bytes:
-        """Return the model, and *more* beside it, as NPZ without pickled objects."""
+    def save(self) -> bytes:
+        """Return the model as NPZ without pickled objects."""
         idf, weights = np.array(list(self._idf.values())), np.array(list(self._weights.values()))
-        return pack({"terms": list(self._idf), "idf": idf, "weights": weights, "intercept": self.intercept, **more})
+        return pack({"terms": list(self._idf), "idf": idf, "weights": weights, "intercept": self.intercept})
 
     @classmethod
-    def load(cls, state: bytes) -> tuple[LinearModel, dict[str, Any]]:
-        """Return the model that :meth:`save` wrote, and all parts."""
+    def load(cls, state: bytes) -> LinearModel:
+        """Return the model that :meth:`save` wrote."""
         parts = unpack(state)
         idf, weights = (np.asarray(parts[name], dtype=np.float64) for name in ("idf", "weights"))
         intercept = float(parts["intercept"])
         if weights.shape != idf.shape or not np.isfinite([*idf, *weights, intercept]).all():
             raise ValueError("a linear model with numbers out of their range")
-        return cls(dict(zip(parts["terms"], idf.tolist(), strict=True)), weights.tolist(), intercept), parts
+        return cls(dict(zip(parts["terms"], idf.tolist(), strict=True)), weights.tolist(), intercept)
 
 
 def term_idf(documents: Sequence[Terms]) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from scrapy_replica.focus.state import from_pieces, in_pieces, pack, unpack
 
 KIND = "scrapy-replica model"
-VERSION = 3
+VERSION = 4
 """Number of this form, and of the features of the strategies; a file of another number is refused."""
 
 

@@ -123,7 +123,7 @@ class SVMC:
 
     def load(self, state: bytes) -> None:
         """Take the model that :meth:`save` returned."""
-        self._model, _ = LinearModel.load(state)
+        self._model = LinearModel.load(state)
 
 
 def converge(rows: Any, negatives: BoolArray, chance: np.random.Generator) -> tuple[FloatArray, float]:
