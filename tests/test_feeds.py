@@ -14,6 +14,7 @@ from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.run import feeds
+from scrapy_replica.components import outputs
 from scrapy_replica.components.outputs import other_fields, refusal
 
 PAGES = {f"http://a.example/{n}": page([f"/{n + 1}"], seed=n, title=f'two\nlines, "{n}"') for n in range(12)}
@@ -159,6 +160,14 @@ class TestRefusal:
         assert (end.value.code, told.out, told.err.count("\n")) == (2, "", 1)
         assert "its items have the fields markdown,url, and these would have text,url" in told.err
         assert path.read_text() == "url,markdown\n"
+
+    def test_a_store_whose_package_is_missing_is_refused(self, tmp_path, capsys, monkeypatch):
+        monkeypatch.setitem(outputs.REPLACED, "s3", "no-such-package")
+        with pytest.raises(SystemExit) as end:
+            execute(["scrapy", "replica", "crawl", "http://a.example/", "-o", "s3://bucket/%(time)s.jsonl"])
+        told = capsys.readouterr()
+        assert (end.value.code, told.out, told.err.count("\n")) == (2, "", 1)
+        assert "needs: pip install no-such-package" in told.err
 
     @pytest.mark.parametrize(("option", "name"), [("-o", "items.json"), ("-O", "items.jsonl")])
     def test_the_command_says_so_in_one_line(self, tmp_path, capsys, option, name):

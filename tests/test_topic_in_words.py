@@ -78,10 +78,19 @@ class TestGiven:
         (tmp_path / WORDS / "a.txt").write_text("markov")
         assert load_topic(WORDS).words == ""
 
-    @pytest.mark.parametrize("given", ["wine", "some urls.txt", "../no where"])
+    @pytest.mark.parametrize("given", ["neural nets, e.g. transformers", "wine and cheese. " * 400, "of TCP/IP " * 40])
+    def test_sentences_and_whole_pages_are_words(self, given):
+        assert load_topic(given).words == given
+
+    @pytest.mark.parametrize("given", ["wine", "some urls.txt", "some pages.jsonl.gz", "../no where"])
     def test_what_may_be_a_file_that_is_missing_is_refused(self, given):
         with pytest.raises(ValueError, match="no such file or folder"):
             load_topic(given)
+
+    @pytest.mark.asyncio
+    async def test_a_description_may_be_as_long_as_a_page(self):
+        found = await crawl(TopicSpider, web(), settings("auto", f"{WORDS}. " * 300), seeds=TOP)
+        assert found.stats["finish_reason"] == "finished"
 
     @pytest.mark.asyncio
     async def test_words_that_say_nothing_are_refused(self):

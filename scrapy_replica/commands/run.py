@@ -19,10 +19,10 @@ from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.job import is_begun, is_running, is_shared, name_of
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.others import ALL
-from scrapy_replica.components.outputs import other_fields, refusal
+from scrapy_replica.components.outputs import missing_package, other_fields, refusal
 from scrapy_replica.components.spider import TopicSpider, read_fields, read_seeds
 from scrapy_replica.config import Config
-from scrapy_replica.focus.topic import load_topic
+from scrapy_replica.focus.topic import words_of
 from scrapy_replica.records import Reach
 from scrapy_replica.urls.scope import Scope
 from scrapy_replica.words.text import cleaned
@@ -140,9 +140,9 @@ def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         raise ValueError(f"{option}: {error}") from None
     fields = () if settings.get("FEED_EXPORT_FIELDS") else read_fields(opts.fields)
     for uri, options in found.items():
-        why = refusal(uri, options, is_resumed=_goes_on(opts)) or (
-            other_fields(uri, options, fields) if fields else None
-        )
+        why = missing_package(uri) or refusal(uri, options, is_resumed=_goes_on(opts))
+        if why is None and fields:
+            why = other_fields(uri, options, fields)
         if why is not None:
             raise ValueError(f"{option}: {why}")
     return found
@@ -185,7 +185,7 @@ class Run:
         if self._border is not None:
             say(self._border)
         if self._words:
-            say(f"looking for pages about: {cleaned(self._words)}")
+            say(f"looking for pages about: {cleaned(self._words, 200)}")
 
     def _exit_code(self) -> int:
         by_reason = {"shutdown": INTERRUPTED, "no_topic": 2, "crawl_database": 1, "output": 1}
@@ -195,7 +195,13 @@ class Run:
         is_fruitless = self.meter.is_fruitless and not self.stats.get(f"{ALL}page/observed")
         if is_fruitless:
             say("no seed was answered with a page")
-        return int(is_fruitless)
+        is_lost = any(key.startswith("feedexport/failed_count/") for key in self.stats)
+        if is_lost:
+            say(
+                "the items of this run could not be stored, as told above, and a job does not bring them again: crawl "
+                "with another --job, and -o with a file of this machine"
+            )
+        return int(is_fruitless or is_lost)
 
     def figures(self) -> dict[str, float]:
         """Return what every crawl can tell of itself."""
@@ -276,10 +282,7 @@ def border_of(config: Config, seeds: str) -> str | None:
 
 def topic_in_words(config: Config) -> str:
     """Return the topic if it is given in words; empty where it is given by examples, or there is none."""
-    try:
-        return load_topic(config.topic).words if config.topic is not None and not config.topic.exists() else ""
-    except ValueError:
-        return ""  # the crawl will refuse it
+    return words_of(config.topic) if config.topic is not None else ""
 
 
 def memory_figures() -> dict[str, float]:

@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -32,8 +33,8 @@ LINES = frozenset({"jsonl", "jsonlines", "jl"})
 ADDED_TO = LINES | {"csv"}
 """Formats in which more items can be written behind those of another run."""
 
-REPLACED = frozenset({"s3", "gs"})
-"""Stores that have no way to add to a file."""
+REPLACED = {"s3": "boto3", "gs": "google-cloud-storage"}
+"""Stores that have no way to add to a file, and what each needs."""
 
 
 class OutputError(StoreError):
@@ -61,6 +62,17 @@ def refusal(uri: str, options: Mapping[str, Any], *, is_resumed: bool) -> str | 
     if options["format"] in ADDED_TO:
         return None
     return f"{uri}: nothing can be added to a {options['format']} file: take another file, or one that ends in .jsonl"
+
+
+def missing_package(uri: str) -> str | None:
+    """Return why nothing can be stored at *uri* as things are installed; ``None`` if it can."""
+    package = REPLACED.get(urlsplit(uri).scheme)
+    try:
+        if package is not None:
+            version(package)
+    except PackageNotFoundError:
+        return f"{uri}: it needs: pip install {package}"
+    return None
 
 
 def other_fields(uri: str, options: Mapping[str, Any], fields: Collection[str]) -> str | None:

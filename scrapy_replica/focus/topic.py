@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 TEXT_SUFFIXES = (".txt",)
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 URL_SUFFIXES = (".txt", ".urls", ".lst")
+FILE_SUFFIXES = (*HTML_SUFFIXES, *URL_SUFFIXES, ".jsonl")
+LONGEST_NAME = 255
+"""Characters of what may be a file that is missing; what is longer is a description."""
 LABELS = {1: True, "positive": True, 0: False, None: False, "negative": False, "unlabelled": False}
 """Values of ``label`` in JSONL; ``true`` is 1 and ``false`` is 0."""
 
@@ -68,13 +71,13 @@ def load_topic(path: Path | str) -> Topic:
     gzip, JSON or encoding, and when there is no positive example.
     """
     path = Path(path)
+    if words := words_of(path):
+        return Topic(words=words)
     if path.is_dir():
         topic = Topic(documents=tuple(_folder(path)))
         missing = "no .txt or .html file in this folder"
     elif not path.is_file():
-        if len(str(path).split()) > 1 and "/" not in str(path) and not path.suffix:
-            return Topic(words=str(path))
-        raise ValueError(f"{path}: no such file or folder; a topic in words has two or more of them")
+        raise ValueError(f"{path}: no such file or folder; a topic in words has two or more of them, and no /")
     elif (suffix := _suffix(path)) == ".jsonl":
         topic = Topic(documents=tuple(_jsonl(path)))
         missing = "no positive example"
@@ -86,6 +89,17 @@ def load_topic(path: Path | str) -> Topic:
     if not topic.urls and not topic.positives:
         raise ValueError(f"{path}: {missing}")
     return topic
+
+
+def words_of(path: Path) -> str:
+    """Return the description that *path* is if it is no file and does not look like the name of one; else nothing."""
+    text = str(path)
+    try:
+        is_there = path.exists()
+    except OSError:  # a part of it is longer than any name
+        is_there = False
+    is_name = len(text) <= LONGEST_NAME and ("/" in text or _suffix(path) in FILE_SUFFIXES)
+    return text if len(text.split()) > 1 and not is_name and not is_there else ""
 
 
 def load_background(path: Path | str) -> tuple[Document, ...]:

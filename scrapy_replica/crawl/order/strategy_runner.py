@@ -21,6 +21,7 @@ from scrapy_replica.focus.model_file import load
 from scrapy_replica.focus.relearning import CHOOSES_AT, MOST_UNLABELLED, BestScores, even, next_stage, unlabelled
 from scrapy_replica.focus.scorer import Scorer
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.focus.topic import words_of
 from scrapy_replica.records import Link, Page
 
 logger = logging.getLogger(__name__)
@@ -112,7 +113,7 @@ class StrategyRunner:
         """Refuse a topic in other words than those that the job began with."""
         if config.topic is None:
             return
-        words, kept = "" if config.topic.exists() else str(config.topic), db.meta(WORDS)
+        words, kept = words_of(config.topic), db.meta(WORDS)
         if kept is None and db.meta(KEY) is None:
             db.set_meta(WORDS, words.encode())
         elif words != (before := (kept or b"").decode()):
