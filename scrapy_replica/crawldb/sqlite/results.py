@@ -52,8 +52,8 @@ DROPPED_AT = (
 KINDS = {Novelty.NOVEL.value: [1], Novelty.EXACT_DUPLICATE.value: [2], Novelty.NEAR_DUPLICATE.value: [2]}
 """Novelty of a page -> the count of a :class:`Place` that it belongs to, if any."""
 
-LEVELS = 2
-"""Of directories that are told apart."""
+LEVELS, MOST_PLACES = 2, 50_000
+"""Of directories that are told apart, and how many of them: a site may make one for each page."""
 
 
 class ResultReader:
@@ -119,6 +119,8 @@ class ResultReader:
             path = ""
             for name in ["", *url.partition("?")[0].split("/")[3:-1][:LEVELS]]:
                 path += f"{name}/"
+                if path not in sums and len(sums) >= MOST_PLACES:
+                    return
                 counts = sums.setdefault(path, [0] * 5)
                 for kind in kinds:
                     counts[kind] += 1
