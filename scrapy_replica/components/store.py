@@ -20,7 +20,7 @@ SAME = "settings of all processes"
 
 VALUES = (
     "noise",
-    "language",
+    "default_language",
     "near_distance",
     "min_words",
     "strategy",
