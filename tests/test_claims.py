@@ -211,7 +211,7 @@ class TestSlots:
         db.urls.discover([NewUrl(url, MIRROR, key(url), slot="mine")])
         crawl = crawl_on(db, explore=0.0)
         taken = db.urls.take()
-        assert crawl.intake.ask_elsewhere(taken, other, is_demoted=False) is not None
+        assert crawl.intake.ask_elsewhere(taken, other) is not None
         assert db.urls.take().slot == "mine"
         db.urls.finish([taken.id])
         url = f"http://{MIRROR}/2.html"
@@ -225,7 +225,7 @@ class TestSlots:
         url, other = f"http://{MIRROR}/1.html", f"http://{CANONICAL}/1.html"
         enter(db, url)
         crawl = crawl_on(db)
-        crawl.intake.ask_elsewhere(db.urls.take(), other, is_demoted=False)
+        crawl.intake.ask_elsewhere(db.urls.take(), other)
         assert db.urls.take().slot == CANONICAL
 
 

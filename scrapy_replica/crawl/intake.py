@@ -267,11 +267,11 @@ class Intake:
         new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent, permission=permission)
         return self.enter([(new, FETCH)], are_added=True)[0].is_waiting
 
-    def ask_elsewhere(self, failed: UrlRow, url: str, *, is_demoted: bool) -> int | None:
+    def ask_elsewhere(self, failed: UrlRow, url: str) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
         if not self._scope.may_stand(url):
             return None
-        new = self._moved(self._like(failed)._replace(is_demoted=is_demoted, permission=Permission.EXEMPT), url)
+        new = self._moved(self._like(failed)._replace(permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
         self._count_added(url_id, found, is_added=True)
         return url_id if found in {Found.NEW, Found.RESTORED} else None

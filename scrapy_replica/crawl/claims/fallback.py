@@ -49,10 +49,9 @@ class Fallback:
         if is_plain and not has_secret(failed.url):
             others = self._replicas.on_copies(failed.url, failed.host)
             if (other := self._schemes.instead_of(failed.url, failed.host)) is not None:
-                others.append((other, False))
-            for url, is_in_vain in others:
-                asked_id = self._intake.ask_elsewhere(failed, url, is_demoted=is_in_vain)
-                if asked_id is not None:
+                others.append(other)
+            for url in others:
+                if (asked_id := self._intake.ask_elsewhere(failed, url)) is not None:
                     self._asked[asked_id] = url_id
 
     def add_page(self, observation: Observation) -> list[Claim]:
@@ -65,7 +64,6 @@ class Fallback:
             claim, reason = Claim(Kind.SCHEME, host), Reason.OTHER_SCHEME
         elif (verdict := self._replicas.verdict_of(host)) is not None:
             claim, reason = verdict.claim, Reason.REPLICA_HOST
-            self._replicas.count_fallback(host, is_news=outcome is not Outcome.SAME)
         else:
             return []
         if outcome is Outcome.SAME:
@@ -83,10 +81,5 @@ class Fallback:
         return Outcome.OTHER if observation.novelty is Novelty.NOVEL else Outcome.SAME
 
     def add_failure(self, url_id: int) -> None:
-        """Take note that a URL brought no page: that mirror was asked in vain."""
-        failed_id = self._asked.pop(url_id, None)
-        if failed_id is None:
-            return
-        host = self._store.urls.row(url_id).host
-        if host != self._store.urls.row(failed_id).host:
-            self._replicas.count_fallback(host, is_news=False)
+        """Take note that a URL brought no page: it was asked in vain."""
+        self._asked.pop(url_id, None)

@@ -34,8 +34,6 @@ RECALIBRATE_AT = 500
 many, and so on."""
 MIN_MISSING = 3
 """Pages of a copy that the canonical host lacks before its other own pages are fetched as they stand."""
-MAX_VAIN = 20
-"""Pages asked of a copy in vain for each that it had: what is dead on the canonical host is dead on an alias, too."""
 VERDICT_S = 2_592_000.0
 """Seconds after which a verdict ends and the copy is looked at again: thirty days."""
 
@@ -69,18 +67,6 @@ class _Own:
     missing: int = 0
 
 
-@dataclass(slots=True)
-class _Asked:
-    """What came of asking a copy for pages that its canonical host did not bring."""
-
-    news: int = 0
-    vain: int = 0
-
-    @property
-    def is_in_vain(self) -> bool:
-        return self.vain > MAX_VAIN * (1 + self.news)
-
-
 class Replicas:
     """Verdicts on hosts.
 
@@ -101,7 +87,6 @@ class Replicas:
         self._lesson: Iterator[None] | None = None
         self._own: dict[str, _Own] = {}
         """Copy -> what of its own pages the canonical host turned out to have, in this run."""
-        self._asked: dict[str, _Asked] = {}
         self._callbacks: dict[str, frozenset[str]] = {}
         """Host -> names of the callbacks that get its pages."""
         self._uncertain = UncertainPairs(db.uncertain_pairs, self._detector)
@@ -209,16 +194,10 @@ class Replicas:
             self._fetched[verdict.copy] = pages
         return pages
 
-    def on_copies(self, url: str, host: str) -> list[tuple[str, bool]]:
-        """Return the URLs on the copies of the kept *host* that stand where *url* does, which brought no page.
-
-        And of each whether that copy was asked often and in vain, so that it can wait.
-        """
-        return [
-            (other, self._asked.get(verdict.copy, _Asked()).is_in_vain)
-            for verdict in self.judged_copies_of(host)
-            if (other := self.on_copy(verdict, url)) is not None
-        ]
+    def on_copies(self, url: str, host: str) -> list[str]:
+        """Return the URLs on the copies of the kept *host* that stand where *url* does."""
+        copies = (self.on_copy(verdict, url) for verdict in self.judged_copies_of(host))
+        return [other for other in copies if other is not None]
 
     def judged_copies_of(self, canonical: str) -> list[Verdict]:
         """Return the verdicts whose copies *canonical* is kept for, but for those by hand."""
@@ -230,12 +209,6 @@ class Replicas:
         copy = self._detector.candidates.host(verdict.copy)
         path = moved(path_of(url), verdict.canonical_prefix, verdict.copy_prefix)
         return copy.origin + copy.paths.get(normal_path(path), path) if path and copy.origin else None
-
-    def count_fallback(self, copy: str, *, is_news: bool) -> None:
-        """Take note whether a *copy* had a page that its canonical host did not bring."""
-        asked = self._asked.setdefault(copy, _Asked())
-        asked.news += is_news
-        asked.vain += not is_news
 
     def shares(self, canonical: str, callback: str) -> bool:
         """Tell whether *callback* gets pages of the host *canonical* as well, as far as this run knows."""

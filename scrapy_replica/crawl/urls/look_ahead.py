@@ -126,7 +126,7 @@ class LookAhead:
             key = self._intake.key(url)
             known = self._store.urls.find([key]).get(key)
             if known is None:
-                url_id = self._intake.ask_elsewhere(row, url, is_demoted=False)
+                url_id = self._intake.ask_elsewhere(row, url)
             elif known.state is State.DROPPED:
                 self._store.suppressed.restore_one(known.id)
                 url_id = known.id
