@@ -16,7 +16,7 @@ from web import HTML, REPLICA, crawl, job_states, page, redirect, text
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import extension
-from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 
 TOP = "http://a.example/"
@@ -374,9 +374,9 @@ class TestRestart:
         result = await run(web, {"JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 40})
         live = result.spider.crawler.get_extension(extension.ReplicaExtension).crawl
         db = SqliteCrawlDB(tmp_path, "topic")
-        again = Dust(live.config, db, now=float)
+        again = CrawlRules(live.config, db, now=float)
         urls = [f"{TOP}a/{number}{query}" for number in range(N) for query in ("", f"?{name}=x")]
-        hits = [live.dust.hit(url, "a.example") for url in urls]
+        hits = [live.rules.hit(url, "a.example") for url in urls]
         assert [again.hit(url, "a.example") for url in urls] == hits
         assert {hit.is_fetched for hit in hits if hit is not None} == {True, False}
         db.close()

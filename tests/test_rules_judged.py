@@ -51,7 +51,7 @@ class Site:
         self.crawl.probes.may_enter = True
 
     def held(self, number):
-        own = self.crawl.dust._hosts.of(HOST).own
+        own = self.crawl.rules.hosts.of(HOST).own
         return next(watched for watched in own.values() if watched.id == number)
 
     def asked(self, path):
@@ -157,7 +157,7 @@ class TestTwoRulesOfOneUrl:
     def test_what_both_changed_is_fetched_and_comes_back(self):
         site = sid_and_utm()
         assert "y/1?sid=1&utm=1" in self.disagree(site, lambda path: path)
-        site.crawl.dust._hosts.of(HOST).put_in_force()  # which finds it anew in the pages
+        site.crawl.rules.hosts.of(HOST).put_in_force()  # which finds it anew in the pages
         assert [site.asked(f"z/5?{query}").action for query in ("sid=1&utm=1", "sid=1", "utm=1")] == [
             Action.FETCH, Action.REWRITE, Action.REWRITE
         ]  # fmt: skip
@@ -193,15 +193,15 @@ class TestOthers:
     def test_one_that_was_switched_off_is_not_proposed_in_another_form(self, step):
         site = sid_and_utm()
         site.fetch("x/1?sid=1")
-        site.crawl.claims.rule_ended(site.crawl.dust.disable(site.ids[0]), Why.ENDED)
-        host = site.crawl.dust._hosts.of(HOST)
+        site.crawl.claims.rule_ended(site.crawl.rules.disable(site.ids[0]), Why.ENDED)
+        host = site.crawl.rules.hosts.of(HOST)
         for context in ((), (Condition(Fact("p0", "=", "x")),)):
-            assert not site.crawl.dust._proposals.candidate(Rule(HOST, context, (step,)), host)
-        assert site.crawl.dust._proposals.candidate(Rule(HOST, (), (Step("drop", "other"),)), host)
+            assert not site.crawl.rules.proposals.candidate(Rule(HOST, context, (step,)), host)
+        assert site.crawl.rules.proposals.candidate(Rule(HOST, (), (Step("drop", "other"),)), host)
 
     def test_nor_one_of_a_path_that_says_the_same_of_a_page(self):
         site = Site(Rule(HOST, (), (Step("replace", "/old/", "/"),)))
         site.fetch("old/1")
-        site.crawl.claims.rule_ended(site.crawl.dust.disable(site.ids[0]), Why.ENDED)
-        host = site.crawl.dust._hosts.of(HOST)
-        assert not site.crawl.dust._proposals.candidate(Rule(HOST, (), (Step("template", "/old/{0}", "/{0}"),)), host)
+        site.crawl.claims.rule_ended(site.crawl.rules.disable(site.ids[0]), Why.ENDED)
+        host = site.crawl.rules.hosts.of(HOST)
+        assert not site.crawl.rules.proposals.candidate(Rule(HOST, (), (Step("template", "/old/{0}", "/{0}"),)), host)

@@ -374,7 +374,7 @@ class ReplicaExtension:
         """Take up what a robots.txt says of arguments and uses; *request* is the one that asked for it."""
         self.usage.hear(robotparser, request)
         for line in getattr(robotparser, "clean_params", ()):
-            self.crawl.dust.clean_param(host_of(request.url), line)
+            self.crawl.rules.clean_param(host_of(request.url), line)
 
     def response_downloaded(self, response: Response, request: Request) -> None:
         """Take note of the size of *response*, which nothing has unpacked yet; one from a cache has none."""

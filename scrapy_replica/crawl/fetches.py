@@ -203,5 +203,5 @@ class Fetches(Parts):
 
     def forget_counts(self, host: str) -> None:
         """Read anew what is counted and learnt of *host*, when it is needed."""
-        for part in (self.dust, self.guard, self.repetition, self.forms):
+        for part in (self.rules, self.guard, self.repetition, self.forms):
             part.forget(host)

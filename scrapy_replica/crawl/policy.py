@@ -16,7 +16,7 @@ from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope, excluded, full
 from scrapy_replica.crawl.states import UrlStates
-from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.host_rules import Hit
 from scrapy_replica.crawl.urls.watched_rule import CONFIRMED
@@ -41,7 +41,7 @@ class Policy:
         config: Config,
         aliases: Aliases,
         replicas: Replicas,
-        dust: Dust,
+        rules: CrawlRules,
         guard: TrapGuard,
         standings: Standings,
         scope: CrawlScope,
@@ -50,7 +50,7 @@ class Policy:
         own_names: OwnNames,
     ) -> None:
         self._config, self._aliases = config, aliases
-        self._replicas, self._dust, self._guard, self._standings = replicas, dust, guard, standings
+        self._replicas, self._rules, self._guard, self._standings = replicas, rules, guard, standings
         self._scope, self._states, self._schemes, self._own_names = scope, states, schemes, own_names
 
     @contextmanager
@@ -99,7 +99,7 @@ class Policy:
         if target != url:
             return self._aliased(target, host)
         # Rules before verdicts: without its session id a page is found on the canonical host.
-        hit = self._dust.hit(url, host, callback)
+        hit = self._rules.hit(url, host, callback)
         if hit is not None and (decision := self._by_rule(hit)) is not FETCH:
             return decision
         if permission is Permission.MOVE and block is not None:
@@ -234,7 +234,7 @@ class Policy:
 
     def rewritten(self, url: str, host: str, callback: str) -> str:
         """Return the URL that is fetched in place of *url* as the rules in force stand; *url* itself if none is."""
-        hit = self._dust.hit(url, host, callback)
+        hit = self._rules.hit(url, host, callback)
         decision = self._by_rule(hit) if hit is not None else FETCH
         return decision.url if decision.action is Action.REWRITE and decision.url is not None else url
 

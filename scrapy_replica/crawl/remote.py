@@ -20,7 +20,7 @@ from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE, CrawlScope
-from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError
 from scrapy_replica.crawldb.pages import is_absent
 from scrapy_replica.crawldb.remote import RemotePage, RemoteUpdate
@@ -45,7 +45,7 @@ class RemoteUpdates:
         self,
         store: CrawlDB,
         replicas: Replicas,
-        dust: Dust,
+        rules: CrawlRules,
         duplicates: Duplicates,
         runner: StrategyRunner,
         scope: CrawlScope,
@@ -57,7 +57,7 @@ class RemoteUpdates:
         payloads: Payloads,
         now: Callable[[], float],
     ) -> None:
-        self._store, self._replicas, self._dust, self._duplicates = store, replicas, dust, duplicates
+        self._store, self._replicas, self._rules, self._duplicates = store, replicas, rules, duplicates
         self._runner, self._scope, self._orders, self._evidence = runner, scope, orders, evidence
         self._scope_check, self._standings, self._restorer = scope_check, standings, restorer
         self._payloads, self._now = payloads, now
@@ -121,7 +121,7 @@ class RemoteUpdates:
         self._runner.follow(update.meta)
 
     def _apply_rules(self, update: RemoteUpdate) -> None:
-        self._dust.apply_remote(update.rules)
+        self._rules.apply_remote(update.rules)
 
     def _apply_verdicts(self, update: RemoteUpdate) -> None:
         began = self._replicas.apply_remote(update.verdicts)
@@ -148,7 +148,7 @@ class RemoteUpdates:
             elif page.mark is not None:
                 found = self._replicas.add_items(page.url, page.host, PageMark.unpack(page.mark))
                 self._evidence.add_findings(None, found)
-            self._dust.add_remote_page(page)
+            self._rules.add_remote_page(page)
         return is_first
 
     def _add_failure(self, page: RemotePage) -> None:

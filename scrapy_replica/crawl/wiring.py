@@ -38,6 +38,7 @@ from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.topic.asking import Asking
+from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
@@ -73,7 +74,8 @@ class Parts:
         self.replicas = Replicas(config, store, now, self.duplicates.index)
         self.revisits = Revisits(config, store, key, now, salt, counts, self.scope)
         self.states = UrlStates(store, key, self.revisits)
-        self.dust = Dust(config, store, now, self.revisits.is_stale_url)
+        self.rules = CrawlRules(config, store, now)
+        self.dust = Dust(config, store, self.rules, self.revisits.is_stale_url)
         self.guard = TrapGuard(config, store.pages)
         self.samples, self.standings = Samples(store, config.explore, salt, key), Standings(store)
         self.log = DecisionLog(store, self.samples, key, now, counts, sink)
@@ -84,7 +86,7 @@ class Parts:
             config,
             aliases,
             self.replicas,
-            self.dust,
+            self.rules,
             self.guard,
             self.standings,
             self.scope,
@@ -106,7 +108,7 @@ class Parts:
             on_led=self.revisits.led_on,
         )
         self.checks = Checks(store, config.stop_at, salt, is_topic=config.topic is not None)
-        self.claims = Claims(store, self.standings, self.replicas, self.dust, self.restorer, counts)
+        self.claims = Claims(store, self.standings, self.replicas, self.rules, self.restorer, counts)
         settling = Settling(self.samples, self.replicas, store, key, self.revisits.is_stale)
         self.scope_check = ScopeCheck(store, self.scope, self.replicas, self.claims, settling, self.log, key)
         fallback = Fallback(store, self.intake, self.replicas, schemes, self.samples)
@@ -132,7 +134,7 @@ class Parts:
             counts,
         )
         self.orders = Orders(store, now)
-        ByHand(self.replicas, self.dust, self.scope, self.claims).serve(self.orders)
+        ByHand(self.replicas, self.rules, self.scope, self.claims).serve(self.orders)
         self.seen = Seen()
         self.head_rescorer = HeadRescorer(store, self.runner, self.seen, self.revisits.is_known)
         self.outlinks = Outlinks(
@@ -149,7 +151,7 @@ class Parts:
         self.remote = RemoteUpdates(
             store,
             self.replicas,
-            self.dust,
+            self.rules,
             self.duplicates,
             self.runner,
             self.scope,

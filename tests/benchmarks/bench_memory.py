@@ -15,6 +15,7 @@ import numpy as np
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawldb.contract import Found, NewUrl
@@ -63,7 +64,8 @@ class Rooms:
         self.duplicates = Duplicates(self.db.pages, config)
         self.guard = TrapGuard(config, self.db.pages)
         self.replicas = Replicas(config, self.db, time.time, self.duplicates.index)
-        self.dust = Dust(config, self.db, time.time)
+        self.rules = CrawlRules(config, self.db, time.time)
+        self.dust = Dust(config, self.db, self.rules)
 
     def know(self, url: str, host: str) -> int:
         url_id, found = self.db.urls.discover([NewUrl(url, host, hash(url))])[0]
@@ -74,7 +76,7 @@ class Rooms:
     def observe(self, page: Page, links: list[str]) -> None:
         for url in links:
             self.replicas.block_of(url, page.host)
-            self.dust.hit(url, page.host)
+            self.rules.hit(url, page.host)
             self.guard.bars(url, page.host)
             self.know(url, page.host)
         url_id = self.know(page.url, page.host)
@@ -109,7 +111,7 @@ def test_memory(tmp_path, capsys):
         lines.append(
             f"{(number + 1) * HOSTS:,} pages: {resident_mb() - before:.0f} MB, {seconds / HOSTS * 1e3:.2f} ms a page;"
             f" lists {candidates.lists.n_entries:,}, pairs {len(candidates.pairs):,}, evidence of"
-            f" {len(candidates.evidence):,} hosts, rules {len(rooms.dust._hosts):,}, guard {len(rooms.guard._hosts):,}"
+            f" {len(candidates.evidence):,} hosts, rules {len(rooms.rules.hosts):,}, guard {len(rooms.guard._hosts):,}"
         )
     ranked = np.sort(times) * 1e3
     lines.append(f"longest {ranked[-1]:.0f} ms, 99.9th percentile {np.quantile(ranked, 0.999):.1f} ms")

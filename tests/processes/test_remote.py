@@ -332,18 +332,18 @@ class TestRules:
         number = one.store.rules.enter(rule.to_dict(), 1.0)
         one.store.rules.update(number, Standing.IN_FORCE, 9, 0, 3)
         one.store.commit()
-        one.crawl.dust.apply_remote({"a.example"})
+        one.crawl.rules.apply_remote({"a.example"})
         return number
 
     def test_a_rule_of_another_process_acts_and_ends(self, two):
         leader, follower = two.all
         number = self.enter_rule(leader)
         follower.listen()
-        assert follower.crawl.dust.hit(self.URL, "a.example") is not None
+        assert follower.crawl.rules.hit(self.URL, "a.example") is not None
         leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
         leader.store.commit()
         follower.listen()
-        assert follower.crawl.dust.hit(self.URL, "a.example") is None
+        assert follower.crawl.rules.hit(self.URL, "a.example") is None
 
     @pytest.mark.parametrize("end", ["disable", "withdraw"])
     def test_a_rule_that_ended_stays_so_where_another_process_still_counts(self, two, end):
@@ -351,7 +351,7 @@ class TestRules:
         number = self.enter_rule(follower)
         leader.listen()
         if end == "disable":
-            leader.crawl.claims.rule_ended(leader.crawl.dust.disable(number), Why.ENDED)
+            leader.crawl.claims.rule_ended(leader.crawl.rules.disable(number), Why.ENDED)
         else:
             leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
         leader.store.commit()
@@ -361,7 +361,7 @@ class TestRules:
         two.listen()
         states = {one.store.rules.row(number).state for one in two.all}
         assert states == {Standing.DISABLED if end == "disable" else Standing.REFUTED}
-        assert [one.crawl.dust.hit(self.URL, "a.example") for one in two.all] == [None, None]
+        assert [one.crawl.rules.hit(self.URL, "a.example") for one in two.all] == [None, None]
 
     def test_what_a_rule_saves_while_it_is_withdrawn_comes_back(self, two):
         leader, follower = two.all
@@ -370,7 +370,7 @@ class TestRules:
         assert follow(follower, self.URL).action is Action.REWRITE
         follower.store.commit()
         leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
-        leader.crawl.dust.apply_remote({"a.example"})
+        leader.crawl.rules.apply_remote({"a.example"})
         leader.crawl.claims.lift(Claim(Kind.RULE, str(number)))
         restore(leader)
         leader.store.commit()

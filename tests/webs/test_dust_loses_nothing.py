@@ -15,6 +15,7 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.claim import Standing
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.pages import Fetched
@@ -179,15 +180,16 @@ class TestSiblings:
         ids = {name: db.rules.enter(rule(step).to_dict(), 0.0) for name, step in steps.items()}
         for rule_id in ids.values():
             db.rules.update(rule_id, Standing.IN_FORCE, 5, 0, 2)
-        dust = Dust(Config(), db, now=float)
+        rules = CrawlRules(Config(), db, now=float)
+        dust = Dust(Config(), db, rules)
         ended = [watched.id for number in range(3) for watched in see(dust, db, number)]
         assert sorted(ended) == [ids["drop"], ids["set"]]
         assert db.rules.row(ids["other"]).state == Standing.IN_FORCE
-        dust.clean_param("a.example", "zref")
-        dust.clean_param("a.example", "znew")
+        rules.clean_param("a.example", "zref")
+        rules.clean_param("a.example", "znew")
         new = [row.rule["transformation"] for row in db.rules.rows() if row.id > max(ids.values())]
         assert new == [[["drop", "znew", None]]]
-        assert Dust(Config(), db, now=float).hit(f"{TOP}9?zref=1", "a.example") is None
+        assert CrawlRules(Config(), db, now=float).hit(f"{TOP}9?zref=1", "a.example") is None
 
 
 def rule(step):

@@ -16,8 +16,8 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.pages.novelty import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
-from scrapy_replica.crawl.urls import dust, guard
-from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls import crawl_rules, guard
+from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.pages import Fetched
@@ -58,7 +58,7 @@ class TestCache:
 @pytest.fixture
 def forgetful(monkeypatch):
     """Every host is evicted when another is met."""
-    monkeypatch.setattr(dust, "MAX_BYTES", 1)
+    monkeypatch.setattr(crawl_rules, "MAX_BYTES", 1)
     monkeypatch.setattr(guard, "MAX_WEIGHT", 1)
     monkeypatch.setattr(candidates, "MAX_EVIDENCE_BYTES", 1)
 
@@ -167,7 +167,7 @@ class TestTakenBack:
         rooms = (
             TrapGuard(config, db.pages),
             replicas,
-            Dust(config, db, float),
+            CrawlRules(config, db, float),
             Repetition(db.blocks),
             Forms(db.forms),
         )

@@ -10,7 +10,7 @@ from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, RULE
 from scrapy_replica.urls.rule import Rule
 
@@ -18,8 +18,8 @@ from scrapy_replica.urls.rule import Rule
 class ByHand:
     """Carries out orders about claims."""
 
-    def __init__(self, replicas: Replicas, dust: Dust, scope: CrawlScope, claims: Claims) -> None:
-        self._replicas, self._dust, self._scope, self._claims = replicas, dust, scope, claims
+    def __init__(self, replicas: Replicas, rules: CrawlRules, scope: CrawlScope, claims: Claims) -> None:
+        self._replicas, self._rules, self._scope, self._claims = replicas, rules, scope, claims
 
     def serve(self, orders: Orders) -> None:
         """Take on the orders about claims."""
@@ -41,7 +41,7 @@ class ByHand:
         self._claims.mirrors_ended(self._replicas.part(what["host"], what["other"]))
 
     def _impose(self, what: Mapping[str, Any]) -> str:
-        return f"rule {self._dust.impose(Rule.from_dict(what['rule']))}"
+        return f"rule {self._rules.impose(Rule.from_dict(what['rule']))}"
 
     def _disable(self, what: Mapping[str, Any]) -> None:
-        self._claims.rule_ended(self._dust.disable(what["id"]), Why.ENDED)
+        self._claims.rule_ended(self._rules.disable(what["id"]), Why.ENDED)

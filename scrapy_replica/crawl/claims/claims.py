@@ -1,6 +1,6 @@
 """Claims that end: what they suppressed comes back.
 
-Replicas and Dust write how their verdicts and rules stand; all other claims are written here.
+Replicas and CrawlRules write how their verdicts and rules stand; all other claims are written here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.decision import Reason
@@ -30,11 +30,11 @@ class Claims:
         store: CrawlDB,
         standings: Standings,
         replicas: Replicas,
-        dust: Dust,
+        rules: CrawlRules,
         restorer: Restorer,
         counts: Counter[str],
     ) -> None:
-        self._store, self._standings, self._replicas, self._dust = store, standings, replicas, dust
+        self._store, self._standings, self._replicas, self._rules = store, standings, replicas, rules
         self._restorer, self._counts = restorer, counts
 
     def refute(self, claims: Iterable[Claim]) -> None:
@@ -43,7 +43,7 @@ class Claims:
             if claim.kind is Kind.MIRROR:
                 self.mirror_ended(self._replicas.refute(claim), Why.REFUTED)
             elif claim.kind is Kind.RULE:
-                self.rule_ended(self._dust.refute(int(claim.subject)), Why.REFUTED)
+                self.rule_ended(self._rules.refute(int(claim.subject)), Why.REFUTED)
             elif claim.kind in TESTED and not self._standings.is_refuted(claim):  # a user's limit is no belief
                 self._standings.refute(claim)
                 self._counts[f"sample/ended/{reason_of(claim).value}"] += 1

@@ -224,7 +224,3 @@ class HostRules:
         """Take note that there is no page at *form*."""
         if len(self.dead) < MAX_DEAD:
             self.dead.add(form)
-
-    def saves(self, form: str) -> bool:
-        """Tell whether a rule changes *form*."""
-        return bool(self._acting) and bool(self._book.canonical(form)[1])
