@@ -150,6 +150,9 @@ class RedisUrlTable(UrlTable):
 
     # Entering
 
+    def _miss(self, keys: Iterable[int]) -> None:
+        """Others enter URLs, too."""
+
     def _ask(self, urls: Sequence[NewUrl], known: dict[int, Any]) -> None:
         """Take over the rows of *urls* that others entered, and ids for those that nobody did."""
         asked = [url for url in urls if url.key not in known]

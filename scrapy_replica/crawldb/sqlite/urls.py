@@ -13,6 +13,9 @@ from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection, dama
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
 
+MAX_ABSENT = 10_000
+"""Keys that are held of which no URL is known, 60 bytes each; then all are forgotten."""
+
 MAX_IPS = 10_000
 """Hosts whose address is held in memory, 200 bytes each; then all are forgotten, which costs a statement a host."""
 
@@ -43,6 +46,8 @@ class UrlTable:
         self._frontier = self._make_frontier()
         self._hosts: dict[tuple[str, str], int] = {}
         """(Name, slot) -> id: 250 bytes a host."""
+        self._absent: set[int] = set()
+        """Keys that were looked for and of which no URL is known."""
         self._rows: dict[int, tuple[str, str]] = {}
         self._paused: set[str] = set()
         """Names of hosts of which nothing is given out."""
@@ -86,6 +91,7 @@ class UrlTable:
         self.waiting, self._last_id, n_hosts = mark
         self._leased.clear()
         self._ips.clear()
+        self._absent.clear()
         for host in list(self._rows)[n_hosts:]:
             del self._hosts[self._rows.pop(host)]
             self._frontier.forget_host(host)
@@ -117,14 +123,24 @@ class UrlTable:
     # Entering
 
     def find(self, keys: Collection[int]) -> dict[int, Known]:
-        rows = self._rows_of(keys, "id, key, state, parent")
-        return {row[1]: Known(row[0], STATES[row[2]], row[3]) for row in rows}
+        asked = [key for key in keys if key not in self._absent]
+        rows = self._rows_of(asked, "id, key, state, parent")
+        found = {row[1]: Known(row[0], STATES[row[2]], row[3]) for row in rows}
+        if len(found) < len(asked):
+            self._miss(key for key in asked if key not in found)
+        return found
+
+    def _miss(self, keys: Iterable[int]) -> None:
+        """Take note that there are no URLs of *keys*: most are entered next, and need not be looked for again."""
+        if len(self._absent) > MAX_ABSENT:
+            self._absent.clear()
+        self._absent.update(keys)
 
     def _rows_of(self, keys: Collection[int], columns: str, column: str = "key") -> list[Any]:
         return self._connection.rows_of(f"SELECT {columns} FROM urls WHERE {column} IN", keys)
 
     def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
-        keys = {url.key for url in urls if url.key is not None}
+        keys = {url.key for url in urls if url.key is not None} - self._absent
         columns = "id, key, state, is_demoted, priority, score"
         known = {row[1]: row for row in self._rows_of(keys, columns)} if keys else {}
         self._ask(urls, known)
@@ -151,6 +167,7 @@ class UrlTable:
             url_id, host, state, url.url, url.key, *place, url.depth, url.parent, url.payload, url.permission
         )  # fmt: skip
         if url.key is not None:
+            self._absent.discard(url.key)
             known[url.key] = (url_id, url.key, state, url.is_demoted, url.priority, url.score)
         if not url.is_dropped:
             self.waiting += 1
