@@ -30,7 +30,7 @@ most of hosts that quote, and .74, the least of real replicas."""
 MIN_EQUAL_ITEMS = 3
 """Pages whose items are those of the page in the same place, for hosts on which the spider begins: it was told to fetch
 both."""
-_CONTRADICTION = 0.5
+_CONTRADICTION = 0.55
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
 """Comparable pages from which two hosts can contradict each other."""
