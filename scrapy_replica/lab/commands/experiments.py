@@ -64,7 +64,7 @@ class ReplicasExperiment(Experiment):
 class LeftOutExperiment(Experiment):
     name = "left-out"
     help = "the judge of hosts on sources that it never learnt: two or more, each left out whole"
-    examples = ("scrapy replica lab left-out captures=hosts/ manuals=manuals/ web=web.warc.gz:hosts.csv",)
+    examples = ("scrapy replica lab left-out captures=hosts/ manuals=manuals/",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         left_out.add_left_out_arguments(parser)
