@@ -7,14 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_replica.crawl.urls import host_pages
-from scrapy_replica.crawl.urls.host_pages import HostPages, leads_of, pack_leads, unpack_leads
+from scrapy_replica.crawl.urls.host_pages import HostPages, content_of
+from scrapy_replica.crawl.urls.leads import leads_of, pack_leads, unpack_leads
 from scrapy_replica.records import Link, Page
 
 
-def leads(*links):
+def leads(*links, on="http://a.example/"):
     """Of a page with links, URL or (URL, text) each."""
     rows = [(one, "") if isinstance(one, str) else one for one in links]
-    return leads_of(Page("http://a.example/", "a.example", links=tuple(Link(*row) for row in rows)))
+    return leads_of(Page(on, "a.example", links=tuple(Link(*row) for row in rows)))
+
+
+def is_news(one, other):
+    """Whether a page leads elsewhere after another; each is its URL and one that it links to."""
+    pages = HostPages()
+    pages.add(one[0], None, None, (), sorted(leads(one[1], on=one[0])))
+    return bool(pages.news(leads(other[1], on=other[0])))
 
 
 @pytest.mark.parametrize(
@@ -46,9 +54,51 @@ def test_other_paths_hosts_and_words_lead_elsewhere(one, other):
     assert leads(*one).isdisjoint(leads(*other))
 
 
-@given(st.lists(st.integers(0, 2**32 - 1), unique=True))
+HASHES = st.integers(0, 2**32 - 1)
+
+
+@given(st.lists(st.tuples(HASHES, HASHES), unique=True))
 def test_stored_and_read_again(found):
     assert unpack_leads(pack_leads(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("/s1/list", "/s1/item"), ("/s2/list", "/s2/item")),
+        (("/1.0/a/x.html", "/1.0/index.html"), ("/2.0/a/x.html", "/2.0/index.html")),
+        (("/sport/story-7", "/amp/sport/story-7"), ("/world/story-7", "/amp/world/story-7")),
+        (("/list", "/item/7"), ("/item/5", "/item/7")),
+        (("/s1/list", "/s1/item"), ("/s2/item", "/s2/item")),
+    ],
+)
+def test_pages_of_two_folders_that_lead_to_the_same_beside_them_lead_nowhere_else(one, other):
+    assert not is_news(*([f"http://a.example{path}" for path in page] for page in (one, other)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("/s1/list", "/s1/item"), ("/s2/list", "/s2/other")),
+        (("/store/1", "/store/1/menu"), ("/store/2", "/store/2/menu")),
+        (("/list", "/item"), ("/s2/list", "/s2/more/item")),
+        (("/print/story-7", "/desk/story-7"), ("/print/story-8", "/amp/desk/story-8")),
+    ],
+)
+def test_pages_that_lead_to_something_else_beside_them_lead_elsewhere(one, other):
+    assert is_news(*([f"http://a.example{path}" for path in page] for page in (one, other)))
+
+
+def test_arguments_that_the_page_has_as_well_lead_nowhere_else():
+    def pager(own, *parts):
+        return leads(
+            *((f"http://a.example/list?{part}{own}", part[-1]) for part in parts), on=f"http://a.example/list?{own}"
+        )
+
+    pages = HostPages()
+    pages.add("http://a.example/list?", None, None, (), sorted(pager("", "p=1", "p=2")))
+    assert not pages.news(pager("&sort=new", "p=1", "p=2"))
+    assert pages.news(pager("&sort=new", "p=3", "p=4"))
 
 
 def test_text_that_is_no_unicode():
@@ -63,6 +113,30 @@ def test_beyond_the_bound_what_is_not_remembered_is_new(monkeypatch):
         news = pages.news(found)
         pages.add(f"http://a.example/{number}", None, None, (), sorted(news)[: pages.room])
     assert pages.room == 0
-    assert pages.weight < 1500 + 5 * 650 + 10 * 60 + 1
+    assert pages.weight < 1500 + 5 * 650 + 10 * 90 + 1
     assert not pages.news(leads("http://a.example/0-0"))
     assert pages.news(leads("http://a.example/4-3"))
+
+
+def test_a_page_with_another_session_is_the_page_that_was_told_apart_by_where_it_leads():
+    pages, content, first, second = HostPages(), 1 << 20, leads("http://a.example/a"), leads("http://a.example/b")
+    pages.add("http://a.example/1", content, content, (), first)
+    pages.add("http://a.example/2", content, 2 << 20, (), second)
+    assert pages.told_apart_by(content, first) is None
+    assert pages.told_apart_by(content, first | second) == 2 << 20
+    assert pages.told_apart_by(3 << 20, second) is None
+
+
+def version_of(url, *alternates):
+    """What stands for the version in the content of a page with *alternates*, language and URL each."""
+    page = Page(url, "a.example", text="one two three", words=3, signature=b"", title="", alternates=alternates)
+    return content_of(page, 0, 1) & 0xFF
+
+
+def test_the_declared_version_is_that_of_the_path_whatever_arguments_are_beside():
+    paths = (("en", "http://a.example/en/x"), ("de", "http://a.example/de/x"))
+    assert version_of("http://a.example/de/x?highlight=word", *paths) == version_of("http://a.example/de/x", *paths)
+    assert version_of("http://a.example/de/x?highlight=word", *paths) != version_of("http://a.example/en/x", *paths)
+    args = (("en", "http://a.example/x"), ("de", "http://a.example/x?l=de"))
+    assert version_of("http://a.example/x?l=de&sid=1", *args) == version_of("http://a.example/x?l=de", *args)
+    assert version_of("http://a.example/x?l=de&sid=1", *args) != version_of("http://a.example/x?sid=1", *args)

@@ -1,4 +1,4 @@
-"""A server that ignores case: one rule for all paths of its host; a page with a menu is the page without."""
+"""One rule for all spellings of a path, and for all parts that mean nothing; a page with a menu is the page without."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ def test_small_letters_are_learnt_for_the_whole_host():
 def test_small_letters_are_not_learnt_where_case_tells_pages_apart():
     urls = [f"http://a.example/{spelt}" for n in range(12) for spelt in (f"Page{n}", f"page{n}")]
     assert combined.learn(urls, list(range(len(urls)))) == []
+
+
+def test_a_part_of_the_path_is_left_out_whatever_it_is():
+    posts = [f"http://a.example/t/topic-{n}/{n}{post}" for n in range(12) for post in ("", f"/{n % 5 + 1}")]
+    others = [f"http://a.example/u/person-{n}/posts/{n}" for n in range(12)]
+    rules = combined.learn([*posts, *others], [*(n // 2 for n in range(24)), *range(12, 24)])
+    told, _ = RuleBook(rules).canonical("http://a.example/t/topic-99/99/17")
+    assert told == "http://a.example/t/topic-99/99"
+    assert all(RuleBook(rules).canonical(url)[0] == url for url in others)
 
 
 def test_small_letters_are_smaller_than_capitals():

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from everyday import hosts, shops, writing
+from everyday import hosts, records, shops, trade, writing
 
-SITES = [*shops.SITES, *writing.SITES, *hosts.SITES]
+SITES = [*shops.SITES, *writing.SITES, *hosts.SITES, *trade.SITES, *records.SITES]

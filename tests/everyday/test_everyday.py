@@ -26,8 +26,10 @@ OTHERS = {
     "forum": ("topic", "drop"),
 }
 """Sites that are crawled once more, by another spider or in another mode; `make everyday` crawls all in all."""
+LEFT_OUT = {"shop in layers", "vacancies", "gallery", "library", "docs in languages", "CMS"}
+"""Sites of many requests that only `make everyday` crawls."""
 CRAWLS = [
-    *((site, "ordinary", "demote") for site in SITES),
+    *((site, "ordinary", "demote") for site in SITES if site.name not in LEFT_OUT),
     *((site, *OTHERS[site.name]) for site in SITES if site.name in OTHERS),
 ]
 
@@ -87,7 +89,7 @@ def test_what_is_said_to_be_one_content_is_one(site):
 
 @pytest.mark.asyncio
 async def test_the_table_has_80_columns():
-    site = SITES[-1]
+    site = next(site for site in SITES if site.name == "clean")
     outcomes = await outcomes_of(site.scenario(20, "ordinary", ("demote",)))
     row = figures_of(outcomes)
     assert row.plain == row.oracle == row.contents

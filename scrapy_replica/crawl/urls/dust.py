@@ -14,12 +14,10 @@ from scrapy_replica.crawl.urls.host_pages import (
     callback_of,
     content_of,
     form_of,
-    leads_of,
     own_content,
-    pack_leads,
-    unpack_leads,
 )
 from scrapy_replica.crawl.urls.host_rules import HostRules
+from scrapy_replica.crawl.urls.leads import Lead, leads_of, pack_leads, unpack_leads
 from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.pages import PageRow
@@ -94,9 +92,13 @@ class Dust:
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
         leads = leads_of(page)
         news = host.pages.news(leads)
+        if twin is not None and host.pages.clusters.get(form_of(twin.url)) != cluster:
+            twin = None  # another version, or what another callback got
         leads_on = asks_more or bool(news) or self._lacks(form, leads, twin)
         if leads_on and content is not None and cluster is not None and host.pages.has(cluster):
-            content = cluster = own_content(form, content)
+            cluster = own_content(form, content)
+        elif content is not None and cluster is not None:
+            cluster = host.pages.told_apart_by(content, leads) or cluster
         came_by = self._on_host(page.redirected_from, name, form)
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
         kept = sorted(news)[: host.pages.room]
@@ -143,7 +145,7 @@ class Dust:
         is_news = self._rules.proposals.propose(host, form)
         findings.probes += self._rules.proposals.plan(host, host_name, is_news=is_news)
 
-    def _lacks(self, form: str, leads: frozenset[int], twin: PageRow | None) -> bool:
+    def _lacks(self, form: str, leads: frozenset[Lead], twin: PageRow | None) -> bool:
         """Tell whether the *twin* of a page was the first to lead somewhere where the page does not.
 
         The twin's form is the longer one, so a rule would keep the page and not fetch those like the twin.
@@ -151,7 +153,8 @@ class Dust:
         if twin is None or len(form_of(twin.url)) <= len(form):
             return False
         packed = self._db.pages.leads(twin.url_id)
-        return packed is not None and not leads.issuperset(unpack_leads(packed))
+        there = set().union(*leads)
+        return packed is not None and any(there.isdisjoint(lead) for lead in unpack_leads(packed))
 
     @staticmethod
     def _on_host(urls: Iterable[str], name: str, form: str) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
+from operator import itemgetter
 
 import mmh3
-import numpy as np
 
+from scrapy_replica.crawl.urls.leads import Lead
 from scrapy_replica.records import Page
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.validation import is_due
@@ -17,14 +16,12 @@ from scrapy_replica.urls.validation import is_due
 MAX_FORMS = 5_000
 """URLs remembered of one host, about 1 MB; what comes later is judged by the rules that these taught."""
 MAX_LEADS = 50_000
-"""Places that pages of one host lead to, 3 MB; where one leads beyond is taken for new, which no rule gives away."""
+"""Places that pages of one host lead to, 6 MB; where one leads beyond is taken for new, which no rule gives away."""
 MAX_LEARNT = 1_000
 """URLs that one learning sees: 0.1 to 0.5 s in steps of 50 ms at most."""
 BOILERPLATE_NAMES = 8
 """One page under more file names than these is a soft 404 or a login, and no duplicate."""
 
-_NUMBER = re.compile(r"\d+")
-_DEFAULT_PAGE = re.compile(r"/(?:(?:index|default|home)(?:\.\w+)?)?$")
 _VERSION = 0xFFFF
 """The part of a content that stands for language version and callback: where it differs no two pages are one."""
 
@@ -52,8 +49,7 @@ def content_of(page: Page, callback: int, min_words: int) -> int | None:
         return None
     language = ""
     if page.alternates:
-        own = form_of(page.url)
-        language = next((lang for lang, url in page.alternates if lang != "x-default" and form_of(url) == own), "")
+        language = _declared_version(page)
     bag = " ".join(sorted(page.text.split()))
     # mmh3 kills the process over a str that is no UTF-8.
     number = mmh3.hash64(f"{page.title}\n{bag}\n{page.beside}".encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
@@ -61,45 +57,24 @@ def content_of(page: Page, callback: int, min_words: int) -> int | None:
     return number & ~_VERSION | callback << 8 | version
 
 
+def _declared_version(page: Page) -> str:
+    """Return the version that *page* says it is: that of the URL with its path and the most of its arguments."""
+    own = parse(page.url)
+    arguments = {*(own.arguments or ())}
+
+    def shared(url: str) -> int:
+        there = parse(url)
+        is_this = (there.host, there.path) == (own.host, own.path) and arguments.issuperset(there.arguments or ())
+        return len(there.arguments or ()) if is_this else -1
+
+    found = [(shared(url), language) for language, url in page.alternates if language != "x-default"]
+    return max((one for one in found if one[0] >= 0), key=itemgetter(0), default=(0, ""))[1]
+
+
 def redirect_content(location: str, callback: int) -> int:
     """Return a content for whatever leads to *location*, which lies on another host."""
     number = mmh3.hash64(location.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
     return number & ~_VERSION | callback << 8
-
-
-def leads_of(page: Page) -> frozenset[int]:
-    """Return a 32-bit hash for each place that *page* leads to: host, path and words of the link.
-
-    Not its arguments, which hold session ids, nor numbers in its words, which count; but where several links of the
-    page have one path and one text, as "details" in a listing, their arguments tell them apart. Nor how its path is
-    spelt: a server that ignores case leads each time to what seems new, and every rule about it ends.
-    """
-    places = [_place(link.url, link.text) for link in page.links]
-    times = Counter(place for place, _ in places)
-    return frozenset(_hashed(told, place) if times[place] > 1 else place for place, told in places)
-
-
-def _place(url: str, text: str) -> tuple[int, str]:
-    """Return the hash of where a link leads, and its arguments."""
-    path, _, arguments = url.partition("://")[2].partition("?")
-    spelling = _DEFAULT_PAGE.sub("", path.partition(";")[0].lower())
-    return _hashed(f"{spelling}\n{_NUMBER.sub('0', text)}"), arguments
-
-
-def _hashed(told: str, seed: int = 0) -> int:
-    number: int = mmh3.hash(told.encode("utf-8", "surrogatepass"), seed, signed=False)
-    return number
-
-
-def pack_leads(leads: Sequence[int]) -> bytes:
-    """Return hashes of :func:`leads_of` as they are stored, 4 bytes each."""
-    return np.array(leads, dtype="<u4").tobytes()
-
-
-def unpack_leads(packed: bytes) -> list[int]:
-    """Return what :func:`pack_leads` packed."""
-    leads: list[int] = np.frombuffer(packed, dtype="<u4").tolist()
-    return leads
 
 
 def callback_number(name: str) -> int:
@@ -136,6 +111,9 @@ class HostPages:
         self._cluster_of: dict[int, int] = {}
         self._aliases: dict[str, int | None] = {}
         self._leads: set[int] = set()
+        """Hashes of places that pages lead to, both of each."""
+        self._own: dict[tuple[int, Lead], tuple[int, frozenset[Lead]]] = {}
+        """Content, and the first of the leads by which a page of it was told apart -> its cluster and those leads."""
         self._sizes: dict[int, int] = {}
         self._names: dict[int, str | set[str]] = {}
         """Cluster -> the name of its pages, or their names: one that was fetched once takes no set."""
@@ -152,6 +130,15 @@ class HostPages:
         is_one = known is not None and known & _VERSION == content & _VERSION
         return known if is_one else content
 
+    def told_apart_by(self, content: int, leads: frozenset[Lead]) -> int | None:
+        """Return the cluster of the page of that *content* that was told apart by some of these *leads*.
+
+        With another session the page leads there as well, and is no news by then.
+        """
+        found = [self._own[content, lead] for lead in leads if (content, lead) in self._own] if self._own else []
+        shared = [(cluster, own) for cluster, own in found if leads >= own]
+        return max(shared, key=lambda one: len(one[1]))[0] if shared else None
+
     def has(self, cluster: int) -> bool:
         """Tell whether there is a page of *cluster*."""
         return cluster in self._sizes
@@ -167,9 +154,9 @@ class HostPages:
         content = redirect_content(location, callback)
         return content if self._sizes.get(content, 0) < BOILERPLATE_NAMES else None
 
-    def news(self, leads: frozenset[int]) -> frozenset[int]:
-        """Return those of the *leads* of a page that no page before had."""
-        return leads - self._leads
+    def news(self, leads: frozenset[Lead]) -> frozenset[Lead]:
+        """Return those of the *leads* of a page that no page before had, nor one that lies elsewhere beside itself."""
+        return frozenset(lead for lead in leads if self._leads.isdisjoint(lead))
 
     @property
     def is_full(self) -> bool:
@@ -179,7 +166,7 @@ class HostPages:
     @property
     def room(self) -> int:
         """Return how many leads more are remembered."""
-        return 0 if self.is_full else MAX_LEADS - len(self._leads)
+        return 0 if self.is_full else MAX_LEADS - len(self._leads) // 2
 
     def add(
         self,
@@ -187,7 +174,7 @@ class HostPages:
         content: int | None,
         cluster: int | None,
         aliases: Iterable[str] = (),
-        leads: Iterable[int] = (),
+        leads: Iterable[Lead] = (),
     ) -> None:
         """Take up a fetched page, the forms that lead to it (redirects, ``rel=canonical``), and where it leads.
 
@@ -198,11 +185,13 @@ class HostPages:
         elif self.is_full:
             return
         self.pages += 1
-        self._leads.update(leads)
+        leads = frozenset(leads)
+        self._leads.update(*leads)
         self.clusters[form] = cluster
         if content is None or cluster is None:
             return
-        self._cluster_of.setdefault(content, cluster)
+        if self._cluster_of.setdefault(content, cluster) != cluster and leads:
+            self._own.setdefault((content, min(leads)), (cluster, leads))
         self._witness(form, cluster)
         for alias in aliases:
             if alias not in self._aliases:
@@ -249,7 +238,7 @@ class HostPages:
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        return 1500 + 650 * len(self.clusters) + 150 * len(self._aliases) + 60 * len(self._leads)
+        return 1500 + 650 * len(self.clusters) + 150 * len(self._aliases) + 45 * len(self._leads)
 
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""

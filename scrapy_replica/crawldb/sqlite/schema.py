@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 15
+VERSION = 16
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -80,7 +80,7 @@ CREATE TABLE pages (
     content INTEGER,                  -- hash of title, language version and words, in whatever order
     cluster INTEGER,                  -- content of the first page on the host that is the same page
     aliases TEXT,                     -- JSON: other URLs of the page on its host, by redirect or rel=canonical
-    leads BLOB,                       -- 4 bytes for each place that it was the first on its host to lead to
+    leads BLOB,                       -- 8 bytes for each place that it was the first on its host to lead to
     beside INTEGER,                   -- hash of what it says beside its main text; NULL: nothing
     statements TEXT                   -- JSON: [source, value] of what its site says may be done with it
 );

@@ -98,6 +98,21 @@ def left_out_values(one: Sequence[str], other: Sequence[str]) -> Iterator[Transf
                 yield (Step("replace", f"/{name}/{{0}}/", f"/{name}/"),)
 
 
+def left_out_parts(one: UrlPattern, other: UrlPattern) -> Iterator[Transformation]:
+    """Yield what leaves out, whatever it is, the part of the path that only one of two URLs has: a post, a date.
+
+    That only of paths with as many parts and, unless it goes, the same first one.
+    """
+    shorter, longer = sorted((one.components, other.components), key=len)
+    if one.arguments or other.arguments or len(longer) != len(shorter) + 1 or _literal(longer[0]) is None:
+        return
+    place = next((at for at, part in enumerate(shorter) if part != longer[at]), len(shorter))
+    if longer[:place] + longer[place + 1 :] == shorter and longer[place]:
+        kept = [] if place == 0 else longer[:1]
+        parts = kept + [f"{{{at}}}" if part else "" for at, part in enumerate(longer[len(kept) :])]
+        yield (Step("template", "/" + "/".join(parts), "/" + "/".join(parts[:place] + parts[place + 1 :])),)
+
+
 def _is_larger(one: Sequence[str], other: Sequence[str]) -> bool:
     return size_of("".join(one)) > size_of("".join(other))
 
@@ -149,6 +164,7 @@ def candidates(evidence: HostEvidence, pairs_per_cluster: int = 30, limit: int =
                     changes.append((Step("lower", ""),))
                 changes += run_changes(tokens[one], tokens[other])
                 changes += left_out_values(tokens[one], tokens[other])
+                changes += left_out_parts(left, right)
                 changes += template_changes(tokens[one], tokens[other], frequency, common)
                 changes += template_changes(tokens[one], tokens[other], frequency, len(tokens))
             if len(tokens[one]) == len(tokens[other]) and left.path == right.path:

@@ -1,0 +1,81 @@
+"""Where the pages of a host lead to, by which pages of one text are told apart."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import mmh3
+import numpy as np
+
+from scrapy_replica.records import Page
+
+_NUMBER = re.compile(r"\d+")
+_DEFAULT_PAGE = re.compile(r"/(?:(?:index|default|home)(?:\.\w+)?)?$")
+
+Lead = tuple[int, int]
+"""A place that a page leads to: 32-bit hashes of it as it stands, and as it lies beside the page."""
+
+
+def leads_of(page: Page) -> frozenset[Lead]:
+    """Return each place that *page* leads to: host, path and words of the link.
+
+    Not its arguments, which hold session ids, nor numbers in its words, which count; but where several links of the
+    page have one path and one text, as "details" in a listing, their arguments tell them apart. Nor how its path is
+    spelt: a server that ignores case leads each time to what seems new, and every rule about it ends. Below another
+    directory (a version, a session), or with other arguments of its own, a page leads to the same places beside it.
+    """
+    own, arguments = _path(page.url), frozenset(_arguments(page.url))
+    places = [(_place(link.url, link.text, own), _arguments(link.url)) for link in page.links]
+    times = Counter(place for place, _ in places)
+    return frozenset(_told(place, told, arguments) if times[place] > 1 else place for place, told in places)
+
+
+def _place(url: str, text: str, own: str) -> Lead:
+    """Return where a link leads, on the page at the path *own*, whatever its arguments."""
+    path, words = _path(url), _NUMBER.sub("0", text)
+    it, beside = (_hashed(f"{_DEFAULT_PAGE.sub('', one)}\n{words}") for one in (path, _beside(path, own)))
+    return it, beside
+
+
+def _told(place: Lead, arguments: list[str], own: frozenset[str]) -> Lead:
+    """Return *place* with the *arguments* of its link: all, and beside the page those that are not its *own*."""
+    it, beside = place
+    others = [argument for argument in arguments if argument not in own]
+    return _hashed("&".join(arguments), it), _hashed("&".join(others), beside)
+
+
+def _arguments(url: str) -> list[str]:
+    return url.partition("?")[2].split("&")
+
+
+def _beside(path: str, own: str) -> str:
+    """Return how *path* lies to *own*: how many folders up and what follows; ``/amp/`` for ``/amp/x`` beside ``/x``."""
+    name = own.partition("/")[2]
+    if name and path != own and path.endswith(f"/{name}"):
+        return path.removesuffix(name)
+    folder, parts, common = own.split("/")[:-1], path.split("/"), 0
+    while common < min(len(folder), len(parts) - 1) and folder[common] == parts[common]:
+        common += 1
+    return f"{len(folder) - common}/{'/'.join(parts[common:])}"
+
+
+def _path(url: str) -> str:
+    """Return host and path of *url*, in small letters."""
+    return url.partition("://")[2].partition("?")[0].partition(";")[0].lower()
+
+
+def _hashed(told: str, seed: int = 0) -> int:
+    number: int = mmh3.hash(told.encode("utf-8", "surrogatepass"), seed, signed=False)
+    return number
+
+
+def pack_leads(leads: Sequence[Lead]) -> bytes:
+    """Return leads as they are stored, 8 bytes each."""
+    return np.array(leads, dtype="<u4").tobytes()
+
+
+def unpack_leads(packed: bytes) -> list[Lead]:
+    """Return what :func:`pack_leads` packed."""
+    return [*map(tuple, np.frombuffer(packed, dtype="<u4").reshape(-1, 2).tolist())]
