@@ -143,7 +143,7 @@ class TestJudge:
         other_version = [0.9, 0.8, 0.6, 0.8, 0.6, 0.9, 0.5, 1.0, np.nan]
         unknown = [0.9, *[np.nan] * 8]
         likeness = columns_of(np.array([other_version, unknown]))[:, COLUMNS.index("likeness")]
-        assert likeness == pytest.approx([(0.9 + 0.8 + 0.7 + 0.6) / 4 * 0.9 * 0.5 * 0.7, 0.9 / 4 * 0.7])
+        assert likeness == pytest.approx([(0.9 + 0.8 + 0.7 + 0.6) / 4 * 0.9 * 0.5 * 0.7, 0.9 / 4 * 0.9])
 
     def test_the_weakest_part_knows_texts_by_the_better_of_two_measures(self):
         restyled = [0.9, 0.1, 0.6, 0.8, 0.8, 0.9, 0.0, np.nan, np.nan]

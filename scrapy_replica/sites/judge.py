@@ -39,7 +39,8 @@ THRESHOLD = 0.6
 """Likeness of a replica. Near misses of sources left out whole reach .91, replicas begin at .55."""
 _OTHER_VERSION = 0.7
 _TRANSLATION = 0.5
-_CONSENT_PRIOR = 0.7
+_CONSENT_PRIOR = 0.9
+"""Where no page tells its language: with .7 no likeness of such hosts was enough before all of both was fetched."""
 _MARGIN = 0.18
 _OBVIOUS_OTHER = 0.17
 """Share of near texts up to which two hosts are obviously others."""
