@@ -101,6 +101,18 @@ def follow(crawl, url_id, urls):
     crawl.outlinks.follow(observation, links)
 
 
+def visit(crawl, url_id, text, urls=()):
+    """Let a page with that *text* be fetched that links to *urls*; return what was learnt."""
+    links, url = tuple(Link(url) for url in urls), crawl.store.urls.url_of(url_id)
+    signature, (simhash, _) = mmh3.hash_bytes(text), mmh3.hash64(text, signed=False)
+    page = Page(
+        url, host_of(url), text=text, words=len(text.split()), signature=signature, simhash=simhash, links=links
+    )
+    observation = crawl.observe(page, url_id, 0)
+    crawl.outlinks.follow(observation, links)
+    return observation
+
+
 def restore(crawl):
     while crawl.restorer.has_work:
         crawl.restorer.work()
@@ -141,6 +153,28 @@ class TestSamples:
         for sample in samples:
             assert db.urls.find([sample.representative])[sample.representative].state is State.WAITING
             assert db.urls.find([db.urls.key_of(sample.id)])[db.urls.key_of(sample.id)].state is State.WAITING
+
+    def test_one_that_alone_leads_to_news_is_another_page(self, db):
+        """Equal text says nothing of what a page leads to: thirty pages of a mirror alone were never found."""
+        links, settled = Claim(Kind.LINKS, CANONICAL, MIRROR), []
+        root, copy = enter(db, f"http://{CANONICAL}/", f"http://{MIRROR}/")
+        crawl = crawl_on(db)
+        decision = Decision(
+            Action.FETCH,
+            Action.DROP,
+            Reason.EXACT_DUPLICATE_LINKS,
+            claims=(links,),
+            representative=f"http://{CANONICAL}/",
+        )
+        crawl.samples.enter(copy, f"http://{MIRROR}/", decision)
+        for url_id, found in ((root, ()), (copy, (f"http://{MIRROR}/own",))):
+            observation = visit(crawl, url_id, "all work and no play makes a dull page " * 10, found)
+            crawl.end(observation)
+            settled += [sample.outcome for sample in db.samples.of_claim(links)]
+        assert settled == [None, Outcome.SAME]
+        own = db.urls.find([key(f"http://{MIRROR}/own")])[key(f"http://{MIRROR}/own")].id
+        crawl.end(visit(crawl, own, "what only the copy has to say of other things in the world " * 10))
+        assert [sample.outcome for sample in db.samples.of_claim(links)] == [Outcome.OTHER]
 
 
 class TestEnds:
@@ -191,6 +225,12 @@ class TestEnds:
             raise RuntimeError
         assert not crawl.policy._standings.is_refuted(TRAP)
         assert crawl.samples.test_of(TRAP).n_samples == 0
+
+    def test_with_a_mirror_ends_what_is_said_of_the_links_of_its_pages(self, db):
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        crawl.claims.refute([VERDICT.claim])
+        assert crawl.policy._standings.is_refuted(Claim(Kind.LINKS, CANONICAL, MIRROR))
 
     def test_what_was_decided_before_the_end_is_decided_anew(self, db):
         """A link is decided about when its page is observed, and entered a while later."""

@@ -42,6 +42,8 @@ class Claims:
         for claim in claims:
             if claim.kind is Kind.MIRROR:
                 self.mirror_ended(self._replicas.refute(claim), Why.REFUTED)
+                # It has pages of its own: those of its pages that say the same may lead to them.
+                self.refute([Claim(Kind.LINKS, claim.of, claim.subject)])
             elif claim.kind is Kind.RULE:
                 self.rule_ended(self._rules.refute(int(claim.subject)), Why.REFUTED)
             elif claim.kind in TESTED and not self._standings.is_refuted(claim):  # a user's limit is no belief

@@ -112,6 +112,8 @@ class Evidence:
         """Take note that *callback* is through with the page; *asks_more*: it asked for what is new and not on it."""
         if not observation.is_known:
             self._claims.refute(self._settling.end(observation.page, observation.url_id))
+        if observation.gives_news or observation.novelty is Novelty.NOVEL:
+            self._claims.refute(self._settling.add_news(observation.url_id))
         if observation.gives_news:
             self._give_back(observation.dropped)
         self._scope_check.check_news()

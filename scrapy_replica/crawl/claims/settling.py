@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scrapy_replica.claim import Claim
+from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawldb.contract import CrawlDB, State
@@ -80,6 +80,19 @@ class Settling:
                 refuted += self._settle(sample, sample.id, url_id)
         return refuted
 
+    def add_news(self, url_id: int) -> list[Claim]:
+        """Take note of a page that brought news; return the claims that this refuted.
+
+        Where it waited as a link that its finder has and the page that the finder repeats has not, the finder leads
+        further: as a sample it is another page, although it says the same.
+        """
+        row = self._store.urls.row(url_id)
+        if row.parent is None or not row.is_demoted:
+            return []
+        suppressed = self._store.suppressed.of_url(url_id)
+        is_extra = any(one.claim.kind is Kind.LINKS and one.representative is None for one in suppressed)
+        return self._samples.overturn(row.parent) if is_extra else []
+
     def add_unchanged(self, url_id: int) -> list[Claim]:
         """Take note that a page is as it was; return the claims that this refuted."""
         refuted = []
@@ -128,9 +141,11 @@ class Settling:
             return []
         key = self._fingerprint(twin)
         known = self._store.urls.find([key]).get(key)
-        if known is not None and self._store.pages.has_failed(known.id):
+        if known is None:
+            return self._add_own(url_id) if self._replicas.has_own_pages(page.host) else []
+        if self._store.pages.has_failed(known.id):
             return self._add_own(url_id)
-        if known is not None and known.state is not State.DROPPED:
+        if known.state is not State.DROPPED:
             claims = (verdict.claim,)
             decision = Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, claims=claims, representative=twin)
             self._samples.enter(url_id, page.url, decision)
