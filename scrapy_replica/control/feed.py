@@ -19,7 +19,7 @@ MOST_SECONDS = 300.0
 """Time between two looks at one section, at most."""
 SHARE = 0.006
 """Part of the crawl's processor time that all looks together may take."""
-CHEAP_SECONDS = 0.2
+CHEAP_SECONDS = 0.5
 """Processor time of a look that may follow each order."""
 SOON_SECONDS = 0.6
 """Time after an order by which a running crawl has obeyed it."""
