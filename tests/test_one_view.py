@@ -81,7 +81,7 @@ async def test_no_number_differs(most, tmp_path, caplog):
     same |= {"page/near-duplicate": "near_duplicates", "page/other": "refused", "frontier/waiting": "urls.waiting"}
     same |= {"saved": "saved", "sample/settled": "samples", "sample/false_drops": "false_drops"}
     same |= {f"sample/false_drop_rate{end}": f"false_drop_rate{end}" for end in ("", "_low", "_high")}
-    assert {name: stats.get(name, 0) for name in same} == {name: found[other] for name, other in same.items()}
+    assert {name: stats.get(name, 0) for name in same} == {name: found.get(other, 0) for name, other in same.items()}
     assert {name.replace("/", "."): n for name, n in stats.items() if name.startswith("decision/")} == {
         name: n for name, n in found.items() if name.startswith("decision.")
     }

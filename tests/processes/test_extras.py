@@ -159,6 +159,7 @@ WORK = (
     "export job links --format csv --out links.csv",
     "export job links --format jsonl --out links.jsonl",
     "export job links --format gexf --out links.gexf",
+    "index job --out collection.index",
     "doctor job --salvage mended",
     "doctor job",
     "lab revisits --pages 20 --passes 2",

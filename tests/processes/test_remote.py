@@ -428,7 +428,7 @@ class TestOrders:
         def fails(_):
             raise RuntimeError("a bad rule")
 
-        monkeypatch.setattr(follower.crawl.dust, "apply_remote", fails)
+        monkeypatch.setattr(follower.crawl.rules, "apply_remote", fails)
         leader.store.rules.enter(clean_param("a.example", "sid").to_dict(), 1.0)
         enter_verdict(leader)
         with caplog.at_level("CRITICAL"):

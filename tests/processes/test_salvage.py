@@ -73,7 +73,7 @@ DAMAGE = {
     **{f"overwritten-{seed}": lambda whole, seed=seed: overwritten(whole, seed) for seed in range(6)},
     **{
         f"cut-{percent}": lambda whole, percent=percent: whole[: len(whole) * percent // 100]
-        for percent in (80, 90, 99)
+        for percent in (85, 90, 99)
     },
     "first-page": lambda whole: bytes(4096) + whole[4096:],
     "a-quarter": lambda whole: whole[: len(whole) // 4] + bytes(len(whole) // 4) + whole[len(whole) // 2 :],
