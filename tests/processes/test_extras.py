@@ -159,7 +159,6 @@ WORK = (
     "export job links --format csv --out links.csv",
     "export job links --format jsonl --out links.jsonl",
     "export job links --format gexf --out links.gexf",
-    "index job --out collection.index",
     "doctor job --salvage mended",
     "doctor job",
     "lab revisits --pages 20 --passes 2",
@@ -170,6 +169,9 @@ WORK = (
 TOPIC = ("export job model --out topic.npz", "judge job")
 """Those that this job has no topic for."""
 
+NOTHING = "index job --out collection.index"
+"""Writes an index of no page, and says so by its exit code: the pages of the job have no text."""
+
 PARQUET = "export job links --format parquet --out links.parquet"
 
 
@@ -179,12 +181,13 @@ def test_the_other_commands(bare, tmp_path):
     for number, host in enumerate(("a.example", "b.example")):
         enter(store, f"http://{host}/", host, number)
     store.close()
-    done = bare(*WORK, *TOPIC, PARQUET, how=MANY)
+    done = bare(*WORK, *TOPIC, NOTHING, PARQUET, how=MANY)
     assert done.returncode == 0, done.stderr
     told = {line: (code, said) for line, code, said in json.loads(done.stdout)}
     assert {line: told[line] for line in WORK if told[line][0]} == {}
     assert all(told[line][0] == 2 and "topic" in told[line][1] for line in TOPIC)
+    assert told[NOTHING][0] == 1
     assert told[PARQUET][0] == 2
     assert "pip install 'scrapy-replica[parquet]'" in told[PARQUET][1]
-    used = {line.split()[0] for line in (*WORK, *TOPIC)}
+    used = {line.split()[0] for line in (*WORK, *TOPIC, NOTHING)}
     assert used | {"crawl", "rehearse", "report", "serve", "mine"} == {command.name for command in load_commands()}
