@@ -56,10 +56,9 @@ class TestExact:
     def test_the_command_tells_every_row(
         self,
         archive: Path,  # noqa: F811
-        capsys: pytest.CaptureFixture[str],
     ) -> None:
         given = ("--topic", "markov", "--draws", "1", "--examples", "10", "--unlabelled", "100", "--pages", "90")
-        code, out, _ = command(capsys, str(archive), *given, "--exact")
+        code, out, _ = command(str(archive), *given, "--exact")
         assert code == 0
         assert [line[:24].strip() for line in out.splitlines()[1:]] == [
             "hmm-dynamic",
@@ -104,16 +103,15 @@ class TestStates:
         self,
         archive: Path,  # noqa: F811
         tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
     ) -> None:
         given = ("--topic", "markov", "--draws", "2", "--examples", "10", "--unlabelled", "100", "--pages", "120")
         plot = tmp_path / "states.svg"
         names = ("--strategies", "hmm-static", "hmm-second-order")
-        code, out, _ = command(capsys, str(archive), *given, *names, "--states", "--plot", str(plot))
+        code, out, _ = command(str(archive), *given, *names, "--states", "--plot", str(plot))
         assert code == 0
         assert out.count("observation - distance") == 2
         assert plot.read_text().startswith("<?xml")
-        code, _, error = command(capsys, str(archive), *given, "--strategies", "best-first", "--states")
+        code, _, error = command(str(archive), *given, "--strategies", "best-first", "--states")
         assert (code, error.count("\n")) == (2, 1)
         assert "--states needs --strategies" in error
 
