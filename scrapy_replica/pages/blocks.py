@@ -71,6 +71,8 @@ _TELLING_TAGS = (
 )  # fmt: skip
 TAG_BITS = {tag: 1 << place for place, tag in enumerate(_TELLING_TAGS, len(HINTS))}
 N_BITS = len(HINTS) + len(TAG_BITS)
+MAX_ATTRIBUTES = 500
+"""Attributes of an element that are listed: lxml takes 5 s for 30,000, since it looks for each from the first on."""
 _TELLING = frozenset({"class", "id", "role", "itemprop", "hidden", "style"})
 _BORDER = "\0"  # no text of a tree can hold this character
 
@@ -257,7 +259,7 @@ class BlockReader:
             self.end_run()
         klass = ""
         hints = TAG_BITS.get(tag, 0)
-        items: Any = element.items()  # always str; the stubs allow bytes
+        items = _telling(element)
         if items:
             names, klass, is_shown = _naming(items)
             if tag not in {"body", "html"}:  # their classes describe the page, not a place on it
@@ -280,6 +282,14 @@ class BlockReader:
         place = 9 * self.nodes.pop()[0]
         self.node_rows[place + 7] = len(self.run_rows) // 4
         self.node_rows[place + 8] = n_tags
+
+
+def _telling(element: etree._Element) -> Any:
+    """Return the attributes of *element*; of one that has too many those that tell something."""
+    if len(element.attrib) <= MAX_ATTRIBUTES:
+        return element.items()  # always str; the stubs allow bytes
+    names = (*sorted(_TELLING), "aria-hidden")
+    return [(name, value) for name in names if (value := element.get(name)) is not None]
 
 
 def _naming(items: list[tuple[str, str]]) -> tuple[str, str, bool]:
