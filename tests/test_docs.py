@@ -205,8 +205,11 @@ def test_reasons_are_told(page):
 
 
 @pytest.mark.parametrize(("where", "body"), list(blocks("python")))
-def test_python_runs(where, body):
+def test_python_runs(where, body, tmp_path, monkeypatch):
     names = {}
+    item = {"url": "http://a.test/", "text": "bread " * 500_000, "repeats": None, "links": [{"url": "/", "anchor": ""}]}
+    (tmp_path / "pages.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     compiled = compile(ast.parse(body, where), where, "exec")
     if "import" in body or "class " not in body:
         exec(compiled, names)
