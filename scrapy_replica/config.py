@@ -136,8 +136,8 @@ class Config:
     )
     known: Path | None = _setting(
         None,
-        "Index of a collection that ``scrapy replica index`` wrote: links of pages that it has wait behind the others, "
-        "so that what the collection lacks is fetched first (:doc:`known`).",
+        "Index of a collection that ``scrapy replica mine --index`` wrote: links of pages that it has wait behind the "
+        "others, so that what the collection lacks is fetched first (:doc:`known`).",
     )
     mirrors: bool = _setting(True, "Detect mirrored hosts while the crawl runs.")
     judge: Path | None = _setting(

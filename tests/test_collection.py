@@ -109,7 +109,7 @@ class TestCrawl:
         old |= {f"{A}old/{n}": page([f"/old/{n}/deep"], seed=("old", n)) for n in range(20)}
         old |= {f"{A}old/{n}/deep": page(seed=("deep", n)) for n in range(20)}
         await crawl(TopicSpider, old, {**REPLICA, "JOBDIR": str(tmp_path / "job")}, seeds=A)
-        made = run("index", str(tmp_path / "job"), "--out", str(tmp_path / "known"))
+        made = run("mine", str(tmp_path / "job"), "--index", str(tmp_path / "known"))
         assert made == 0
         assert len(Collection(tmp_path / "known")) == 41
 
@@ -129,7 +129,7 @@ class TestCrawl:
     async def test_the_requests_of_an_ordinary_spider_wait_as_well(self, tmp_path):
         web = {A: page(["/x"], seed="top"), f"{A}x": page(["/deep"], seed="x"), f"{A}deep": page(seed="deep")}
         await crawl(Follower, web, {**REPLICA, "JOBDIR": str(tmp_path / "job")}, start_urls=[A])
-        assert run("index", str(tmp_path / "job"), "--out", str(tmp_path / "known")) == 0
+        assert run("mine", str(tmp_path / "job"), "--index", str(tmp_path / "known")) == 0
         web[A] = page(["/x", *(f"/new/{n}" for n in range(9))], seed="new top")
         web |= {f"{A}new/{n}": page([f"/new/{n}/deep"], seed=("new", n)) for n in range(9)}
         web |= {f"{A}new/{n}/deep": page(seed=("deep", n)) for n in range(9)}
@@ -147,7 +147,7 @@ class TestCrawl:
         kept = {"JOBDIR": str(tmp_path / "job"), "REPLICA_WARC": str(tmp_path / "warc")}
         await crawl(TopicSpider, web, {**REPLICA, **kept}, seeds=A)
         for name in ("job", "warc"):
-            assert run("index", str(tmp_path / name), "--out", str(tmp_path / f"of {name}")) == 0
+            assert run("mine", str(tmp_path / name), "--index", str(tmp_path / f"of {name}")) == 0
         assert len(Collection(tmp_path / "of job")) == 10
         assert (tmp_path / "of job").read_bytes() == (tmp_path / "of warc").read_bytes()
 
@@ -156,8 +156,8 @@ class TestCrawl:
             web = {A: page(seed="top"), f"{A}{name}": page(seed=name)}
             await crawl(TopicSpider, web, {**REPLICA, "JOBDIR": str(tmp_path / name)}, seeds=f"{A} {A}{name}")
         first, both = str(tmp_path / "first"), str(tmp_path / "both")
-        assert run("index", str(tmp_path / "1"), "--out", first) == 0
-        assert run("index", first, str(tmp_path / "2"), "--out", both) == 0
+        assert run("mine", str(tmp_path / "1"), "--index", first) == 0
+        assert run("mine", first, str(tmp_path / "2"), "--index", both) == 0
         assert len(Collection(tmp_path / "both")) == 3
 
 
@@ -182,14 +182,20 @@ def test_inputs_that_are_none_are_refused_in_a_line(tmp_path, capsys):
     (tmp_path / "folder").mkdir()
     (tmp_path / "text").write_text("hello")
     for name, told in (("none", "is no job"), ("folder", "is no job"), ("text", "is no index of a collection")):
-        assert run("index", str(tmp_path / name), "--out", str(tmp_path / "out")) == 2
+        assert run("mine", str(tmp_path / name), "--index", str(tmp_path / "out")) == 2
         assert told in capsys.readouterr().err
         assert not (tmp_path / "out").exists()
 
 
+def test_options_of_mining_are_refused(tmp_path, capsys):
+    for option in (["--json"], ["--engine", "local[2]"]):
+        assert run("mine", str(tmp_path), "--index", str(tmp_path / "out"), *option) == 2
+        assert "go with --out" in capsys.readouterr().err
+
+
 def test_an_index_of_other_texts_is_not_taken_into_one(tmp_path, capsys):
     old = index(tmp_path / "old", [row_of(b"0123456789abcdef", "a.example", "t", None)], noise="none")
-    assert run("index", str(old), "--out", str(tmp_path / "out")) == 2
+    assert run("mine", str(old), "--index", str(tmp_path / "out")) == 2
     assert "-s REPLICA_NOISE=none" in capsys.readouterr().err
 
 

@@ -141,7 +141,7 @@ def test_the_page_of_commands_has_every_command_and_option():
         known -= {"--help", "--set", "--loglevel", "--logfile", "--output", "--overwrite-output"}
         missing += [f"{command.name} {option}" for option in sorted(known) if option not in everywhere]
     assert missing == []
-    assert len(COMMANDS) == len(list(load_commands()))
+    assert len(COMMANDS) == len(list(load_commands())) <= 14
 
 
 def test_readme_names_the_commands_that_a_newcomer_needs():

@@ -33,7 +33,6 @@ COMMANDS = (
     (".steer", "SteerCommand"),
     (".export", "ExportCommand"),
     (".mine", "MineCommand"),
-    (".index", "IndexCommand"),
     (".doctor", "DoctorCommand"),
     ("..lab.commands.lab", "LabCommand"),
 )

@@ -1,4 +1,4 @@
-"""``scrapy replica index``: which pages a collection has, for crawls that fetch what it lacks."""
+"""``scrapy replica mine --index``: which pages a collection has, for crawls that fetch what it lacks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_replica.commands.command import Command, needing
+from scrapy_replica.commands.command import needing
 from scrapy_replica.commands.job import is_shared, reading
 from scrapy_replica.commands.write import replacing
 from scrapy_replica.components.archived import ArchivedPages
@@ -18,7 +18,6 @@ from scrapy_replica.pages.collection import Collection, row_of, write_collection
 from scrapy_replica.words.terminal import counted
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Iterator
 
     from scrapy.settings import Settings
@@ -29,30 +28,15 @@ BATCH = 50_000
 """Pages of a job that are read at once; between two batches the crawl beside may clear its log."""
 
 
-class IndexCommand(Command):
-    """Reads jobs, WARC files and other indexes, in any number."""
-
-    name = "index"
-    help = "write which pages a collection has, for crawls that fetch what it lacks"
-    group = "keep"
-    examples = (
-        "scrapy replica index job --out collection.index",
-        "scrapy replica index warc/ job collection.index --out all.index",
-        "scrapy replica crawl SEEDS -s REPLICA_KNOWN=all.index",
-    )
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("inputs", nargs="+", metavar="INPUT", help="jobs, WARC files or folders of them, indexes")
-        parser.add_argument("--out", required=True, metavar="FILE", help="index to write, replaced as a whole")
-
-    def run(self, opts: argparse.Namespace, settings: Settings) -> int:
-        noise, out = Config.from_settings(settings).noise.value, Path(opts.out)
-        inputs = [one for name in opts.inputs for one in _inputs(name)]
-        with replacing(out) as file:
-            batches = (batch for one in inputs for batch in _batches(one, noise, settings))
-            n_pages = write_collection(batches, noise, file, out.resolve().parent)
-        sys.stdout.write(f"{out}: {counted(n_pages, 'page')}\n")
-        return int(not n_pages)
+def write_index(names: list[str], out: Path, settings: Settings) -> int:
+    """Write to *out* which pages jobs, WARC files, folders of them and other indexes have; return how many."""
+    noise = Config.from_settings(settings).noise.value
+    inputs = [one for name in names for one in _inputs(name)]
+    with replacing(out) as file:
+        batches = (batch for one in inputs for batch in _batches(one, noise, settings))
+        n_pages = write_collection(batches, noise, file, out.resolve().parent)
+    sys.stdout.write(f"{out}: {counted(n_pages, 'page')}\n")
+    return n_pages
 
 
 def _inputs(name: str) -> list[str]:

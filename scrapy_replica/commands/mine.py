@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands.command import Command, as_object, needing
 from scrapy_replica.commands.figures import as_text
+from scrapy_replica.commands.index import write_index
 from scrapy_replica.commands.job import is_shared, name_of, reading
 from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.config import Config
@@ -23,15 +24,16 @@ if TYPE_CHECKING:
 
 
 class MineCommand(Command):
-    """Mines hosts that are one, URLs that are one page, and a judge that knows the collection."""
+    """Mines hosts that are one, URLs that are one page, and a judge that knows the collection; or indexes its pages."""
 
     name = "mine"
-    help = "find mirrors and duplicate URLs in finished crawls, Parquet, CDX or WARC files"
+    help = "find mirrors and duplicate URLs in finished crawls, Parquet, CDX or WARC files, or index their pages"
     group = "keep"
     examples = (
         "scrapy replica mine job --out mined",
         "scrapy replica mine warc/ index.cdxj pages.parquet --out mined",
         "scrapy replica mine pages.parquet --out mined --engine spark://host:7077",
+        "scrapy replica mine warc/ job old.index --index new.index",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -39,15 +41,25 @@ class MineCommand(Command):
             "inputs",
             nargs="+",
             metavar="INPUT",
-            help="job folders; Parquet, CDX and WARC files, or folders of them",
+            help="job folders; Parquet, CDX and WARC files, or folders of them; with --index jobs, WARC files, indexes",
         )
-        parser.add_argument("--out", required=True, metavar="DIR", help="new folder for what is found")
+        result = parser.add_mutually_exclusive_group(required=True)
+        result.add_argument("--out", metavar="DIR", help="new folder for what is found")
+        result.add_argument(
+            "--index",
+            metavar="FILE",
+            help="write only which pages the inputs have, for crawls that fetch what they lack (-s REPLICA_KNOWN=FILE)",
+        )
         parser.add_argument(
             "--engine", default="duckdb", metavar="ENGINE", help="duckdb, or Spark: spark://HOST:PORT or local[2]"
         )
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        if opts.index is not None:
+            if opts.json or opts.engine != "duckdb":
+                raise ValueError("--engine and --json go with --out")
+            return int(not write_index(opts.inputs, Path(opts.index), settings))
         config, out = Config.from_settings(settings), Path(opts.out)
         if (out / "mine.json").is_file():
             raise ValueError(f"{out} holds what a run has found: name another folder with --out, or delete it")

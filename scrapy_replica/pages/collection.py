@@ -28,7 +28,7 @@ PARTS = 256
 """Rows are sorted in so many parts, by their first byte: of 100 million pages each takes 10 MB."""
 HELD = 1 << 19
 """Rows in memory before they are parted, 12 MB."""
-AGAIN = "make it again, with scrapy replica index"
+AGAIN = "make it again, with scrapy replica mine --index"
 
 
 def row_of(signature: bytes, host: str, title: str | None, beside: int | None) -> tuple[int, int, int]:
@@ -94,7 +94,7 @@ def _read_head(path: Path, head: bytes) -> tuple[str, int]:
     except (ValueError, KeyError, TypeError):
         is_one = False
     if not is_one:
-        raise ValueError(f"{path} is no index of a collection: make one with scrapy replica index")
+        raise ValueError(f"{path} is no index of a collection: make one with scrapy replica mine --index")
     if version != VERSION:
         raise ValueError(f"{path} is an index of another release: {AGAIN}")
     return noise, n_pages

@@ -169,7 +169,7 @@ WORK = (
 TOPIC = ("export job model --out topic.npz", "judge job")
 """Those that this job has no topic for."""
 
-NOTHING = "index job --out collection.index"
+NOTHING = "mine job --index collection.index"
 """Writes an index of no page, and says so by its exit code: the pages of the job have no text."""
 
 PARQUET = "export job links --format parquet --out links.parquet"
@@ -190,4 +190,4 @@ def test_the_other_commands(bare, tmp_path):
     assert told[PARQUET][0] == 2
     assert "pip install 'scrapy-replica[parquet]'" in told[PARQUET][1]
     used = {line.split()[0] for line in (*WORK, *TOPIC, NOTHING)}
-    assert used | {"crawl", "rehearse", "report", "serve", "mine"} == {command.name for command in load_commands()}
+    assert used | {"crawl", "rehearse", "report", "serve"} == {command.name for command in load_commands()}
