@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_replica.focus import window
+from scrapy_replica.focus.link_features import CHANCE_WEIGHTS, MOST_LOG_ODDS
 from scrapy_replica.focus.links import LinkWords, directories, path_and_query
 from scrapy_replica.focus.outcomes import CHANCE, OUTCOMES, PRIOR_WEIGHT, DirectoryTree
-from scrapy_replica.focus.strategies.link_aware import CHANCE_WEIGHTS, MOST_LOG_ODDS, LinkAware
+from scrapy_replica.focus.strategies.link_aware import LinkAware
 from scrapy_replica.pages.terms import terms
 from scrapy_replica.records import Link, Page
 
@@ -110,7 +111,7 @@ def test_a_matrix_says_what_each_link_says_alone(seed: int, most_urls: int, monk
     strategy, urls = crawled(200, seed)
     rows = strategy._table.rows(urls)
     assert (rows == 0).any() == (most_urls < len(urls))  # some were forgotten
-    features = strategy._features(rows, urls)
+    features = strategy._features.of(rows, urls)
     assert features.shape == (len(OUTCOMES), len(urls), len(CHANCE_WEIGHTS))
     for which in OUTCOMES:
         for place, url in enumerate(urls):

@@ -9,23 +9,12 @@ import numpy as np
 
 from scrapy_replica.focus.credit import GAMMA, Credit
 from scrapy_replica.focus.known_graph import KnownGraph
-from scrapy_replica.focus.link_head import LinkHead, shares
-from scrapy_replica.focus.link_table import (
-    ANCHOR,
-    DIRECTORY,
-    IN_LINKS,
-    IS_FETCHED,
-    MAX_RELEVANCE,
-    PARENT,
-    SUM_RELEVANCE,
-    WORDS,
-    LinkTable,
-)
-from scrapy_replica.focus.links import directories
-from scrapy_replica.focus.outcomes import CHANCE, OUTCOMES, RETURN
+from scrapy_replica.focus.link_features import LinkFeatures
+from scrapy_replica.focus.link_head import shares
+from scrapy_replica.focus.link_table import IN_LINKS, IS_FETCHED, PARENT, LinkTable
+from scrapy_replica.focus.outcomes import CHANCE, RETURN
 from scrapy_replica.focus.strategies.hmm import MAX_DISTANCE, HmmDynamic
 from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
-from scrapy_replica.focus.term_regression import lengths
 from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -37,40 +26,7 @@ if TYPE_CHECKING:
     from scrapy_replica.focus.strategy import Needs
     from scrapy_replica.records import Link, Page
 
-CHANCE_WEIGHTS = {
-    "bias": -2.0,
-    "parent": 1.5,
-    "mean_parent": 0.0,
-    "in_links": 0.0,
-    "directory": 1.5,
-    "host": 0.0,
-    "anchor": 0.5,
-    "children": 1.0,
-    "neighbours": 0.5,
-    "words": 1.5,
-    "words_x_parent": 0.0,
-    "directory_x_parent": 0.0,
-    "children_x_parent": 0.0,
-    "is_new": 0.3,
-    "nearness": 0.5,
-    "untried": 0.0,
-    "page_words": 0.5,
-    "link_words": 1.0,
-    "way": 0.2,
-}
-"""Start weights. A directory that was never tried deserves a look (``is_new``): without it Pref is .936 instead of .946
-on one topic with 3,000 unlabelled pages, and at most .001 apart on three others. What links with such words led to
-(``link_words``) weighs as much as in the return: with .3 Pref is .786 instead of .799 in the mean of 13 visits of four
-collections, and .79 instead of .87 where anchors alone tell the way. With the words of the page at 1 as well it is .58
-instead of .70 on one of them."""
-RETURN_WEIGHTS = CHANCE_WEIGHTS | {"parent": 0.0, "words": 0.0, "page_words": 1.0, "way": 0.5}
-FREE = (("bias", "nearness", "way"), ("bias", "untried", "nearness", "page_words", "link_words", "way"))
-"""Weights that are not held back by their start, of each head. With that of nearness held in the chance Pref is .689
-instead of .742 in the mean of five topics of two collections, on each of them less; of four others one
-loses by .02."""
 HEADS = ("chance", "return")
-MOST_LOG_ODDS = 6.0
-"""What words may say for or against a link."""
 SURPRISE = 0.3
 """Error from which on the links beside the one fetched are scored again."""
 RISEN = 1.1
@@ -81,8 +37,6 @@ FIRST_FIT = 60
 GROWTH, MOST_PAGES_BETWEEN = 1.25, 10_000
 """The regressions are learnt anew, and all that waits is scored again, whenever the pages visited have grown by this
 factor, or by so many ..."""
-FITTED, MOST_COUNTED = 3_000, 10.0
-"""... from so many pages and links, evenly spread, a page counting for so many of its links at most, in some .1 s;"""
 SWEPT, REFRESHED = 4_096, 1_000
 """so many URLs after each page, in some 10 ms, once the pages are told anew what their words say, so many at a time."""
 
@@ -95,18 +49,13 @@ class LinkAware(Strategy):
     of what was newly found through it was fetched: what is not explored yet says nothing.
     So the error of p never trains V. That is Rennie & McCallum 1999 done on the known graph while the crawl runs.
 
-    Features of a waiting URL over all its known in-links: largest and mean relevance of the pages, their number; shrunk
-    mean outcomes of its directory (backing off to parents, host, all), its host, its anchor text, the links followed on
-    its best page and those within three places there; the relevance of anchor and URL words; the nearness of its
-    best page to relevant ones, by the dynamic HMM; the URLs newly found on that page and not tried; what the words of
-    that page, and those of the link, led to (regressions, learnt anew as the crawl grows); what V says of the link by
-    which that page was found, so that two links in a row can tell the way (``way``); products. It begins as
-    best-first with anchors does: groups without outcomes are alike, so page and words decide, and the start weights
-    stand until outcomes outweigh them. A page that is a copy is no outcome.
+    It begins as best-first with anchors does: of the features (:class:`LinkFeatures`) groups without outcomes are
+    alike, so page and words decide, and the start weights stand until outcomes outweigh them. A page that is a copy is
+    no outcome.
 
     A URL found so long ago that it was forgotten is scored by its directory alone when it comes up, which stands for
-    its pages and words. Memory: that of :class:`HmmStatic`, :class:`LinkTable` and :class:`Credit`, 20 bytes a page, 3
-    MB of words, and a cache of the link words.
+    its pages and words. Memory: that of :class:`HmmStatic`, :class:`LinkTable`, :class:`LinkFeatures` and
+    :class:`Credit`, and a cache of the link words.
     """
 
     name: ClassVar[str] = "link-aware"
@@ -116,10 +65,8 @@ class LinkAware(Strategy):
         self._graph = KnownGraph()
         self._table = LinkTable(self._graph)
         self._credit = Credit(self._graph)
-        self._graph.pages.add_column("word_odds", np.float32, len(OUTCOMES))
-        self._graph.pages.add_column("way", np.float32)
-        starts = (CHANCE_WEIGHTS, RETURN_WEIGHTS)
-        self._heads = tuple(LinkHead(start, free) for start, free in zip(starts, FREE, strict=True))
+        self._features = LinkFeatures(self._table)
+        self._heads = self._features.heads
         self._distance = HmmDynamic(max_distance=max_distance, is_tfidf=is_tfidf, graph=self._graph)
         self._moved: dict[str, float] = {}
         self._visited = 0
@@ -140,12 +87,12 @@ class LinkAware(Strategy):
         self._relevance = relevance
         self._visited += 1
         row = int(self._table.rows([page.url])[0])
-        self._tell_words(np.array([self._graph.pages.row(self._graph.page)]))
+        self._features.tell_words(np.array([self._graph.pages.row(self._graph.page)]))
         if page.url == self._unproductive or self._table.fates[row, IS_FETCHED]:
             self._credit.ignore()
             return
-        features = self._features(np.array([row]))
-        self._tell_way(np.array([self._graph.pages.row(self._graph.page)]), np.array([row]), features[RETURN])
+        features = self._features.of(np.array([row]))
+        self._features.tell_way(np.array([self._graph.pages.row(self._graph.page)]), np.array([row]), features[RETURN])
         self._tell(row, relevance, CHANCE, features)
         for finder, value in self._credit.fetched(row, relevance):
             self._tell_return(finder, value)
@@ -158,7 +105,7 @@ class LinkAware(Strategy):
     def _tell(self, row: int, outcome: float, which: int, features: FloatArray | None = None) -> None:
         """Let a head learn an outcome of a link that was followed, and count it; *features* where they are known."""
         if self._table.facts[row, IN_LINKS]:
-            head, of_heads = self._heads[which], self._features(np.array([row])) if features is None else features
+            head, of_heads = self._heads[which], self._features.of(np.array([row])) if features is None else features
             logits = head.model.logits(of_heads[which])
             expected = float(shares(logits)[0])
             head.model.learn(of_heads[which, 0], outcome, float(logits[0]))
@@ -194,7 +141,7 @@ class LinkAware(Strategy):
     def rescored(self) -> dict[str, float]:
         if self._visited >= self._next_fit:
             self._next_fit = min(self._visited * GROWTH, self._visited + MOST_PAGES_BETWEEN)
-            self._fit()
+            self._features.fit()
             self._refreshed, self._swept = 1, 0
         if self._refreshed:
             self._refresh()
@@ -203,48 +150,12 @@ class LinkAware(Strategy):
         moved, self._moved = self._moved, {}
         return moved
 
-    def _fit(self) -> None:
-        """Learn the regressions anew from the outcomes known by now."""
-        pages, urls, fates = self._graph.pages, self._graph.urls, self._table.fates
-        is_linked = self._table.facts[: urls.used, IN_LINKS] > 0
-        for which, head in enumerate(self._heads):
-            counts, sums = pages["outcomes"][: pages.used, 2 * which : 2 * which + 2].astype(np.float64).T
-            rows = _spread(np.flatnonzero(counts > 0))
-            if len(rows):
-                counted = np.minimum(counts[rows], MOST_COUNTED)
-                means = np.clip(sums[rows] / counts[rows], 0.0, 1.0)
-                head.page_words.fit(self._terms(rows), counted, counted * means)
-            rows = _spread(np.flatnonzero(is_linked & (fates[: urls.used, which] > 0)))
-            if len(rows):
-                outcomes = fates[rows, len(OUTCOMES) + which].astype(np.float64)
-                head.link_words.fit(self._table.link_words[rows].astype(np.int64), np.ones(len(rows)), outcomes)
-
-    def _terms(self, rows: IntArray) -> IntArray:
-        """Return the terms of the pages in *rows*, numbered from 1, shape (n, ``TOP_TERMS``), 0 for none."""
-        pages = self._graph.pages
-        return np.where(pages["count"].take(rows, axis=0) > 0, pages["term"].take(rows, axis=0) + 1, 0)
-
-    def _tell_words(self, rows: IntArray) -> None:
-        """Write down what the words of the pages in *rows* say of their links."""
-        terms = self._terms(rows)
-        for which, head in enumerate(self._heads):
-            self._graph.pages["word_odds"][rows, which] = head.page_words.log_odds(terms)
-
-    def _tell_way(self, rows: IntArray, of: IntArray, features: FloatArray) -> None:
-        """Write down what the return head says of the links by which the pages in *rows* were found.
-
-        Their URLs lie in the rows *of*, and have these *features*.
-        """
-        model = self._heads[RETURN].model
-        odds = model.logits(features) - model.weights[0]
-        self._graph.pages["way"][rows] = np.where(self._table.facts[of, IN_LINKS] > 0, odds, 0.0)
-
     def _refresh(self) -> None:
         stop = self._refreshed + REFRESHED
         rows = np.arange(self._refreshed, min(stop, self._graph.pages.used))
-        self._tell_words(rows)
+        self._features.tell_words(rows)
         of = self._graph.urls.rows(self._graph.pages["url"][rows].astype(np.int64))
-        self._tell_way(rows, of, self._features(of)[RETURN])
+        self._features.tell_way(rows, of, self._features.of(of)[RETURN])
         self._refreshed = stop if stop < self._graph.pages.used else 0
         self._swept = 0 if self._refreshed else 1
 
@@ -273,63 +184,18 @@ class LinkAware(Strategy):
         self._moved.update(zip((urls[row] for row in rows[risen].tolist()), scores[risen].tolist(), strict=True))
 
     def _score(self, rows: IntArray, urls: Sequence[str] = ()) -> FloatArray:
-        each = zip(self._heads, self._features(rows, urls), strict=True)
+        each = zip(self._heads, self._features.of(rows, urls), strict=True)
         chance, returned = shares(np.array([head.model.logits(features) for head, features in each]))
         scores: FloatArray = chance + GAMMA * returned
         self._table.scores[rows] = scores
         return scores
-
-    def _features(self, rows: IntArray, urls: Sequence[str] = ()) -> FloatArray:
-        """Return the features of both heads, shape (2, n, features); *urls* where some may be forgotten (row 0)."""
-        table, pages = self._table, self._graph.pages
-        facts, groups = table.facts.take(rows, axis=0).astype(np.float64).T[None], table.groups.take(rows, axis=0).T
-        forgotten = (rows == 0).nonzero()[0] if len(urls) else rows[:0]
-        for place in forgotten.tolist():
-            groups[DIRECTORY, place] = table.directories.find(directories(urls[place]))
-        directory, host, tried = table.directories.means(groups[DIRECTORY])
-        if len(forgotten):
-            facts = facts.repeat(len(OUTCOMES), axis=0)
-            facts[:, :, forgotten] = directory[:, None, forgotten]
-        everywhere = table.directories.added()
-        in_links = np.maximum(facts[:, IN_LINKS], 1.0)
-        parent, words = facts[:, MAX_RELEVANCE], facts[:, WORDS]
-        parents = pages.rows(groups[PARENT])
-        children = table.parent_means(parents, everywhere)
-        fates = table.neighbour_fates(rows).T
-        link_words = table.link_words.take(rows, axis=0)
-        of_length = lengths(link_words)
-        # One row a feature, so that those of a URL lie apart, as its head reads them.
-        columns = np.empty((len(OUTCOMES), len(CHANCE_WEIGHTS), len(rows)))
-        columns[:, 0] = 1.0
-        columns[:, 1] = parent
-        columns[:, 2] = facts[:, SUM_RELEVANCE] / in_links
-        columns[:, 3] = np.log(in_links)
-        columns[:, 4] = directory
-        columns[:, 5] = host
-        columns[:, 6] = table.anchors.means(groups[ANCHOR], everywhere)
-        columns[:, 7] = children
-        columns[:, 8] = (fates[len(OUTCOMES) :] + children) / (fates[: len(OUTCOMES)] + 1.0)
-        columns[:, 9] = words
-        columns[:, 10] = words * parent
-        columns[:, 11] = directory * parent
-        columns[:, 12] = children * parent
-        columns[:, 13] = 1.0 / np.sqrt(1.0 + tried)
-        columns[:, 14] = pages["near"].take(parents)
-        columns[:, 15] = np.log1p(np.maximum(0, pages["new"].take(parents) - pages["tried"].take(parents)))
-        columns[:, 16] = pages["word_odds"].take(parents, axis=0).T
-        for which, head in enumerate(self._heads):
-            columns[which, 17] = head.link_words.log_odds(link_words, of_length)
-        columns[:, 18] = pages["way"].take(parents)
-        said = columns[:, 16:]
-        np.minimum(np.maximum(said, -MOST_LOG_ODDS, out=said), MOST_LOG_ODDS, out=said)
-        return columns.swapaxes(1, 2)
 
     def account(self, url: str, score: float, relevance: float) -> Account | None:  # noqa: ARG002 - known here
         rows = self._table.rows([url])
         if not self._table.facts[rows[0], IN_LINKS]:
             return None
         parts, log_odds = [], []
-        for head, values, name, weight in zip(self._heads, self._features(rows), HEADS, (1.0, GAMMA), strict=True):
+        for head, values, name, weight in zip(self._heads, self._features.of(rows), HEADS, (1.0, GAMMA), strict=True):
             parts.append(Part(name, float(shares(head.model.logits(values))[0]), weight))
             each = zip(head.names, values[0].tolist(), head.model.weights.tolist(), strict=True)
             log_odds.append([Part(*one) for one in each])
@@ -377,10 +243,3 @@ class LinkAware(Strategy):
         self._visited, self._next_fit = state["visited"], state["next_fit"]
         self._refreshed, self._swept = state["refreshed"], state["swept"]
         self._relevance, self._unproductive = state["relevance"], state["unproductive"]
-
-
-def _spread(rows: IntArray) -> IntArray:
-    """Return at most ``FITTED`` of *rows*, evenly spread."""
-    if len(rows) <= FITTED:
-        return rows
-    return np.asarray(rows[np.linspace(0, len(rows) - 1, FITTED).astype(np.int64)])
