@@ -131,6 +131,18 @@ class TestJudgement:
         assert first.verdicts == second.verdicts
         assert len(first.verdicts) == 4
 
+    def test_an_unsure_pair_does_not_keep_a_surer_one_apart(self, tmp_path, monkeypatch):
+        """The draft shares more pages with ``a`` than its copy does, and is another site than the copy."""
+        scores = {("a.example", "copy.example"): 0.83, ("a.example", "draft.example"): 0.7}
+        monkeypatch.setattr(
+            Judge, "score", lambda _, pair: scores.get(tuple(sorted((pair.first.name, pair.second.name))), 0.1)
+        )
+        found = verdicts_of(
+            tmp_path,
+            rows_of(site("a.example", "w", 30), site("draft.example", "w", 30), site("copy.example", "w", 25)),
+        )
+        assert found.groups == {"a.example": ["a.example", "copy.example"]}
+
 
 class TestAliases:
     def alias(self, *sites):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from operator import attrgetter
 from typing import NamedTuple
 from zlib import crc32
 
@@ -88,8 +89,10 @@ def judged(
 ) -> Judged:
     """Return what the crawl's judge says of *pairs*, after it has learnt the obvious ones of them and of *weak*.
 
-    The pairs for which most speaks come first, as in a crawl; a copy that was found is in no further pair. Most pairs
-    have no text in common: from these is only learnt.
+    The pairs for which most speaks come first; a copy that was found is in no further pair. What takes no more than the
+    threshold of whole hosts waits until those are joined that a crawl is sure of early, and then the surest come first:
+    else a translation that is hardly begun joins one of two copies and keeps the other away. Most pairs have no text in
+    common: from these is only learnt.
 
     :param readers: host -> registered domains of hosts that link to it.
     :param max_fpr: share of the obvious negatives that the threshold lets pass.
@@ -99,12 +102,18 @@ def judged(
     for _ in detector.recalibrate(max_fpr, [row.pair() for row in drawn + _drawn(weak)]):
         pass
     found = Judged(detector.judge, n_unpromising=n_others)
+    unsure: list[Pair] = []
     for row in progress(_in_order(wanted)):
         for host in (row.first, row.second):
             for domain in readers.get(host, ()):
                 detector.add_link(host, domain)
-        findings = detector.decide(row.pair())
+        pair = row.pair()
+        findings = detector.decide(pair, detector.judge.threshold_for(coverage=0.0))
         found.n_judged += 1
+        found.verdicts += findings.verdicts
+        unsure += (pair for _ in findings.uncertain)
+    for pair in sorted(unsure, key=attrgetter("score"), reverse=True):
+        findings = detector.decide(pair, detector.judge.threshold)
         found.verdicts += findings.verdicts
         found.uncertain += findings.uncertain
     _conclude(found, detector)

@@ -151,14 +151,17 @@ class Detector:
             self.candidates.add_missing(host_of(url), path_of(url))
         self.candidates.add_aside(page, mark, neighbours, at)
 
-    def decide(self, pair: Pair) -> Findings:
-        """Judge *pair* by what is known, as when a crawl is over: nothing is asked for any more."""
+    def decide(self, pair: Pair, threshold: float) -> Findings:
+        """Judge *pair* by what is known, as when a crawl is over: nothing is asked for any more.
+
+        :param threshold: score from which the two are one site.
+        """
         findings = Findings()
         if self._may_judge(pair):
             comparison = self.compare(pair)
             pair.judged_at = comparison.n_common
             if len(comparison.aligned) >= MIN_ALIGNED:
-                self._decide(pair, comparison, self.judge.threshold, findings)
+                self._decide(pair, comparison, threshold, findings)
         return findings
 
     def _due(self, host: str) -> list[Pair]:
