@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
+START = 0x5354415254
+
 
 class ReplicaFingerprinter:
     """Fingerprints a request as the fingerprinter that was set before does, by its canonical URL.
@@ -106,6 +108,11 @@ class UrlFingerprints:
     def _key(self, url: str, digest: bytes) -> int:
         # A fingerprinter of the user's need not be a hash: its first bytes may be those of every URL.
         return host_key(host_of(url), digest) if self._is_default else mmh3.hash64(digest)[0]
+
+
+def start_key(key: int) -> int:
+    """Return the key of a request that ``Spider.start()`` made, in place of that of its URL, *key*."""
+    return key ^ START
 
 
 # A page's links, and what came a moment ago, are looked up several times: 3 of 4 times a key is known.

@@ -15,13 +15,13 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy_replica.address import host_of
 from scrapy_replica.components.dupefilter import Filters
 from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.fingerprinter import start_key
 from scrapy_replica.components.flight import permission_of
+from scrapy_replica.components.leases import Leases
 from scrapy_replica.components.outputs import Feeds
-from scrapy_replica.components.patience import WAITS
 from scrapy_replica.components.payloads import LIVE, LostError, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.components.returns import has_conditions
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.slots import chosen_slot
 from scrapy_replica.components.spider import TopicSpider
@@ -47,15 +47,12 @@ logger = logging.getLogger(__name__)
 MAX_PRIORITY = (1 << 63) - 1
 """What a store can hold; Python's integers may be greater."""
 
-START = 0x5354415254
-"""Mixed into the key of start requests."""
-
 
 class ReplicaScheduler(BaseScheduler):
     """Gives out the crawl database's best URL whose host is ready.
 
-    A request that was given out is leased: its URL is acknowledged once the engine is through with it, which is after
-    all that its callback yielded was entered. A crawl that is killed puts its leases back when it is resumed.
+    A request that was given out is leased (:class:`~scrapy_replica.components.leases.Leases`). A crawl that is killed
+    puts its leases back when it is resumed.
     """
 
     def __init__(self, crawler: Crawler, extension: ReplicaExtension) -> None:
@@ -63,13 +60,10 @@ class ReplicaScheduler(BaseScheduler):
         self._crawl, self._payloads = extension.crawl, extension.payloads
         self._urls = extension.crawl.store.urls
         extension.serve_frontier()
-        self._leases: list[Request] = []
         self._last_id = 0
         """Of the URLs that earlier runs entered."""
         self._begun: set[int] = set()
         """Keys of the start requests that this process was the first to enter, where others share the job."""
-        self._first: dict[int, bytes | None] = {}
-        """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
         self._timer: CallLaterResult | None = None
         self._rests: dict[str, float] = {}
         """Slots that rest because their hosts asked for it, and until when, in seconds since the epoch."""
@@ -119,12 +113,13 @@ class ReplicaScheduler(BaseScheduler):
         self._go_on_resting()
         if self._extension.recorder is not None:
             self._extension.recorder.on_written = self._schedule
-        self._feeds = Feeds(self._crawler)
+        feeds = Feeds(self._crawler)
         if self._is_stored:
-            self._feeds.resume(is_resumed=self._urls.last_id > 0)
+            feeds.resume(is_resumed=self._urls.last_id > 0)
+        self._leases = Leases(self._extension, engine, self._politeness, feeds, self._schedule)
         connect = self._crawler.signals.connect
-        connect(self._reached_downloader, signals.request_reached_downloader)
-        connect(self._left_downloader, signals.request_left_downloader)
+        connect(self._leases.reached_downloader, signals.request_reached_downloader)
+        connect(self._leases.left_downloader, signals.request_left_downloader)
         lost = self._urls.forget_waiting(LIVE) if self._extension.others is None else ()
         if lost:
             logger.warning(
@@ -171,7 +166,7 @@ class ReplicaScheduler(BaseScheduler):
                 await self._extension.recorder.written()
             # What could not be written is not done: it is fetched again when the job goes on.
             if self._extension.error is None:
-                self._acknowledge()
+                self._leases.acknowledge()
                 if reason == "finished":
                     self._crawl.revisits.end()
             self._crawl.store.commit()
@@ -215,7 +210,7 @@ class ReplicaScheduler(BaseScheduler):
             if self._filters.know(request):
                 self._crawl.counts["dupefilter/filtered"] += 1
                 return False
-            return self._retry(request) or self._enter(request)
+            return self._leases.retry(request, _priority_of(request)) or self._enter(request)
         except UnsharedError as error:
             logger.error("%s", error)
             return False
@@ -228,30 +223,6 @@ class ReplicaScheduler(BaseScheduler):
         self._extension.flights.of(request).is_start = bool(request.meta.get("is_start_request"))
         self._enter(request)
         self._last_id = self._urls.last_id
-
-    def _retry(self, request: Request) -> bool:
-        """Let the URL of *request* wait again if it tries once more what failed; tell whether it does."""
-        tries = _tries(request)
-        if not tries or not request.dont_filter:
-            return False
-        tried = next((lease for lease in self._leases if self._is_retry(request, lease, tries)), None)
-        if tried is None:
-            return False
-        flight = self._extension.flights.of(tried)
-        assert flight.url_id is not None
-        payload = self._payloads.dump(request, None)
-        self._leases.remove(tried)
-        self._left_downloader(tried)
-        self._first[flight.url_id] = flight.payload
-        self._urls.retry(flight.url_id, _priority_of(request), payload)
-        self._crawl.counts["page/failed" if flight.status is None else "page/other"] += 1
-        self._crawl.counts["scheduler/enqueued"] += 1
-        return True
-
-    def _is_retry(self, request: Request, lease: Request, tries: int) -> bool:
-        is_next = tries == _tries(lease) + 1
-        is_same = (request.url, request.method, request.body) == (lease.url, lease.method, lease.body)
-        return is_next and is_same and not self._extension.flights.of(lease).is_observed
 
     def _enter(self, request: Request) -> bool:
         slot = chosen_slot(request)
@@ -303,7 +274,7 @@ class ReplicaScheduler(BaseScheduler):
             return flight.key
         if not flight.is_start:
             return None
-        key = flight.key ^ START
+        key = start_key(flight.key)
         known = self._urls.find([key]).get(key)
         if self._extension.others is None:  # ids tell, lest every start request of a spider that never ends be held
             return None if known is not None and known.id > self._last_id else key
@@ -323,27 +294,19 @@ class ReplicaScheduler(BaseScheduler):
             return None
 
     def _next(self) -> Request | None:
-        self._acknowledge()
+        self._leases.acknowledge()
         wait = self._politeness.wake()
         while (taken := self._crawl.take()) is not None:
             request = self._request(taken)
             if request is not None:
-                return self._lease(request, taken)
+                self._leases.add(request, taken)
+                if self._extension.others is not None:
+                    self._extension.others.is_idle = False
+                self._crawl.counts["scheduler/dequeued"] += 1
+                return request
         self._crawl.store.commit()
         self._set_timer(0 if self._crawl.has_work else wait)
         return None
-
-    def _lease(self, request: Request, taken: UrlRow) -> Request:
-        self._leases.append(request)
-        flight = self._extension.flights.of(request)
-        flight.url_id, flight.slot, flight.key = taken.id, taken.slot, taken.key
-        flight.is_retry = taken.id in self._first
-        flight.payload, flight.has_conditions = self._first.pop(taken.id, taken.payload), has_conditions(request)
-        flight.ready_at = self._politeness.started(taken.slot)
-        if self._extension.others is not None:
-            self._extension.others.is_idle = False
-        self._crawl.counts["scheduler/dequeued"] += 1
-        return request
 
     def _request(self, taken: UrlRow) -> Request | None:
         try:
@@ -380,70 +343,6 @@ class ReplicaScheduler(BaseScheduler):
         # The engine has no public way to be woken; without it a delayed host is asked once in 5 seconds.
         if self._engine._slot is not None:  # noqa: SLF001
             self._engine._slot.nextcall.schedule()  # noqa: SLF001
-
-    def _reached_downloader(self, request: Request) -> None:
-        self._extension.flights.of(request).ready_at = None
-
-    def _left_downloader(self, request: Request) -> None:
-        flight = self._extension.flights.of(request)
-        if flight.slot is not None:
-            slot, flight.slot = flight.slot, None
-            if flight.ready_at is not None:
-                self._politeness.unused(slot, flight.ready_at)
-            self._politeness.ended(slot)
-            self._schedule()
-
-    def _acknowledge(self) -> None:
-        """Finish the leases that the engine is through with."""
-        slot = self._engine._slot  # noqa: SLF001
-        in_progress = slot.inprogress if slot is not None else ()
-        is_kept = self._extension.is_kept
-        ended = [request for request in self._leases if request not in in_progress and is_kept(request)]
-        if not ended:
-            return
-        self._feeds.flush()
-        through = set(ended)
-        self._leases = [request for request in self._leases if request not in through]
-        for request in ended:
-            self._left_downloader(request)
-            flight = self._extension.flights.of(request)
-            assert flight.url_id is not None
-            self._extension.observer.end(request)  # its callback raised before it gave anything
-            if not flight.is_observed:
-                via = request.meta.get("redirect_urls", ())
-                callback = callback_of(request)
-                self._crawl.failed(
-                    flight.url_id, flight.status, flight.error, via, flight.location, flight.size, callback
-                )
-            self._note_answer(request, flight)
-            self._urls.finish([flight.url_id])
-        self._crawl.store.commit()
-
-    def _note_answer(self, request: Request, flight: Flight) -> None:
-        """Take note what *request* showed, if it can be asked again."""
-        is_lost = flight.payload is not None and flight.payload.startswith(LIVE)
-        if is_lost or flight.has_conditions or request.method != "GET" or request.body:
-            return
-        answer, url_id = self._extension.returns.answer_of(flight), flight.url_id
-        if flight.key is None:  # it was tried again, and the first time counted
-            url_id = self._asked_before(request) if answer.content is not None else None
-        if url_id is not None:
-            self._crawl.visited(url_id, answer, flight.payload)
-
-    def _asked_before(self, request: Request) -> int | None:
-        """Return the id of the URL that *request*, which goes past the filter of duplicates, asked for once more.
-
-        So does what is tried again.
-        """
-        key = self._extension.fingerprints.of_request(request)
-        found = self._urls.find([key, key ^ START])
-        known = found.get(key) or found.get(key ^ START)
-        return known.id if known is not None else None
-
-
-def _tries(request: Request) -> int:
-    """Return how often *request* was made before: Scrapy tries again what failed, and hosts ask for patience."""
-    return int(request.meta.get("retry_times") or 0) + int(request.meta.get(WAITS) or 0)
 
 
 def _priority_of(request: Request) -> int:
