@@ -324,7 +324,7 @@ class CrawlDBContract:
             return time.thread_time() - begin
 
         # The best of several: what else runs beside it costs caches, too.
-        few, many = min(seconds(f"a{n}", 2_000) for n in range(5)), min(seconds(f"b{n}", 16_000) for n in range(3))
+        few, many = min(seconds(f"a{n}", 1_000) for n in range(5)), min(seconds(f"b{n}", 8_000) for n in range(3))
         assert many < 24 * few, (few, many)  # 8 times as many links
 
     def test_nothing_is_a_batch(self, db):

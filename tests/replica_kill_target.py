@@ -1,4 +1,4 @@
-"""A crawl of a site and its copy that kills itself: ``replica_kill_target.py JOB KILL_AT``; prints what it asks for."""
+"""A crawl of a site and its copy that kills itself: ``replica_kill_target.py JOB KILL_AT``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ NUMBERS = itertools.count(1)
 def web(request):
     if next(NUMBERS) == int(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
-    print(request.url, flush=True)
     return PAGES[request.url]
 
 

@@ -37,7 +37,7 @@ def slow_host(url):
 
 class TestAgainstUrllib:
     @given(URLS)
-    @settings(max_examples=500)
+    @settings(max_examples=200)
     @example("http://h:80\n")
     @example("http://[::1]:80/")
     @example("http://[v1.a:b]:81/")

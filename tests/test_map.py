@@ -1,8 +1,6 @@
 """The map of commands, their help and their errors, as a person meets them."""
 
 import signal
-import subprocess
-import sys
 
 import pytest
 from command_line import replica
@@ -130,9 +128,3 @@ def ctrl_c():
 def test_ctrl_c_is_told_without_a_traceback(monkeypatch, ctrl_c):
     monkeypatch.setattr("scrapy_replica.commands.hosts.HostsCommand.run", Asleep.run)
     assert replica("hosts", "--job", "x") == (130, "", "interrupted\n")
-
-
-def test_a_reader_that_goes_away_and_a_terminal_without_unicode_are_no_errors(tmp_path):
-    command = f"{sys.executable} -W error -m scrapy replica | true"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")

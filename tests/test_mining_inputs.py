@@ -270,19 +270,6 @@ class TestWarc:
             f"{path} is cut off or damaged after {len(rows)} records; these are used"
         ]
 
-    def test_many_are_read_in_processes_of_their_own(self, tmp_path):
-        for n in range(3):
-            warc_of(tmp_path / f"{n}.warc.gz", [(f"http://{n}.example/", 200, page(seed=n))])
-        rows, _, _, counts = collected(tmp_path, tmp_path, processes=2)
-        assert sorted(row.host for row in rows) == ["0.example", "1.example", "2.example"]
-        assert counts == {"pages": 3}
-
-    def test_what_fails_in_one_of_them_is_told(self, tmp_path):
-        warc_of(tmp_path / "1.warc.gz", [("http://1.example/", 200, page(seed=1))])
-        (tmp_path / "2.warc.gz").write_bytes(gzip.compress(b"WARC is not what this is"))
-        with pytest.raises(ValueError, match=r"2\.warc\.gz is no WARC file"):
-            collected(tmp_path, tmp_path)
-
     def test_what_is_done_is_not_done_again(self, tmp_path):
         path = warc_of(tmp_path / "a.warc.gz", [("http://a.example/", 200, page(seed=1))])
         first = collected(tmp_path, path)

@@ -87,13 +87,13 @@ class TestCallbacks:
             start_urls = (TOP,)
 
             def parse(self, response):
-                for number in range(200):
+                for number in range(120):
                     yield {"number": number} if number % 2 else response.follow(f"/{number}")
 
         settings = {**REPLICA, "DEPTH_LIMIT": 1, "CONCURRENT_ITEMS": 100}
         result = await crawl(Mixes, lambda request: page(seed=request.url), settings)
-        own = [item["number"] for item in result.items if item["number"] < 200]
-        assert own[:100] == list(range(1, 200, 2))
+        own = [item["number"] for item in result.items if item["number"] < 120]
+        assert own[:60] == list(range(1, 120, 2))
 
 
 class TestFailingToObserve:
@@ -439,8 +439,8 @@ class TestFullDisk:
                     connection.read(f"PRAGMA max_page_count = {pages + 3}")
                 return super().item(response)
 
-        pages = {TOP: page([f"/{n}" for n in range(100)])}
-        pages |= {f"{TOP}{n}": page([f"/{n}/{k}/{'long' * 50}" for k in range(10)], seed=n) for n in range(100)}
+        pages = {TOP: page([f"/{n}" for n in range(40)])}
+        pages |= {f"{TOP}{n}": page([f"/{n}/{k}/{'long' * 50}" for k in range(10)], seed=n) for n in range(40)}
         settings = {**REPLICA, "JOBDIR": str(tmp_path)}
 
         def served(request):
@@ -449,7 +449,7 @@ class TestFullDisk:
         with caplog.at_level(logging.ERROR):
             result = await asyncio.wait_for(crawl(Fills, served, settings, seeds=TOP), 60)
         assert result.stats["finish_reason"] == "crawl_database"
-        assert len(result.urls) == len(set(result.urls)) < 100
+        assert len(result.urls) == len(set(result.urls)) < 40
         lines = [record for record in caplog.records if "cannot be used any more" in record.getMessage()]
         assert len(lines) == 1
         assert "free some space" in lines[0].getMessage()

@@ -7,11 +7,8 @@ import gzip
 import io
 import logging
 import resource
-import subprocess
-import sys
 import zlib
 from ipaddress import ip_address
-from pathlib import Path
 
 import pytest
 from fastwarc.warc import ArchiveIterator
@@ -25,7 +22,6 @@ from scrapy_replica import TopicSpider
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.refused import RefusedError
-from scrapy_replica.components.spider import USUAL
 from scrapy_replica.components.warc import Recorder, exchange_of
 from scrapy_replica.warc import records
 from scrapy_replica.warc.archive import Archive
@@ -466,24 +462,3 @@ class TestWrongSettings:
         (tmp_path / "file").write_text("")
         with pytest.raises(RefusedError, match=f"REPLICA_WARC: .*{name}"):
             await crawl(TopicSpider, PAGES, Settings(tmp_path / name), seeds=f"{SITE}/")
-
-
-def test_a_killed_crawl_loses_no_record_and_no_item(tmp_path):
-    command = [sys.executable, str(Path(__file__).parent / "warc_kill_target.py"), str(tmp_path)]
-    killed = subprocess.run([*command, "85"], capture_output=True, text=True, timeout=60)
-    assert killed.returncode == -9, killed.stderr
-    assert list((tmp_path / "warc").glob(f"*{OPEN}"))
-    done = {url for url, states in job_states(tmp_path / "job").items() if "done" in states}
-    whole = (tmp_path / "items.csv").read_text().rpartition("\n")[0]
-    assert len(done) > 10
-    assert done <= {line.split(",")[0] for line in whole.splitlines()}
-    with (tmp_path / "items.csv").open("a") as file:
-        file.write('http://a.example/half,"of a')
-    finished = subprocess.run([*command, "0"], capture_output=True, text=True, timeout=60)
-    assert finished.returncode == 0, finished.stderr
-    everything = {f"http://h{n % 7}.example/{n}" for n in range(100)}
-    assert captured(tmp_path / "warc") == everything
-    assert not list((tmp_path / "warc").glob(f"*{OPEN}"))
-    header, *rows = (tmp_path / "items.csv").read_text().splitlines()
-    assert header == ",".join(USUAL)
-    assert {row.split(",")[0] for row in rows} == everything

@@ -381,3 +381,9 @@ class TestWhatCannotBegin:
         assert replica("steer", "add", "job", new, cwd=tmp_path).returncode == 0
         assert "another site" not in replica("crawl", new, "--job", "job", *once, cwd=tmp_path).stderr
         assert "everything in scope was fetched" in replica("crawl", DEAD, "--job", "job", *once, cwd=tmp_path).stderr
+
+
+def test_a_reader_that_goes_away_and_a_terminal_without_unicode_are_no_errors(tmp_path):
+    command = f"{sys.executable} -W error -m scrapy replica | true"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

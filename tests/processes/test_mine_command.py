@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import gzip
 import io
 import json
 import sys
@@ -14,7 +15,8 @@ from command_line import replica
 from pyarrow import parquet
 from scrapy.cmdline import execute
 from test_live_replicas import ALL, crawl_sites, site
-from test_mining_inputs import line, warc_of
+from test_mining_inputs import collected, line, warc_of
+from web import page
 
 from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.lab.replicas.replica_pairs import read_truth
@@ -234,3 +236,18 @@ def test_real_replicas_are_found(shared, tmp_path):
     # 26 of 26 pairs measured, of 27 replicas, 75 near misses, 904 others
     assert figures["groups.precision"] == 1.0
     assert figures["groups.recall"] >= 0.96
+
+
+class TestManyFiles:
+    def test_many_are_read_in_processes_of_their_own(self, tmp_path):
+        for n in range(3):
+            warc_of(tmp_path / f"{n}.warc.gz", [(f"http://{n}.example/", 200, page(seed=n))])
+        rows, _, _, counts = collected(tmp_path, tmp_path, processes=2)
+        assert sorted(row.host for row in rows) == ["0.example", "1.example", "2.example"]
+        assert counts == {"pages": 3}
+
+    def test_what_fails_in_one_of_them_is_told(self, tmp_path):
+        warc_of(tmp_path / "1.warc.gz", [("http://1.example/", 200, page(seed=1))])
+        (tmp_path / "2.warc.gz").write_bytes(gzip.compress(b"WARC is not what this is"))
+        with pytest.raises(ValueError, match=r"2\.warc\.gz is no WARC file"):
+            collected(tmp_path, tmp_path)
