@@ -1,4 +1,4 @@
-"""Sphinx configuration; the settings page is made from ``Config`` by ``_ext/replica_settings.py``."""
+"""Sphinx configuration; the pages of settings and modules are made from the source by what is in ``_ext``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ project = "scrapy-replica"
 copyright = "the scrapy-replica contributors"  # noqa: A001 - Sphinx's own name
 release = version = version_of("scrapy-replica")
 
-extensions = ["sphinx.ext.autodoc", "replica_settings"]
+extensions = ["sphinx.ext.autodoc", "replica_settings", "replica_modules"]
 exclude_patterns = ["_build"]
 nitpicky = True
 autodoc_typehints = "none"

@@ -144,6 +144,14 @@ def test_the_page_of_commands_has_every_command_and_option():
     assert len(COMMANDS) == len(list(load_commands())) <= 14
 
 
+def test_every_room_has_its_modules_told_and_each_says_what_it_is():
+    page = (ROOT / "docs" / "modules.rst").read_text(encoding="utf-8")
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"lab"}
+    assert set(re.findall(r"^\.\. replica-modules:: (\w+)$", page, re.MULTILINE)) == rooms
+    modules = [path for path in PACKAGE.rglob("*.py") if "lab" not in path.parts]
+    assert [path for path in modules if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))] == []
+
+
 def test_readme_names_the_commands_that_a_newcomer_needs():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for name in ("crawl", "status", "report", "serve", "judge", "explain", "export", "doctor", "rehearse"):

@@ -1,4 +1,4 @@
-"""From a response to a :class:`~scrapy_replica.records.Page`."""
+"""From a response to its ``Page``, the record of what one page says."""
 
 from __future__ import annotations
 
