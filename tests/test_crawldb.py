@@ -44,6 +44,33 @@ class TestInMemory(CrawlDBContract):
     def reopened(self):
         return lambda db: db
 
+    def test_a_first_fetch_is_told_from_another(self, db):
+        (url_id,) = enter(db, "a/1")
+        assert not db.urls.is_first(url_id)  # it waits
+        assert not db.urls.take().was_fetched
+        assert db.urls.is_first(url_id)
+        db.pages.enter(Fetched(url_id, 1.0, 404))
+        db.urls.finish([url_id])
+        assert not db.urls.is_first(url_id)
+        db.urls.renew([(url_id, 0.5, None)])
+        assert db.urls.take().was_fetched
+        assert not db.urls.is_first(url_id)
+
+    def test_after_what_was_taken_back_no_fetch_is_called_the_first(self, db):
+        (url_id,) = enter(db, "a/1")
+        db.urls.take()
+        with pytest.raises(ZeroDivisionError), db.span():
+            1 / 0  # noqa: B018
+        assert not db.urls.is_first(url_id)
+        assert not db.urls.row(url_id).was_fetched
+
+    def test_the_pages_of_more_hosts_than_are_read_at_once_are_told(self, db):
+        ids = enter(db, *(f"{host}/{page}" for host in "abcdef" for page in range(6)))
+        for url_id in ids:
+            db.pages.enter(Fetched(url_id, 1.0, 200, simhash=5, words=url_id))
+        assert [place.host for place in db.pages.text_places(5, 9)] == [*"abcdef"]
+        assert [place.words for place in db.pages.text_places(5, 3)] == ids[:18:6]
+
 
 class TestOnDisk(StoredContract):
     @pytest.fixture

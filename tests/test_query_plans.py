@@ -246,7 +246,7 @@ def use_urls(urls, suppressed):
     urls.retry(urls.take().id, 0, None)
     urls.finish([urls.take().id])
     urls.rescore(dict.fromkeys(keys, 0.5))
-    urls.set_scores(dict.fromkeys(ids, 0.6))
+    urls.set_scores([(urls.row(url_id), 0.6) for url_id in ids])
     urls.drop(ids[5])
     urls.drop(ids[6])
     suppressed.enter([Suppressed(ids[5], Claim.read("rule 1"), 5), Suppressed(ids[6], Claim.read("rule 2"), 6)])
@@ -347,7 +347,7 @@ def test_no_statement_scans_a_table(tmp_path, statements):
     sqlite = db.connection._sqlite
     plans = {sql: plan(sqlite, sql, values) for sql, values in ours.items()}
     db.close()
-    used_within = {"mark", "undo", "store_count", "host_id", "restore"}
+    used_within = {"mark", "undo", "store_count", "host_id", "restore", "is_first"}
     assert left_out <= {f"UrlTable.{name}" for name in used_within}
     assert len(plans) > 60
     assert {sql: steps for sql, steps in plans.items() if any(map(is_scan, steps))} == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from http import HTTPStatus
 
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
@@ -168,12 +169,15 @@ class Fetches(Parts):
         self.revisits.fails(url_id)
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
-            was_page, is_asked = self.store.pages.has_page(failed_id), failed_id == url_id
+            # What cannot be observed, with a status of 200, may have been entered all the same.
+            is_asked, is_new = failed_id == url_id, status != HTTPStatus.OK and self.store.urls.is_first(failed_id)
+            was_page = not is_new and self.store.pages.has_page(failed_id)
             # A page that is gone was one; an error may pass.
-            if not was_page or (is_asked and is_absent(status)):
+            is_kept = was_page and not (is_asked and is_absent(status))
+            if not is_kept:
                 self.store.pages.enter(Fetched(failed_id, self.now(), status, error, size=size if is_asked else None))
             if not was_page or (is_asked and status != NOT_MODIFIED):
-                self.evidence.add_failure(failed_id, status, location)
+                self.evidence.add_failure(failed_id, status, location, is_kept=is_kept)
         if location is not None:
             self.evidence.add_redirect(url_id, location, callback)
         if status is None or status >= MISSING:

@@ -56,8 +56,8 @@ class Policy:
     @contextmanager
     def looked_up(self, urls: Sequence[str]) -> Iterator[None]:
         """Within, what decisions about *urls* ask the store was asked at once; nothing may be entered meanwhile."""
-        forms = [form for url in urls for form in self._schemes.forms_of(url)]
-        with self._states.looked_up(forms), self._own_names.looked_up(urls):
+        others = filter(None, map(self._schemes.other_of, urls))
+        with self._states.looked_up([*urls, *others]), self._own_names.looked_up(urls):
             yield
 
     def decide(

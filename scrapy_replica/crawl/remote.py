@@ -154,7 +154,8 @@ class RemoteUpdates:
     def _add_failure(self, page: RemotePage) -> None:
         if is_absent(page.status):
             self._replicas.add_missing(page.url)
-        self._evidence.add_failure(page.url_id, page.status, is_own=False)
+        is_kept = self._store.pages.has_page(page.url_id)
+        self._evidence.add_failure(page.url_id, page.status, is_kept=is_kept, is_own=False)
 
     def _add_first(self, page: RemotePage) -> None:
         if page.simhash is not None:

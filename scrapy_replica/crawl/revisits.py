@@ -261,7 +261,8 @@ class Revisits:
 
         Return whether it says anything but that the page is the one that was known.
         """
-        before, has_led = self._store.revisits.of(url_id), url_id in self._led
+        before = None if self._store.urls.is_first(url_id) else self._store.revisits.of(url_id)
+        has_led = url_id in self._led
         self._led.discard(url_id)
         self._failing.discard(url_id)
         if before is None:

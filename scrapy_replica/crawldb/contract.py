@@ -134,6 +134,8 @@ class UrlRow(NamedTuple):
     parent: int | None
     payload: bytes | None
     permission: Permission
+    was_fetched: bool = True
+    """It may have been fetched before; false where it certainly was not."""
 
 
 class Known(NamedTuple):
@@ -184,6 +186,9 @@ class UrlStore(Protocol):
 
     def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
         """Return how the URLs of those ids were found, but for what is dropped."""
+
+    def is_first(self, url_id: int) -> bool:
+        """Tell whether the URL of that id, which was taken, is certainly fetched for the first time."""
 
     def key_of(self, url_id: int) -> int | None:
         """Return the key of the URL of that id."""
@@ -236,8 +241,8 @@ class UrlStore(Protocol):
         A URL that is :data:`URGENT` stays so.
         """
 
-    def set_scores(self, scores: Mapping[int, float]) -> None:
-        """Give waiting URLs other scores (id -> score), as :meth:`rescore` does."""
+    def set_scores(self, scores: Sequence[tuple[UrlRow, float]]) -> None:
+        """Give URLs that :meth:`heads` returned, and that still wait, other scores, as :meth:`rescore` does."""
 
     def draw(self, random: Random) -> int | None:
         """Let a *random* waiting URL be :data:`URGENT`, not demoted; return its id, ``None`` where no other waits."""

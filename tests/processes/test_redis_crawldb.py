@@ -338,7 +338,7 @@ class TestTwoProcesses:
         (url_id,) = enter(one, "a/1")
         self.hear(one, two)
         one.urls.drop(url_id)
-        two.urls.set_scores({url_id: 9.0})
+        two.urls.set_scores([(two.urls.row(url_id), 9.0)])
         self.hear(one, two)
         assert taken(one) == ["a/1"]
 
@@ -399,7 +399,7 @@ class TestTwoProcesses:
         self.hear(one, two)
         row = two.urls.take()
         one.urls.drop(url_id)
-        one.urls.set_scores({url_id: 9.0})
+        one.urls.set_scores([(one.urls.row(url_id), 9.0)])
         one.commit()
         assert one.urls.find([key_of("a/1")])[key_of("a/1")].state is State.LEASED
         two.urls.finish([row.id])

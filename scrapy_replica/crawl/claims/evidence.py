@@ -165,11 +165,13 @@ class Evidence:
                 self._store.suppressed.restore_one(known.id)
                 self._log.record_restored(known.id, url, Reason.EXACT_DUPLICATE_LINKS, Restoration(Why.ITEM))
 
-    def add_failure(self, url_id: int, status: int | None, location: str | None = None, *, is_own: bool = True) -> None:
+    def add_failure(
+        self, url_id: int, status: int | None, location: str | None = None, *, is_kept: bool, is_own: bool = True
+    ) -> None:
         """Take note that a URL brought no page: what it stood for comes back.
 
         A redirect to another path is no page either: sites lead whatever they do not have to their front page. Where
-        there was a page, which an error says nothing of, what comes back for it is decided about anew another time.
+        a page *is kept*, of which an error says nothing, what comes back for it is decided about anew another time.
         """
         url, key = self._store.urls.url_of(url_id), self._store.urls.key_of(url_id)
         is_same_path = location is not None and normal_path(path_of(location)) == normal_path(path_of(url))
@@ -183,14 +185,13 @@ class Evidence:
                 self._claims.refute(self._settling.add_failure(url_id))
             if is_own:
                 self._dust.gone(url, [int(claim.subject) for claim in claims if claim.kind is Kind.RULE])
-        was_page = self._store.pages.has_page(url_id)
         if not is_own and status is not None and status < MISSING:
             return  # where it leads is known to the process that asked
         if claims and key is not None:
             # The policy of rules does not ask whether the page is there.
-            is_for_now = was_page and all(claim.kind is Kind.MIRROR for claim in claims)
+            is_for_now = is_kept and all(claim.kind is Kind.MIRROR for claim in claims)
             self._claims.restore_for(key, Why.GONE, url, is_for_now=is_for_now)
-        elif is_own and not was_page:
+        elif is_own and not is_kept:
             self._fallback.ask(url_id)
 
     def add_unchanged(self, url_id: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from scrapy_replica.address import host_of
@@ -39,11 +38,11 @@ class Schemes:
         self._met: dict[str, str] = {}
         """Host -> the scheme that it was met by, empty for both."""
 
-    def forms_of(self, url: str) -> Sequence[str]:
-        """Return the URLs whose states :meth:`same_of` asks for of *url*, as things stand by now: it may be none."""
+    def other_of(self, url: str) -> str | None:
+        """Return the URL whose state :meth:`same_of` asks for of *url*, as things stand by now."""
         scheme, _, rest = url.partition("://")
         is_by_both = scheme in OTHER and self._met.get(host_of(url), scheme) != scheme
-        return (url, f"{OTHER[scheme]}://{rest}") if is_by_both else ()
+        return f"{OTHER[scheme]}://{rest}" if is_by_both else None
 
     def same_of(self, url: str, host: str) -> SameByOther | None:
         """Return *url* by the other scheme where that was found before and brought no failure."""

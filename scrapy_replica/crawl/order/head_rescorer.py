@@ -44,8 +44,9 @@ class HeadRescorer:
             heads = urls.heads(LOOKED_AT) if urls.first_id() not in asked else ()
             if not heads or heads[0].id in asked:
                 return
-            asked.update(head.id for head in heads)
-            self._ask([head for head in heads if self._may_move(head)])
+            new = [head for head in heads if head.id not in asked]
+            asked.update(head.id for head in new)
+            self._ask([head for head in new if self._may_move(head)])
 
     def _may_move(self, head: UrlRow) -> bool:
         return head.permission < Permission.EXEMPT and head.score < URGENT and not self._is_known(head.id)
@@ -59,4 +60,4 @@ class HeadRescorer:
             return
         now = list(zip(heads, scores, strict=True))
         self._seen.update({head.url: score for head, score in now})
-        self._store.urls.set_scores({head.id: score for head, score in now if score != head.score})
+        self._store.urls.set_scores([(head, score) for head, score in now if score != head.score])

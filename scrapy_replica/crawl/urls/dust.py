@@ -103,8 +103,8 @@ class Dust:
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
         kept = sorted(news)[: host.pages.room]
         told = json.dumps(aliases) if aliases else None
-        first = self._db.pages.leads(url_id) or b""  # of a page that changed
-        self._db.pages.set_content(url_id, content, cluster, told, first + pack_leads(kept))
+        first = None if self._db.urls.is_first(url_id) else self._db.pages.leads(url_id)  # of a page that changed
+        self._db.pages.set_content(url_id, content, cluster, told, (first or b"") + pack_leads(kept))
         host.pages.add(form, content, cluster, aliases, kept)
         self._learn(host, page.host, form, url_id, cluster, came_by, findings)
         return findings

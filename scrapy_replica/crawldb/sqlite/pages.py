@@ -12,6 +12,9 @@ from scrapy_replica.crawldb.pages import Fetched, HostPage, Judgement, PageRow, 
 from scrapy_replica.crawldb.remote import RemotePage
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
+AT_ONCE = 4
+"""Pages of one text that are read together: most texts stand on one."""
+
 # The fields of the record are columns; the host is that of the URL.
 VALUES = (
     f"INTO pages ({', '.join(Fetched._fields)}, host)"
@@ -174,19 +177,20 @@ class PageTable:
 
     def text_places(self, simhash: int, most: int) -> list[TextPlace]:
         """Return one page of each host that has one with exactly that simhash, at most *most*."""
-        found: list[TextPlace] = []
+        found: dict[int, TextPlace] = {}
         while len(found) < most:
-            # Host by host through the index: one text may stand on a hundred thousand pages of a host.
-            row = self._read(
+            # A few rows after each host through the index: one text may stand on a hundred thousand pages of a host.
+            rows = self._read(
                 "SELECT pages.host, hosts.name, urls.url, words FROM pages JOIN urls ON urls.id = pages.url"
                 " JOIN hosts ON hosts.id = pages.host WHERE simhash = ? AND pages.host > ?"
-                " ORDER BY pages.host LIMIT 1",
-                (signed(simhash), found[-1].host_id if found else -1),
-            ).fetchone()
-            if row is None:
+                " ORDER BY pages.host LIMIT ?",
+                (signed(simhash), max(found, default=-1), AT_ONCE),
+            ).fetchall()
+            for row in rows:
+                found.setdefault(row[0], TextPlace(*row))
+            if len(rows) < AT_ONCE:
                 break
-            found.append(TextPlace(*row))
-        return found
+        return list(found.values())[:most]
 
     def text_urls(self, simhash: int, host_id: int, most: int) -> list[str]:
         """Return URLs of the pages with exactly that simhash on a host, at most *most*."""

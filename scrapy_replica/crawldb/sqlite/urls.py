@@ -19,6 +19,9 @@ MAX_ABSENT = 10_000
 MAX_IPS = 10_000
 """Hosts whose address is held in memory, 200 bytes each; then all are forgotten, which costs a statement a host."""
 
+MAX_FINDERS = 1_000
+"""URLs of pages that are held for what was found on them, 200 bytes each; then all are forgotten."""
+
 WAITING_META = "waiting"
 
 LAST_ID_META = "last id"
@@ -30,6 +33,9 @@ PERMISSIONS = tuple(Permission)
 IS_DEMOTED = f"state = {WAITING} AND is_demoted"
 
 COLUMNS = "url, key, score, priority, is_demoted, depth, parent, payload, permission"
+
+SELECTED = f"id, host, {COLUMNS}, EXISTS (SELECT 1 FROM pages WHERE pages.url = urls.id)"
+"""What makes a row of a URL that waits or was taken."""
 
 INSERT = f"INSERT INTO urls (id, host, state, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -55,6 +61,8 @@ class UrlTable:
         """What is being fetched, as it was taken: it is asked about a dozen times before it is done."""
         self._ips: dict[str, str] = {}
         """Host -> the address that it is kept with, of some hosts."""
+        self._finders: dict[int, str] = {}
+        """Id -> URL, of pages that were asked for: what is taken next was mostly found on the same."""
         self._changed: set[int] = set()
         """Hosts whose waiting URLs changed in the open span."""
         self.waiting = int(connection.meta(WAITING_META) or 0)
@@ -92,6 +100,7 @@ class UrlTable:
         self._leased.clear()
         self._ips.clear()
         self._absent.clear()
+        self._finders.clear()
         for host in list(self._rows)[n_hosts:]:
             del self._hosts[self._rows.pop(host)]
             self._frontier.forget_host(host)
@@ -265,7 +274,7 @@ class UrlTable:
         return True
 
     def _waiting(self, row: Sequence[Any]) -> UrlRow:
-        url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, permission = row
+        url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, permission, was_fetched = row
         name, slot = self._rows[host]
         return UrlRow(
             url_id,
@@ -280,6 +289,7 @@ class UrlTable:
             parent,
             payload,
             PERMISSIONS[permission],
+            bool(was_fetched),
         )
 
     def claimed(self) -> Sequence[str]:
@@ -295,7 +305,7 @@ class UrlTable:
 
     def _best(self, host: int, most: int) -> list[UrlRow]:
         rows = self._read(
-            f"SELECT id, host, {COLUMNS} FROM urls WHERE state = {WAITING} AND host = ?"
+            f"SELECT {SELECTED} FROM urls WHERE state = {WAITING} AND host = ?"
             " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?",
             (host, most),
         )
@@ -315,18 +325,16 @@ class UrlTable:
         sql = f"SELECT url FROM urls INDEXED BY leased WHERE state = {LEASED} AND host = ?"
         return [url for host_id in self._ids_of(host) for (url,) in self._read(sql, (host_id,))]
 
+    def set_scores(self, scores: Sequence[tuple[UrlRow, float]]) -> None:
+        if scores:
+            sql = f"UPDATE urls SET score = ? WHERE id = ? AND state = {WAITING} AND score < ?"
+            self._connection.write_many(sql, [(score, row.id, URGENT) for row, score in scores])
+        for host in {(row.host, row.slot) for row, _ in scores}:
+            self._refresh(self._hosts[host])
+
     def rescore(self, scores: Mapping[int, float]) -> int:
-        return self._move("key", scores)
-
-    def set_scores(self, scores: Mapping[int, float]) -> None:
-        self._move("id", scores)
-
-    def _move(self, column: str, scores: Mapping[int, float]) -> int:
-        """Give waiting URLs, found by their *column*, other scores; return how many wait.
-
-        Most of a page's links do not wait: one look and one statement for the rest, not a statement for each.
-        """
-        rows = self._rows_of(scores, f"{column}, id, host, state, score", column)
+        # Most of a page's links do not wait: one look and one statement for the rest, not a statement for each.
+        rows = self._rows_of(scores, "key, id, host, state, score")
         waiting = {row[1]: row for row in rows if row[3] == WAITING and row[4] < URGENT}
         moved = [(scores[row[0]], row[1]) for row in waiting.values() if row[4] != scores[row[0]]]
         if moved:
@@ -367,9 +375,7 @@ class UrlTable:
         if found is None:
             return None
         host, url_id = found
-        row = self._write(
-            f"UPDATE urls SET state = {LEASED} WHERE id = ? RETURNING id, host, {COLUMNS}", (url_id,)
-        ).fetchone()
+        row = self._write(f"UPDATE urls SET state = {LEASED} WHERE id = ? RETURNING {SELECTED}", (url_id,)).fetchone()
         if row is None:
             raise damaged("an index names a URL that is not there")
         self._refresh(host)
@@ -444,13 +450,21 @@ class UrlTable:
     def url_of(self, url_id: int) -> str:
         if (taken := self._leased.get(url_id)) is not None:
             return taken.url
-        url: str = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
+        url = self._finders.get(url_id)
+        if url is None:
+            url = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
+            if len(self._finders) >= MAX_FINDERS:
+                self._finders.clear()
+            self._finders[url_id] = url
         return url
 
     def row(self, url_id: int) -> UrlRow:
         if (taken := self._leased.get(url_id)) is not None:
             return taken
-        return self._waiting(self._read(f"SELECT id, host, {COLUMNS} FROM urls WHERE id = ?", (url_id,)).fetchone())
+        return self._waiting(self._read(f"SELECT {SELECTED} FROM urls WHERE id = ?", (url_id,)).fetchone())
+
+    def is_first(self, url_id: int) -> bool:
+        return (taken := self._leased.get(url_id)) is not None and not taken.was_fetched
 
     def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
         sql = (
