@@ -14,6 +14,13 @@ Float32Array = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
 
+def as_numbers(values: FloatArray) -> list[float]:
+    """Return *values* as a list; 0 for what is no number, the greatest numbers for what is infinite."""
+    # np.nan_to_num alone takes three times as long, and there is hardly ever anything for it to do.
+    numbers: list[float] = (values if np.isfinite(values).all() else np.nan_to_num(values)).tolist()
+    return numbers
+
+
 def sigmoid(logit: float) -> float:
     """Return 1 / (1 + exp(-logit)), 0..1; minus infinity gives 0."""
     return 1.0 / (1.0 + math.exp(-logit)) if logit > -700.0 else 0.0

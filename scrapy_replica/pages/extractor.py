@@ -104,6 +104,8 @@ def whole_text(root: etree._Element) -> Texts:
 
 def kept_runs(blocks: Blocks, extractor: Extractor, *, with_comments: bool = True) -> NDArray[np.bool_]:
     """Return which runs of *blocks* are main text, shape (n,); at least one."""
+    if len(blocks.texts) == 1:
+        return np.ones(1, dtype=bool)
     scores = extractor.probabilities(blocks)
     allowed = np.ones(len(scores), dtype=bool)
     if not with_comments:

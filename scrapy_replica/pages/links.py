@@ -23,7 +23,7 @@ _MAX_EVENTS = 100
 # quoting; no dot segments, empty segments, parameters or empty queries, which the standard functions treat specially.
 _SEGMENT = r"(?:[A-Za-z0-9_~%-][A-Za-z0-9_~%.-]*)"
 _TAIL = rf"{_SEGMENT}(?:/{_SEGMENT})*/?(?:\?[A-Za-z0-9_~%.=&/-]+)?"
-_PLAIN_URL = re.compile(rf"https?://[a-z0-9](?:[a-z0-9.-]{{0,60}}[a-z0-9])?(?::[1-9]\d{{0,3}})?/(?:{_TAIL})?")
+_PLAIN_URL = re.compile(rf"https?://[a-z0-9](?:[a-z0-9.-]{{0,60}}[a-z0-9])?(?::[1-9]\d{{0,3}})?(?:/(?:{_TAIL})?)?")
 _PLAIN_ROOTED = re.compile(rf"/{_TAIL}|/")
 _PLAIN_RELATIVE = re.compile(rf"((?:\.\.?/)*)({_TAIL})")
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*):")
@@ -48,7 +48,7 @@ class Base:
     """
 
     def __init__(self, url: str, encoding: str = "utf-8") -> None:
-        self._url = url
+        self._url, self._scheme = url, url.partition(":")[0].lower()
         self._encoding = encoding if _is_known(encoding) else "utf-8"
         self._directories: dict[str, str | None] = {}
 
@@ -56,6 +56,8 @@ class Base:
         """Return the absolute http or https URL of *reference*; None for other schemes and what is no URL."""
         whole = reference.strip(_WHITE_SPACE)
         reference = whole.partition("#")[0]
+        if reference.startswith("//"):
+            reference = f"{self._scheme}:{reference}"
         if _PLAIN_URL.fullmatch(reference):
             return reference
         if _PLAIN_ROOTED.fullmatch(reference):

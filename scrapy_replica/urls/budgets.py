@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from scrapy_replica.address import host_of
@@ -21,16 +22,17 @@ MAX_PREFIXES = 20_000
 MAX_DEPTH = 3
 
 
-def path_prefixes(url: str) -> list[str]:
+@lru_cache(maxsize=64)  # asked for twice and more before another URL is
+def path_prefixes(url: str) -> tuple[str, ...]:
     """Return the keys that *url* is counted under: its host, its directories to depth 3, its query's argument names.
 
     >>> path_prefixes("http://a.example/cal/2024/05?view=day&x=1")
-    ['a.example', 'a.example/cal', 'a.example/cal/2024', 'a.example/cal/2024?view&x']
+    ('a.example', 'a.example/cal', 'a.example/cal/2024', 'a.example/cal/2024?view&x')
     """
     try:
         parts = urlsplit(url)
     except ValueError:
-        return []
+        return ()
     key = host_of(url)
     keys = [key]
     for directory in parts.path.split("/")[1:-1][:MAX_DEPTH]:
@@ -39,7 +41,7 @@ def path_prefixes(url: str) -> list[str]:
     if parts.query:
         names = sorted({argument.partition("=")[0] for argument in parts.query.replace(";", "&").split("&")})
         keys.append(key + "?" + "&".join(names))
-    return keys
+    return tuple(keys)
 
 
 class NoveltyBudgets:

@@ -20,6 +20,7 @@ from scrapy_replica.focus.model_file import OtherModelError, load
 from scrapy_replica.focus.own_strategy import OwnStrategy
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.numeric import as_numbers
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page
 
@@ -120,7 +121,7 @@ def show(strategy: Strategy, visit: Visit, last: Page | None) -> tuple[Page | No
     if visit.relevance is not None or last is None:
         last = Page(visit.url, host_of(visit.url), terms=visit.terms)
         strategy.visited(last, visit.relevance or 0.0)
-    return last, np.nan_to_num(strategy.scores(last, visit.links)).tolist()
+    return last, as_numbers(strategy.scores(last, visit.links))
 
 
 def made_again(db: Kept) -> Strategy | None:

@@ -6,8 +6,6 @@ import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-import numpy as np
-
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.order.recipe import MODEL, RECIPE, Recipe, show
 from scrapy_replica.crawl.order.successor import SHOWN_AT_ONCE, NewScores, Successor
@@ -22,6 +20,7 @@ from scrapy_replica.focus.relearning import CHOOSES_AT, MOST_UNLABELLED, BestSco
 from scrapy_replica.focus.scorer import Scorer
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.focus.topic import words_of
+from scrapy_replica.numeric import as_numbers
 from scrapy_replica.records import Link, Page
 
 logger = logging.getLogger(__name__)
@@ -252,7 +251,7 @@ class StrategyRunner:
         if self.is_warming_up:
             return None
         scores = self._strategy.scores_now(urls)
-        return None if scores is None else np.nan_to_num(scores).tolist()
+        return None if scores is None else as_numbers(scores)
 
     def has_to_learn(self, pages: int) -> bool:
         """Tell whether there is something to do for :meth:`learn_anew`."""

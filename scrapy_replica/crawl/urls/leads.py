@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import mmh3
 import numpy as np
 
-from scrapy_replica.records import Page
+from scrapy_replica.records import Link, Page
 
 _NUMBER = re.compile(r"\d+")
 _DEFAULT_PAGE = re.compile(r"/(?:(?:index|default|home)(?:\.\w+)?)?$")
@@ -27,21 +28,34 @@ def leads_of(page: Page) -> frozenset[Lead]:
     directory (a version, a session), or with other arguments of its own, a page leads to the same places beside it.
     """
     own, arguments = _path(page.url), frozenset(_arguments(page.url))
-    places = [(_place(link.url, link.text, own), _arguments(link.url)) for link in page.links]
-    times = Counter(place for place, _ in places)
-    return frozenset(_told(place, told, arguments) if times[place] > 1 else place for place, told in places)
+    folder = own.split("/")[:-1]
+    places = [_place(link, own, folder) for link in page.links]
+    times = Counter(places)
+    each = zip(places, page.links, strict=True)
+    return frozenset(_told(place, link, arguments) if times[place] > 1 else place for place, link in each)
 
 
-def _place(url: str, text: str, own: str) -> Lead:
-    """Return where a link leads, on the page at the path *own*, whatever its arguments."""
+def _place(link: Link, own: str, folder: list[str]) -> Lead:
+    """Return where *link* leads, on the page at the path *own* in *folder*, whatever its arguments."""
+    path, words, it = _read(link.url, link.text)
+    return it, _at(_beside(path, own, folder), words)
+
+
+# Three of four links stand on the pages before as well.
+@lru_cache(maxsize=4096)
+def _read(url: str, text: str) -> tuple[str, str, int]:
+    """Return the path of a link, its words without numbers, and the hash of both."""
     path, words = _path(url), _NUMBER.sub("0", text)
-    it, beside = (_hashed(f"{_DEFAULT_PAGE.sub('', one)}\n{words}") for one in (path, _beside(path, own)))
-    return it, beside
+    return path, words, _at(path, words)
 
 
-def _told(place: Lead, arguments: list[str], own: frozenset[str]) -> Lead:
-    """Return *place* with the *arguments* of its link: all, and beside the page those that are not its *own*."""
-    it, beside = place
+def _at(path: str, words: str) -> int:
+    return _hashed(f"{_DEFAULT_PAGE.sub('', path)}\n{words}")
+
+
+def _told(place: Lead, link: Link, own: frozenset[str]) -> Lead:
+    """Return *place* with the arguments of its *link*: all, and beside the page those that are not its *own*."""
+    (it, beside), arguments = place, _arguments(link.url)
     others = [argument for argument in arguments if argument not in own]
     return _hashed("&".join(arguments), it), _hashed("&".join(others), beside)
 
@@ -50,13 +64,19 @@ def _arguments(url: str) -> list[str]:
     return url.partition("?")[2].split("&")
 
 
-def _beside(path: str, own: str) -> str:
-    """Return how *path* lies to *own*: how many folders up and what follows; ``/amp/`` for ``/amp/x`` beside ``/x``."""
+def _beside(path: str, own: str, folder: list[str]) -> str:
+    """Return how *path* lies to *own*, which is in *folder*: how many folders up and what follows.
+
+    ``/amp/`` for ``/amp/x`` beside ``/x``.
+    """
     name = own.partition("/")[2]
     if name and path != own and path.endswith(f"/{name}"):
         return path.removesuffix(name)
-    folder, parts, common = own.split("/")[:-1], path.split("/"), 0
-    while common < min(len(folder), len(parts) - 1) and folder[common] == parts[common]:
+    parts = path.split("/")
+    common = 0
+    for mine, its in zip(folder, parts[:-1], strict=False):
+        if mine != its:
+            break
         common += 1
     return f"{len(folder) - common}/{'/'.join(parts[common:])}"
 
