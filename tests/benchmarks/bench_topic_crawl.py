@@ -1,4 +1,6 @@
-"""CPU time a page of a crawl with a topic beside plain Scrapy and the same spider, over a real campus web from a WARC.
+"""CPU time a page of a crawl with a topic beside plain Scrapy and the same spider, for the same pages of a campus web.
+
+Which pages is said in ``bench_ordinary.py``.
 
 One run, or its profile by own time: ``python tests/benchmarks/bench_topic_crawl.py --addon --profile 40``. The figure
 ``order`` is a hash of the pages in the order in which they came and of their items: two versions that give the same one
@@ -22,16 +24,15 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from bench_ordinary import BREADTH_FIRST, CAMPUS, FRONT_PAGES
+from bench_ordinary import BREADTH_FIRST, CAMPUS, FRONT_PAGES, IN_ORDER, ListedTopicSpider, add_pages, pages_of
 from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 
-from scrapy_replica import Addon, TopicSpider
+from scrapy_replica import Addon
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.warc.archive import open_archive
 
-PAGES = 3_000
 ROUNDS = 5
 TARGET = 1.35
 URLS = Path("web", "campus_urls.csv.gz")
@@ -54,9 +55,10 @@ def crawl(options: argparse.Namespace, examples: Path) -> dict[str, float | str]
     """One crawl in this process; returns its figures."""
     # The secret that draws samples is fixed, so that two runs crawl alike.
     topic = {"ADDONS": {Addon: 500}, "REPLICA_TOPIC": str(examples), "REPLICA_SEED": 1}
-    settings = {**rehearsal_settings([options.warc]), **(topic if options.addon else BREADTH_FIRST)}
+    plain = BREADTH_FIRST | (IN_ORDER if options.listed else {})
+    settings = {**rehearsal_settings([options.warc]), **(topic if options.addon else plain)}
     process = AsyncCrawlerProcess({**settings, "LOG_LEVEL": "CRITICAL"})
-    crawler = process.create_crawler(TopicSpider)
+    crawler = process.create_crawler(ListedTopicSpider)
     meter = PageMeter(crawler, options.pages)
     items = hashlib.sha256()
 
@@ -64,13 +66,17 @@ def crawl(options: argparse.Namespace, examples: Path) -> dict[str, float | str]
         items.update(repr(sorted(dict(item).items())).encode())  # type: ignore[call-overload]
 
     crawler.signals.connect(scraped, signals.item_scraped)
-    process.crawl(crawler, seeds=" ".join(FRONT_PAGES))
+    listed = pages_of(options)
+    process.crawl(crawler, seeds=" ".join(FRONT_PAGES), listed=listed)
     process.start()
+    if options.keep:
+        options.keep.write_text("\n".join(dict.fromkeys(meter.urls)))
     items.update("\n".join(meter.urls).encode())
     return {
         "cpu_ms": 1e3 * meter.cpu_seconds / len(meter.urls),
         "pages": len(meter.urls),
         "requests": crawler.stats.get_value("downloader/request_count"),
+        "listed": len({*listed} & {*meter.urls}),
         "order": items.hexdigest()[:16],
     }
 
@@ -79,7 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--addon", action="store_true", help="with the add-on and the topic")
     parser.add_argument("--warc", type=Path, default=Path(__file__).parents[3] / "shared" / "data" / CAMPUS)
-    parser.add_argument("--pages", type=int, default=PAGES)
+    add_pages(parser)
     parser.add_argument("--draw", type=int, default=0, help="which examples")
     parser.add_argument(
         "--profile", type=int, metavar="N", help="print the N functions that take most time of their own"
@@ -98,21 +104,25 @@ def main() -> None:
         profile.dump_stats(options.dump)
 
 
-def run(warc: Path, *arguments: str) -> dict[str, float]:
-    command = [sys.executable, __file__, "--warc", str(warc), *arguments]
+def run(*arguments: str | Path) -> dict[str, float]:
+    command = [sys.executable, __file__, *map(str, arguments)]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
 @pytest.mark.shared
-def test_topic_crawl_beside_plain_scrapy(shared, capsys):
+def test_topic_crawl_beside_plain_scrapy(shared, tmp_path, capsys):
+    warc, pages = ("--warc", shared / CAMPUS), tmp_path / "pages"
+    run(*warc, "--keep", pages)
+    same = ("--listed", pages, "--pages", n_pages := len(pages.read_text().split()))
     plain, topic = [], []
     for _ in range(ROUNDS):
-        plain.append(run(shared / CAMPUS))
-        topic.append(run(shared / CAMPUS, "--addon"))
+        plain.append(run(*warc, *same))
+        topic.append(run(*warc, *same, "--addon"))
     assert len({figures["order"] for figures in topic}) == 1
     medians = [statistics.median(figures["cpu_ms"] for figures in figures_of) for figures_of in (plain, topic)]
     with capsys.disabled():
-        print(f"\n{PAGES:,} pages, CPU ms a page (median of {ROUNDS} runs by turns)")
+        told = f"{topic[-1]['listed']:,} of them with both"
+        print(f"\n{n_pages:,} pages, {told}, CPU ms a page (median of {ROUNDS} runs by turns)")
         for name, median in zip(("plain Scrapy", "with a topic"), medians, strict=True):
             print(f"  {name:<14} {median:6.3f}")
         print(f"  ratio {medians[1] / medians[0]:.2f}x (target {TARGET:.2f}x)")

@@ -181,6 +181,9 @@ class RedisUrlTable(UrlTable):
     def _new_id(self) -> int:
         return self._ids.pop()
 
+    def _waiting(self, row: Sequence[Any]) -> UrlRow:
+        return super()._waiting(row)._replace(was_fetched=True)  # others may have, and not told so yet
+
     def first_id(self) -> int | None:
         return None
 
