@@ -33,6 +33,9 @@ class Kind(str, Enum):
     """All of the host :attr:`Claim.subject` is on the canonical host :attr:`Claim.of` as well."""
     UNSHARED = "unshared"
     """So are those pages of the mirror *subject* that nothing on the canonical host *of* leads to."""
+    FETCHED = "fetched"
+    """Pages that the mirror *subject* brought before it was known as one lead to what those of the canonical host *of*
+    do: they need not be fetched there."""
     RULE = "rule"
     """The rewrite rule whose number is *subject* leads from URLs to others of the same pages."""
     RULES = "rules"
@@ -55,9 +58,11 @@ class Kind(str, Enum):
     """A person excluded the pattern *subject* while the crawl ran."""
 
 
-_PAIRS = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.LINKS, Kind.TRAP, Kind.BUDGET})
+_OF_MIRRORS = frozenset({Kind.UNSHARED, Kind.FETCHED})
 
-TESTED = frozenset({Kind.MIRROR, Kind.UNSHARED, Kind.RULE, Kind.RULES, Kind.SCHEME, Kind.NAME, Kind.LINKS, Kind.TRAP})
+_PAIRS = _OF_MIRRORS | {Kind.MIRROR, Kind.LINKS, Kind.TRAP, Kind.BUDGET}
+
+TESTED = _OF_MIRRORS | {Kind.MIRROR, Kind.RULE, Kind.RULES, Kind.SCHEME, Kind.NAME, Kind.LINKS, Kind.TRAP}
 """Kinds that rest on evidence: samples test them, and a refuted one does not act."""
 
 
@@ -103,7 +108,7 @@ class Claim(NamedTuple):
     @property
     def parts(self) -> tuple[Claim, ...]:
         """The claims without which this one suppresses nothing, or itself."""
-        if self.kind is Kind.UNSHARED:
+        if self.kind in _OF_MIRRORS:
             return (self._replace(kind=Kind.MIRROR),)
         if self.kind is Kind.RULES:
             return tuple(Claim(Kind.RULE, number) for number in self.subject.split("+"))

@@ -19,10 +19,11 @@ from scrapy_replica.claim import Claim, Kind, Restoration, Standing, Why, Work
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
+from scrapy_replica.crawl.claims.late_samples import DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawldb.contract import NewUrl, Permission, State
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.decision import Action, Decision, Outcome, Reason
+from scrapy_replica.decision import FETCH, Action, Decision, Outcome, Reason
 from scrapy_replica.records import Link, Page, Verdict
 from scrapy_replica.sites.aliases import Aliases
 
@@ -175,6 +176,33 @@ class TestSamples:
         own = db.urls.find([key(f"http://{MIRROR}/own")])[key(f"http://{MIRROR}/own")].id
         crawl.end(visit(crawl, own, "what only the copy has to say of other things in the world " * 10))
         assert [sample.outcome for sample in db.samples.of_claim(links)] == [Outcome.OTHER]
+
+    def test_what_spoke_against_a_claim_lets_some_be_fetched_that_it_suppressed_before(self, db):
+        """Of what is new more is drawn; what was suppressed while it was believed in may be wrong as well."""
+        root, *_ = enter(db, f"http://{CANONICAL}/", *pages_of(CANONICAL, 200))
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        follow(crawl, root, pages_of(MIRROR, 200))
+        before = {sample.id for sample in db.samples.of_claim(VERDICT.claim)}
+        crawl.samples.settle(min(before), Outcome.OTHER)
+        crawl.take()
+        late = {sample.id for sample in db.samples.of_claim(VERDICT.claim)} - before
+        assert len(late) == DOUBTED
+        assert all(db.urls.row(url_id).permission is Permission.EXEMPT for url_id in late)
+        crawl.take()
+        assert len(db.samples.of_claim(VERDICT.claim)) == len(before | late)  # once for each that is wrong
+
+    def test_pages_of_the_canonical_host_that_its_copy_brought_before_are_tested_by_themselves(self, db):
+        """A copy without links: all of its pages are on the canonical host, which leads further from each."""
+        crawl, (url_id,) = crawl_on(db), enter(db, f"http://{MIRROR}/1.html")
+        visit(crawl, url_id, "what both have to say of the things in the world " * 10)
+        db.urls.finish([url_id])
+        hold(db, crawl)
+        fetched, theirs = VERDICT.claim._replace(kind=Kind.FETCHED), f"http://{CANONICAL}/1.html"
+        assert crawl.policy.decide(theirs, CANONICAL).claims == (VERDICT.claim, fetched)
+        crawl.claims.refute([fetched])
+        assert crawl.policy.decide(theirs, CANONICAL) is FETCH
+        assert crawl.replicas.verdict_of(MIRROR) == VERDICT
 
 
 class TestEnds:

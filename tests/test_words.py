@@ -203,6 +203,7 @@ def test_every_reason_action_and_outcome_has_words():
         ("rule 12", "rule 12"),
         ("trap a.example of calendar", "calendar on a.example"),
         ("unshared a.example of b.example", "only a.example, a copy of b.example, links to it"),
+        ("fetched a.example of b.example", "a.example, a copy of b.example, had brought it before"),
         ("links a.example of b.example", "links to b.example on pages that repeat those of a.example"),
         ("budget a.example of path-budget", "limit of pages below its path (a.example)"),
         ("excluded */of */x", "pattern excluded by hand (*/of */x)"),

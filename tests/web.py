@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 WORDS = [a + b + c for a in ("ba", "de", "ki", "lo", "mu") for b in ("ran", "sti", "vol") for c in ("ter", "ning", "s")]
 HTML = {"Content-Type": "text/html; charset=utf-8"}
+MOST_TURNS = 400
+"""Turns of the event loop that an answer takes at most where they come in disorder; those of one host overtake each
+other by half a dozen pages."""
 REPLICA = {"ADDONS": {Addon: 500}}
 
 
@@ -65,7 +68,8 @@ class Web(BaseDownloadHandler):
     """Answers from the pages in the settings.
 
     A page is its HTML, (status, headers, body), an exception to raise, or a function of the request that returns one
-    of these. Whatever there is not is answered by a 404.
+    of these. Whatever there is not is answered by a 404. With a number as ``TEST_DISORDER`` each answer takes a random
+    number of turns of the event loop, the same in every crawl.
     """
 
     lazy = False
@@ -73,10 +77,13 @@ class Web(BaseDownloadHandler):
     def __init__(self, crawler: Any) -> None:
         super().__init__(crawler)
         self.pages, self.log = crawler.settings["TEST_WEB"]
+        seed = crawler.settings.get("TEST_DISORDER")
+        self._random = random.Random(int(seed)) if seed is not None else None
 
     async def download_request(self, request: Any) -> Any:
         self.log.append(request.url)
-        await asyncio.sleep(0)
+        for _ in range(1 + self._random.randrange(MOST_TURNS) if self._random else 1):
+            await asyncio.sleep(0)
         answer = self.pages(request) if callable(self.pages) else self.pages.get(request.url, (404, HTML, "not here"))
         if callable(answer):
             answer = answer(request)

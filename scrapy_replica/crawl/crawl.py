@@ -199,6 +199,7 @@ class Crawl(Fetches):
 
     def take(self) -> UrlRow | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
+        self.late_samples.look_back()
         self.restorer.work()
         self.revisits.work()
         self.replicas.work()

@@ -202,7 +202,11 @@ class Policy:
             return None
         if self._states.is_missing(target):
             return None
-        claims = tuple(verdict.claim for verdict in verdicts)
+        claims = tuple(
+            verdict.claim._replace(kind=kind) for verdict in verdicts for kind in (Kind.MIRROR, Kind.FETCHED)
+        )
+        if any(map(self._standings.is_refuted, claims)):
+            return None
         n_agreed = min(verdict.n_aligned for verdict in verdicts)
         return replace(self._by_verdict(verdicts[0]), claims=claims, representative=target, n_agreed=n_agreed)
 

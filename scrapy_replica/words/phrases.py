@@ -194,6 +194,7 @@ def _ended(why: Why, ended: Claim, evidence: Mapping[str, Any]) -> str:
 _CLAIMS = {
     Kind.MIRROR: "{0} is a copy of {1}",
     Kind.UNSHARED: "only {0}, a copy of {1}, links to it",
+    Kind.FETCHED: "{0}, a copy of {1}, had brought it before",
     Kind.RULE: "rule {0}",
     Kind.RULES: "rules {0} together",
     Kind.SCHEME: "pages of {0} are the same by http and https",

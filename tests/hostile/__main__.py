@@ -71,7 +71,12 @@ def main() -> int:
     parser.add_argument("--wide", action="store_true", help="say as well what is tried")
     parser.add_argument("--verbose", action="store_true", help="requests, waits, blocked hosts and decisions as well")
     parser.add_argument(
-        "-s", "--set", metavar="NAME=VALUE", action="append", default=[], help="a setting of the crawls"
+        "-s",
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a setting of the crawls; TEST_DISORDER=SEED: answers come in another order",
     )
     opts = parser.parse_args()
     quiet()

@@ -22,8 +22,8 @@ AT_THE_END = 3
 """URLs of each claim that are fetched at the end, spread from the first suppressed to the last: what was right at first
 and wrong for the last third is found out."""
 DOUBTED = 8
-"""URLs of a rule that was wrong once which are fetched after all: an eighth of what it suppressed, in a row, is met for
-certain, and where a fifth was wrong, anywhere, that is seen in 5 of 6 cases, and leads to eight more."""
+"""URLs that a claim suppressed which are fetched after all when it was wrong once more: an eighth of them, in a row, is
+met for certain, and where a fifth was wrong, anywhere, that is seen in 5 of 6 cases, and leads to eight more."""
 DOUBT = 0.1
 """Likelihood ratio at which more of a claim is fetched; with .25 a stranger that answers junk after forty pages loses a
 site 60 of 100."""
@@ -65,9 +65,10 @@ class LateSamples:
             return False
         if self._store.is_shared and self._restore_left():
             return True
-        is_asked = self._look_into_traps()
+        is_asked = self.look_back() | self._look_into_traps()
         for verdict in self._replicas.holding():
-            is_asked |= self._draw_of(verdict.claim, Reason.REPLICA_HOST, verdict.n_aligned)
+            for claim in (verdict.claim, verdict.claim._replace(kind=Kind.FETCHED)):
+                is_asked |= self._draw_of(claim, Reason.REPLICA_HOST, verdict.n_aligned)
         for row in self._store.rules.acting():
             if not row.is_manual:
                 is_asked |= self._draw_of(Claim(Kind.RULE, str(row.id)), Reason.DUST_RULE, PROVED)
@@ -109,9 +110,17 @@ class LateSamples:
             if not is_worth_more or test.likelihood_ratio(n_agreed) < DOUBT:
                 return False
         self._sampled.add(claim)
-        return self.draw_some(claim, reason, AT_THE_END)
+        return self._draw_some(claim, reason, AT_THE_END)
 
-    def draw_some(self, claim: Claim, reason: Reason, most: int = DOUBTED) -> bool:
+    def look_back(self) -> bool:
+        """Ask for some of what doubted claims suppressed; tell whether any is asked for.
+
+        Until something spoke against them too little of it was fetched.
+        """
+        doubted, self._samples.doubted = self._samples.doubted, {}
+        return sum(self._draw_some(claim, reason_of(claim), DOUBTED) for claim in doubted) > 0
+
+    def _draw_some(self, claim: Claim, reason: Reason, most: int) -> bool:
         """Ask for at most *most* URLs that *claim* suppressed; tell whether there were any."""
         # What a page repeats says nothing of links that another claim suppresses all the same, and that one is tested.
         chosen = self._store.suppressed.some_of(claim, most, is_alone=claim.kind is Kind.LINKS)

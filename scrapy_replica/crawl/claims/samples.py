@@ -54,6 +54,8 @@ class Samples:
         self._store, self._explore, self._salt, self._key = store, explore, salt, key
         self._tests: dict[Claim, ClaimTest] = {}
         self._n_rollbacks = -1
+        self.doubted: dict[Claim, None] = {}
+        """Claims that something spoke against, and that were not looked into since, in that order."""
 
     def _refresh(self) -> None:
         """Forget what was read before a span was taken back."""
@@ -203,6 +205,8 @@ class Samples:
             test = tests[sample.claim]
             was_refuted = test.is_refuted
             test.settle(before, outcome)
+            if outcome is Outcome.OTHER and not test.is_refuted:
+                self.doubted[sample.claim] = None
             if test.is_refuted and not was_refuted:
                 refuted.append(sample.claim)
                 other, same = test.outcomes[Outcome.OTHER], test.outcomes[Outcome.SAME]
