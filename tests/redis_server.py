@@ -43,7 +43,7 @@ class RedisServer:
         self._program = program()
         self.folder = folder
         self.port = free_port()
-        self._password, self._is_tls = password, is_tls
+        self.password, self._is_tls = password, is_tls
         self._options = {"bind": "127.0.0.1", "dir": folder, "save": "", "appendonly": "no"} | options
         if password is not None:
             self._options["requirepass"] = password
@@ -63,7 +63,7 @@ class RedisServer:
 
     def address(self, **query):
         """Return the address of a job on it."""
-        login = "" if self._password is None else f":{self._password}@"
+        login = "" if self.password is None else f":{self.password}@"
         told = "&".join(f"{name}={value}" for name, value in query.items())
         return f"redis{'s' * self._is_tls}://{login}{self.place}/0{'?' * bool(told)}{told}"
 
@@ -99,12 +99,12 @@ class RedisServer:
 
     def clear(self):
         """Forget everything."""
-        with Redis(port=self.port, password=self._password) as client:
+        with Redis(port=self.port, password=self.password) as client:
             client.flushall()
 
     def info(self, name):
         """Return a figure of the server."""
-        with Redis(port=self.port, password=self._password) as client:
+        with Redis(port=self.port, password=self.password) as client:
             return client.info()[name]
 
     def signal(self, number):

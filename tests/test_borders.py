@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.address import IPv4Address
 
 from scrapy_replica.components.borders import Borders, is_inside
-from scrapy_replica.components.resolver import _Resolver
+from scrapy_replica.components.resolver import GuardedResolver
 
 SPELLINGS = (
     "127.0.0.2",
@@ -72,8 +72,8 @@ class TestBorders:
     def test_a_proxy_is_connected_to_and_no_link(self, borders):
         borders.add_proxy("http://10.0.0.9:3128")
         assert borders.refuses("http://10.0.0.9:3128/")
-        assert borders._may_connect("10.0.0.9", 3128, "10.0.0.9")
-        assert not borders._may_connect("10.0.0.9", 22, "10.0.0.9")
+        assert borders.may_connect("10.0.0.9", 3128, "10.0.0.9")
+        assert not borders.may_connect("10.0.0.9", 22, "10.0.0.9")
 
     def test_an_answer_from_inside_is_no_page(self, borders):
         assert borders.is_refused_answer("http://example.org/", ip_address("10.0.0.1"))
@@ -117,5 +117,5 @@ def resolve(borders, name, answers):
             pass
 
     receiver = Receiver()
-    _Resolver(Names(), borders._may_connect, borders._on_refused).resolveHostName(receiver, name, 80)
+    GuardedResolver(Names(), borders.may_connect, borders.on_refused).resolveHostName(receiver, name, 80)
     return receiver.found

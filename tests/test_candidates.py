@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from replica_sites import page, site, text_of
 
@@ -40,7 +40,6 @@ class TestCandidates:
         assert candidate_names(candidates) == {("a.example", "b.example")}
 
     @given(st.lists(st.integers(0, 63), max_size=9, unique=True), st.integers(0, 2**64 - 1))
-    @settings(deadline=None)
     def test_texts_within_six_bits_and_no_others(self, bits, simhash):
         other = simhash
         for bit in bits:

@@ -327,7 +327,7 @@ class TestRestoring:
         assert told == {"restored": "refuted", "what": "trap a.example of calendar", "pairs": 3}
 
 
-@settings(max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 class Life(RuleBasedStateMachine):
     """The life of a mirror: drawn, entered, settled, refuted, too old, found again, resumed."""
 

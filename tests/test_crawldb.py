@@ -19,7 +19,7 @@ from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.lock import LOCK_NAME
 from scrapy_replica.decision import Outcome, Reason
 
-SETTINGS = settings(max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=30, stateful_step_count=40, suppress_health_check=list(HealthCheck))
 
 
 def die(db):

@@ -82,7 +82,7 @@ def table_of(folder: Path, **changed: list) -> Path:
 
 
 class TestArchive:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(PAGES, st.lists(st.integers(1, 50), min_size=1, max_size=3))
     def test_reads_what_was_written(self, pages: list, sizes: list[int]) -> None:
         wanted = made(pages)
@@ -180,7 +180,7 @@ class TestArchive:
 
 
 class TestCut:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(GRAPHS, st.integers(1, 4), st.integers(1, 8), st.integers(0, 4), st.none() | st.integers(1, 20))
     def test_shallow_crawl_as_told(self, graph: list, hosts: int, per_host: int, depth: int, pages: int | None) -> None:
         collection = of_graph(graph, hosts)
@@ -202,7 +202,7 @@ class TestCut:
             enter(waiting.pop(0), 0)
         assert shallow(collection, per_host, depth, pages).tolist() == order
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(GRAPHS, st.sets(st.integers(0, 39)))
     def test_a_cut_is_the_collection_of_its_pages(self, graph: list, chosen: set) -> None:
         whole = of_graph(graph, 3)

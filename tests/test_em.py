@@ -45,7 +45,7 @@ def arrays(examples):
 
 class TestBestEntropyCut:
     @given(examples_of)
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_equals_the_slow_search_over_projections(self, examples):
         codes, labels = arrays(examples)
         cube = Cube.from_examples((3, 3, 3), codes, labels)
@@ -62,7 +62,7 @@ class TestBestEntropyCut:
 
 class TestTrain:
     @given(obvious_of, st.sampled_from(Start), st.booleans(), st.sampled_from([None, 0.5]))
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_incremental_supports_equal_a_rebuild(self, examples, start, is_locked, threshold):
         codes, obvious = arrays(examples)
         result = train((3, 3, 3), codes, obvious, start, is_locked=is_locked, threshold=threshold)
@@ -71,7 +71,7 @@ class TestTrain:
         assert (rebuilt.support == result.lac.cube.support).all()
 
     @given(obvious_of, st.sampled_from(Start))
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_locked_cases_keep_their_label_and_moves_are_counted(self, examples, start):
         codes, obvious = arrays(examples)
         result = train((3, 3, 3), codes, obvious, start)
@@ -130,7 +130,7 @@ def slow_in_order(codes, obvious, start):
 
 class TestInOrder:
     @given(obvious_of, st.sampled_from(Start))
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     def test_from_scratch_and_incremental_are_the_described_loop(self, examples, start):
         codes, obvious = arrays(examples)
         expected = slow_in_order([code for code, _ in examples], obvious.tolist(), start)

@@ -127,7 +127,7 @@ def slow_best_cut(scores, words):
 
 
 class TestBestCut:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(st.lists(st.tuples(st.floats(0.01, 1), st.integers(1, 50)), min_size=1, max_size=12))
     def test_no_prefix_promises_more(self, runs):
         scores = np.array([score for score, _ in runs], np.float32)

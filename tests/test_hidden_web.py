@@ -31,7 +31,7 @@ class TestQueryScore:
         expected = {"body": 1.25, "p": 2, "table": 1 / 3, "tr1": 0.5, "td1": 0, "td2": 1, "tr2": 0, "td3": 0}
         assert dict(zip(names, scores.tolist(), strict=True)) == pytest.approx(expected)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 3)), min_size=1, max_size=40))
     def test_is_the_sum_over_all_texts_below(self, nodes):
         parents = [-1] + [draw % place for place, (draw, _) in enumerate(nodes[1:], 1)]

@@ -43,7 +43,7 @@ def slow_mdl(points):
 
 class TestMDL:
     @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9)), min_size=1, max_size=60), st.integers(0, 12))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     def test_equals_the_recursion(self, points, middle):
         # labels follow the value but for one in ten, so that cuts are accepted
         labelled = [(float(value), (value > middle) != (noise == 0)) for value, noise in points]
@@ -62,7 +62,7 @@ class TestMDL:
 
 class TestUnsupervised:
     @given(values_of, st.integers(2, 6))
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_equal_width_is_arithmetic(self, values, intervals):
         known = [value for value in values if not math.isnan(value)]
         cuts = equal_width_cuts(np.array(values, dtype=float), intervals)
@@ -73,7 +73,7 @@ class TestUnsupervised:
             np.testing.assert_allclose(cuts, [min(known) + width * i for i in range(1, intervals)])
 
     @given(values_of, st.integers(2, 6))
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_equal_frequency_follows_the_sorted_list(self, values, intervals):
         known = sorted(value for value in values if not math.isnan(value))
         places = [round(part * len(known) / intervals) - 1 for part in range(1, intervals)]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from replica_sites import GERMAN, site
 from test_features import compared
@@ -70,7 +70,6 @@ class TestShipped:
 
 class TestJudge:
     @given(st.lists(row, min_size=1, max_size=10))
-    @settings(deadline=None)
     def test_one_pair_scores_as_a_batch_does(self, rows):
         raw = np.array(rows, dtype=float)
         judge = trained_on(*training())

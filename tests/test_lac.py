@@ -72,7 +72,7 @@ class TestTable1:
 
 class TestLAC:
     @given(examples_of, st.lists(vector, min_size=1, max_size=5))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_equals_brute_force(self, examples, asked):
         lac = LAC(cube_of(examples))
         batch = lac.alpha(np.array(asked))
@@ -88,7 +88,7 @@ class TestLAC:
 
 class TestCube:
     @given(examples_of, examples_of)
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_merging_equals_counting_both(self, first, second):
         merged = cube_of(first).merged(cube_of(second))
         whole = cube_of(first + second)
@@ -97,7 +97,7 @@ class TestCube:
         assert (merged.support == whole.support).all()
 
     @given(examples_of, st.data())
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_a_move_equals_a_rebuild(self, examples, data):
         cube = cube_of(examples)
         place = data.draw(st.integers(0, len(examples) - 1))
@@ -108,7 +108,7 @@ class TestCube:
         assert (cube.support == rebuilt.support).all()
 
     @given(examples_of)
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_survives_json(self, examples):
         cube = cube_of(examples)
         back = Cube.from_dict(json.loads(json.dumps(cube.to_dict())))

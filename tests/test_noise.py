@@ -149,7 +149,7 @@ class TestAgainstThePaper:
         assert found["p"] == (52, 0, 52)
         assert found["hr"] == (0, 0, 0)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(bodies())
     def test_densities_equal_the_definition(self, body):
         tree = read_text_tree(body)
@@ -165,7 +165,7 @@ class TestAgainstThePaper:
         sums = cetd.descendant_sums(tree, densities)
         assert sums.tolist() == pytest.approx([descendant_sum(element, body) for element in elements])
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(bodies())
     def test_content_equals_the_definition(self, body):
         elements = subtree(body)
@@ -175,13 +175,13 @@ class TestAgainstThePaper:
             sums = [round(whole_sum(element, body), 9) for element in elements]
             assert [sums[entry] for entry in found] == [sums[entry] for entry in expected]
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(bodies())
     def test_a_sum_over_descendants_calls_nothing_noise(self, body):
         assert cetd.descendants_text(body) == read_text_tree(body).text([0])
         assert content(body, descendant_sum)[:1] == ([body] if chars(body) else [])
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(bodies())
     def test_a_sum_over_children_without_the_text_between_them(self, body):
         tree, elements = read_text_tree(body), subtree(body)

@@ -105,7 +105,7 @@ def test_elements_are_of_the_classes_that_they_have_without_the_add_on():
 
 
 class TestBadInput:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(st.lists(st.sampled_from(SOUP), max_size=15))
     def test_soup(self, pieces):
         assert page_of("<html>" + "".join(pieces)).url == URL

@@ -31,7 +31,7 @@ class TestStages:
 
 
 class TestUnlabelled:
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(
         places=st.lists(st.sampled_from(["a.org", "a.org/x", "a.org/x/y", "b.org"]), max_size=300),
         warm_up=st.integers(0, 70),

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_replica.pages.simhash import (
-    _MURMUR,
-    _RADIX,
-    _SHINGLE,
     MAX_CHARACTERS,
+    MURMUR,
+    RADIX,
+    SHINGLE,
     UNSPACED,
     simhash,
     token_hashes,
@@ -33,14 +33,14 @@ def reference_simhash(text: str) -> int | None:
     tokens = []
     for token in reference_tokens(text):
         marks = [ord(c) | (1 << 21 if re.match(f"[{UNSPACED}]", c) else 0) for c in token]
-        tokens.append(sum(mark * pow(_RADIX, place, 1 << 64) for place, mark in enumerate(marks)) & MASK)
+        tokens.append(sum(mark * pow(RADIX, place, 1 << 64) for place, mark in enumerate(marks)) & MASK)
     if not tokens:
         return None
     width = min(3, len(tokens))
     shingles = []
     for start in range(len(tokens) - width + 1):
-        value = sum(tokens[start + place] * int(_SHINGLE[place]) for place in range(width)) & MASK
-        for multiplier in _MURMUR:
+        value = sum(tokens[start + place] * int(SHINGLE[place]) for place in range(width)) & MASK
+        for multiplier in MURMUR:
             value = (value ^ value >> 33) * int(multiplier) & MASK
         shingles.append(value ^ value >> 33)
     balance = [sum(1 if value >> bit & 1 else -1 for value in shingles) for bit in range(64)]

@@ -12,7 +12,7 @@ from web import HTML, REPLICA, crawl, page, redirect
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import sitemaps
-from scrapy_replica.components.sitemaps import _entries, _parsed, date_of
+from scrapy_replica.components.sitemaps import date_of, entries_of, parsed
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
 TOP = "http://a.example/"
@@ -155,8 +155,8 @@ class TestCrawl:
 def test_fifty_megabytes_are_read_a_little_at_a_time():
     body = HEAD + b"".join(b"<url><loc>http://a.example/%s%d</loc></url>" % (b"x" * 900, n) for n in range(50_000))
     begin = time.process_time()
-    sitemap, _ = _parsed(body + b"</urlset>")
-    entries = _entries(sitemap, f"{TOP}sitemap.xml")
+    sitemap, _ = parsed(body + b"</urlset>")
+    entries = entries_of(sitemap, f"{TOP}sitemap.xml")
     next(entries)
     assert time.process_time() - begin < 1
     assert sum(1 for _ in entries) == 49_999
@@ -164,8 +164,8 @@ def test_fifty_megabytes_are_read_a_little_at_a_time():
 
 def test_entities_are_not_resolved():
     laughs = '<!DOCTYPE l [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><urlset><url><loc>http://a.example/&b;</loc></url></urlset>'
-    sitemap, _ = _parsed(laughs.encode())
-    assert [entry.url for entry in _entries(sitemap, TOP)] in ([], [TOP])
+    sitemap, _ = parsed(laughs.encode())
+    assert [entry.url for entry in entries_of(sitemap, TOP)] in ([], [TOP])
 
 
 @pytest.mark.parametrize("text", ["", "gestern", "2099-01-01", "1066-10-14", "0001-01-01", "99999-01-01", "2023-13-01"])

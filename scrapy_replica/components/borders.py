@@ -42,7 +42,7 @@ class Borders:
         self._files: set[str] = set()
         self._proxies: set[str] = set()
         self._refused: set[str] = set()
-        self._resolution = GuardedResolution(self._may_connect, self._on_refused)
+        self._resolution = GuardedResolution(self.may_connect, self.on_refused)
 
     def open(self, seeds: Iterable[str]) -> None:
         """Begin to hold names, for all crawls of the process; *seeds* are URLs."""
@@ -83,10 +83,12 @@ class Borders:
         """Tell whether *ip*, which answered to *url*, lies inside."""
         return not _is_public(ip) and host_of(url) not in self._seeds
 
-    def _may_connect(self, name: str, port: int, address: str) -> bool:
+    def may_connect(self, name: str, port: int, address: str) -> bool:
+        """Tell whether the service *port* of *name* may be looked for at *address*."""
         return not is_inside(address) or bool(_hosts(name, port) & (self._seeds | self._proxies))
 
-    def _on_refused(self, name: str, port: int) -> None:
+    def on_refused(self, name: str, port: int) -> None:
+        """Take note that no address is left of *name*."""
         self._refused |= _hosts(name, port)
 
 

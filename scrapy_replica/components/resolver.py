@@ -57,7 +57,7 @@ class GuardedResolution:
 
         names: Any = reactor
         before = names.nameResolver
-        guard = _Resolver(before, self._may_connect, self._on_refused)
+        guard = GuardedResolver(before, self._may_connect, self._on_refused)
         names.installNameResolver(guard)
         self._undo.append(lambda: names.installNameResolver(before) if names.nameResolver is guard else None)
 
@@ -82,7 +82,9 @@ class GuardedResolution:
 
 
 @implementer(IHostnameResolver)
-class _Resolver:
+class GuardedResolver:
+    """Asks another resolver, and passes on the addresses that may be connected to."""
+
     def __init__(self, resolver: Any, may_connect: MayConnect, on_refused: Callable[[str, int], None]) -> None:
         self._resolver, self._may_connect, self._on_refused = resolver, may_connect, on_refused
 

@@ -102,7 +102,7 @@ class Sitemaps:
                 return
             if (found := await self._sitemap(file)) is None:
                 continue
-            sitemap, entries = found[0], _entries(found[0], file)
+            sitemap, entries = found[0], entries_of(found[0], file)
             n_tags += found[1]
             if sitemap.type == "sitemapindex":
                 named = dict.fromkeys(entry.url for entry in islice(entries, MAX_FILES + 1))
@@ -126,7 +126,7 @@ class Sitemaps:
         if response is None:
             return None
         try:
-            return _parsed(response.body)
+            return parsed(response.body)
         except Exception as error:  # noqa: BLE001 - whatever a broken file raises
             logger.warning("The sitemap %s cannot be read (%s)", url, one_line(error) or type(error).__name__)
             return None
@@ -153,7 +153,7 @@ def named_in(body: bytes, url: str) -> list[str]:
     return list(dict.fromkeys(filter(None, map(Base(url).absolute, lines))))
 
 
-def _parsed(body: bytes) -> tuple[Sitemap, int] | None:
+def parsed(body: bytes) -> tuple[Sitemap, int] | None:
     """Return the sitemap that *body* is, packed or not, and how many tags it has; ``None`` if it is something else.
 
     :raises ValueError: it is too large.
@@ -167,7 +167,7 @@ def _parsed(body: bytes) -> tuple[Sitemap, int] | None:
     return (sitemap, n_tags) if sitemap.type in {"urlset", "sitemapindex"} else None
 
 
-def _entries(sitemap: Sitemap, url: str) -> Iterator[Listed]:
+def entries_of(sitemap: Sitemap, url: str) -> Iterator[Listed]:
     """Yield what *sitemap* at *url* lists, as far as it can be read."""
     base = Base(url)
     try:

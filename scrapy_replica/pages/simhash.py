@@ -25,9 +25,9 @@ UNSPACED = "\u0e00-\u0eff\u3005-\u3007\u3040-\u31ff\u3400-\u9fff\uf900-\ufaff\U0
 _LAST_WORD_CHARACTER = 0x33FFF
 _LAST_CASED_CHARACTER = 0x1FFFF
 
-_RADIX = 0x9E3779B97F4A7C15  # odd, so it has an inverse modulo 2**64
-_SHINGLE = np.array([0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64)
-_MURMUR = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
+RADIX = 0x9E3779B97F4A7C15  # odd, so it has an inverse modulo 2**64
+SHINGLE = np.array([0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64)
+MURMUR = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 _SHIFT = np.uint64(33)
 _LANES = np.uint64(0x0101010101010101)
 _BITS_OF_BYTE = np.arange(8, dtype=np.uint64)[:, None]
@@ -87,17 +87,17 @@ def _token_starts(characters: UInt64Array) -> NDArray[np.intp]:
 
 
 def _shingled(tokens: UInt64Array) -> UInt64Array:
-    width = min(len(tokens), len(_SHINGLE))
+    width = min(len(tokens), len(SHINGLE))
     count = len(tokens) - width + 1
-    shingles: UInt64Array = tokens[:count] * _SHINGLE[0]
+    shingles: UInt64Array = tokens[:count] * SHINGLE[0]
     for place in range(1, width):
-        shingles += tokens[place : place + count] * _SHINGLE[place]
+        shingles += tokens[place : place + count] * SHINGLE[place]
     return shingles
 
 
 def _finalised(hashes: UInt64Array) -> UInt64Array:
     """Spread every bit of *hashes* over the word, in place: the 64-bit finaliser of MurmurHash3."""
-    for multiplier in _MURMUR:
+    for multiplier in MURMUR:
         hashes ^= hashes >> _SHIFT
         hashes *= multiplier
     hashes ^= hashes >> _SHIFT
@@ -137,7 +137,7 @@ def _characters() -> UInt64Array:
 def _powers() -> tuple[UInt64Array, UInt64Array]:
     """Return the powers 0, 1, ... of the radix and of its inverse modulo 2**64."""
     both = []
-    for factor in (_RADIX, pow(_RADIX, -1, 1 << 64)):
+    for factor in (RADIX, pow(RADIX, -1, 1 << 64)):
         table = np.full(MAX_CHARACTERS + 1, factor, dtype=np.uint64)
         table[0] = 1
         both.append(np.cumprod(table))

@@ -41,7 +41,7 @@ def cpu_s(function):
 def plain_minhash(tokens):
     minima = np.full(minhash.N_HASHES, ~np.uint64(0))
     for shingle in shingle_hashes(tokens):
-        minima = np.minimum(minima, minhash._FACTORS * shingle + minhash._SUMMANDS)
+        minima = np.minimum(minima, minhash.FACTORS * shingle + minhash.SUMMANDS)
     return minima
 
 

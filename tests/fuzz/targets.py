@@ -158,11 +158,11 @@ def robots(_: ExitStack) -> Callable[[bytes], object]:
 def listed(_: ExitStack) -> Callable[[bytes], object]:
     def read(data: bytes) -> None:
         try:
-            found = sitemaps._parsed(data)
+            found = sitemaps.parsed(data)
         except Exception:  # noqa: BLE001 - a sitemap that cannot be read is logged and left out
             return
         if found is not None:
-            list(sitemaps._entries(found[0], f"http://{HOST}/sitemap.xml"))
+            list(sitemaps.entries_of(found[0], f"http://{HOST}/sitemap.xml"))
 
     return read
 

@@ -48,7 +48,7 @@ def search(positive: Sequence[Terms], unlabelled: Sequence[Terms]) -> float:
 
 
 class TestEquations:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.lists(DOCUMENT, min_size=5, max_size=8), st.lists(DOCUMENT, min_size=6, max_size=12), DOCUMENT)
     def test_as_the_slow_reference(self, positive: list[Terms], unlabelled: list[Terms], x: Terms) -> None:
         keys = [frozenset(each.items()) for each in positive + unlabelled]

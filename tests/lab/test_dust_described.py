@@ -50,7 +50,7 @@ class TestKeys:
             "path1": "a", "path2": "b", "path-2": "a", "path-1": "b", "?x": "=1", "?x\0002": "=2", "?y": "",
         }  # fmt: skip
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(st.lists(st.tuples(urls(), st.integers(0, 3)), min_size=1, max_size=12))
     def test_groups_are_counted_as_by_hand(self, pages):
         rule = KeyRule((("host1", "org"), ("?x", ANY), ("?sid", None)), (("?x", None),))
@@ -165,7 +165,7 @@ class TestLei:
         assert lei.salient(Counter({"a": 3, "b": 3, "c": 2})) == set()
         assert lei.salient(Counter({"a": 1})) == {"a"}
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(st.lists(urls(), min_size=1, max_size=20))
     def test_leaves_are_those_of_splitting_by_one_key_at_a_time(self, pages):
         site = Site(pages, range(len(pages)))

@@ -158,7 +158,7 @@ class TestLinkWords:
 
 
 class TestTermRegression:
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(sets=st.lists(st.sets(st.integers(1, 30), max_size=5), min_size=2, max_size=8), begun=st.booleans())
     def test_is_the_minimum_of_its_losses(self, sets: list[set[int]], begun: bool) -> None:
         """Held against plain gradient descent on dense rows; what was learnt elsewhere is where it is drawn to."""
@@ -218,7 +218,7 @@ def drawn(number: int) -> tuple[Page, float]:
 
 
 class TestSaved:
-    @settings(max_examples=12, deadline=None)
+    @settings(max_examples=12)
     @given(before=st.integers(0, 400), after=st.integers(1, 40), seed=st.integers(0, 1000))
     @pytest.mark.parametrize("name", sorted(STRATEGIES))
     def test_one_that_loaded_goes_on_as_the_one_that_saved(self, name: str, before: int, after: int, seed: int) -> None:

@@ -54,7 +54,7 @@ def best_path(model: HMM, observations: list[int], states: list[int]) -> tuple[f
 
 
 class TestViterbiStep:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(
         seed=st.integers(0, 10_000),
         observations=st.lists(st.integers(0, 3), min_size=1, max_size=5),
@@ -68,7 +68,7 @@ class TestViterbiStep:
         best, ends = best_path(model, observations, [state for state in range(3) if state != unseen])
         assert ends[last_state(model, observations)] == pytest.approx(best)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(
         seed=st.integers(0, 10_000),
         observations=st.lists(st.integers(0, 3), min_size=3, max_size=5),

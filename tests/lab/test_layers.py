@@ -33,7 +33,7 @@ FAR = 4
 graphs = st.lists(st.lists(st.integers(0, 11), max_size=4), min_size=12, max_size=12)
 relevants = st.sets(st.integers(0, 11), max_size=4)
 texts = st.lists(st.dictionaries(st.sampled_from("abcde"), st.integers(1, 4), max_size=4), min_size=12, max_size=12)
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 
 
 def back_crawls(graph: list[list[int]], relevant: set[int], visits: list[int]) -> dict[int, int]:
@@ -271,7 +271,7 @@ def cost(model: LayerModel, rows: np.ndarray, at: np.ndarray, weighs: np.ndarray
 
 
 class TestLayerModel:
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(words=texts, found=st.lists(st.integers(1, 3), min_size=12, max_size=12), is_tfidf=st.booleans())
     def test_no_step_in_any_direction_costs_less(
         self, words: list[dict[str, int]], found: list[int], is_tfidf: bool

@@ -18,7 +18,7 @@ TEXTS = st.lists(st.sampled_from(["ab", "cd", "ef", "gh", "中", "ij"]), min_siz
 def reference(text):
     """The definition, one shingle and one function at a time."""
     shingles = {int(shingle) for shingle in shingle_hashes(token_hashes(text))}
-    functions = zip(minhash._FACTORS.tolist(), minhash._SUMMANDS.tolist(), strict=True)
+    functions = zip(minhash.FACTORS.tolist(), minhash.SUMMANDS.tolist(), strict=True)
     return [min((factor * shingle + summand) & MASK for shingle in shingles) for factor, summand in functions]
 
 
@@ -38,7 +38,7 @@ class TestMinhash:
         assert minhash_of(token_hashes(text)).tolist() == reference(text)
 
     def test_more_shingles_than_are_hashed_at_a_time(self):
-        text = " ".join(words(2 * minhash._CHUNK + 7, 1))
+        text = " ".join(words(2 * minhash.CHUNK + 7, 1))
         assert minhash_of(token_hashes(text)).tolist() == reference(text)
 
     def test_how_often_a_shingle_stands_does_not_count(self):

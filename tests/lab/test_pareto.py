@@ -18,7 +18,7 @@ def slow_counts(points):
 
 class TestDominanceCounts:
     @given(points_of)
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     def test_equals_the_definition(self, points):
         first, second = np.array(points, dtype=float).T
         assert dominance_counts(first, second).tolist() == slow_counts(points)

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from command_line import replica
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from replica_sites import page, site, text_of
 
@@ -58,7 +58,6 @@ class TestConnectivity:
 
 class TestCurves:
     @given(ranked)
-    @settings(deadline=None)
     def test_each_point_is_what_calling_down_to_its_score_gives(self, pairs):
         scores, labels = (np.array(column) for column in zip(*pairs, strict=True))
         ranking = Ranking([], labels, {"m": scores.astype(float)}, {})
@@ -88,7 +87,6 @@ urls = st.dictionaries(
 
 class TestShape:
     @given(urls)
-    @settings(deadline=None)
     def test_numbers_are_those_of_plain_counting(self, pages):
         shape = Shape(pages, frozenset({("a", "b")} if {"a", "b"} <= pages.keys() else ()))
         everything = [(host, text) for host, found in pages.items() for _, text in found if text is not None]
@@ -102,7 +100,6 @@ class TestShape:
             assert size == len(pages[host])
 
     @given(urls, st.booleans())
-    @settings(deadline=None)
     def test_similarity_is_the_jaccard_of_all_pairs(self, pages, of_texts):
         shape = Shape(pages, frozenset({("a", "b")}))
         clusters = set(shape.hosts_of)

@@ -27,7 +27,7 @@ from scrapy_replica.lab.strategies.soft_focus import SoftFocus, distil
 from scrapy_replica.records import Link, Page
 
 SIZE = 12
-few = settings(max_examples=30, deadline=None)
+few = settings(max_examples=30)
 
 
 class Web(NamedTuple):

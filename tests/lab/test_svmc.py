@@ -90,7 +90,7 @@ class TestMappers:
         assert chosen[:8].all()
         assert not chosen[8:].any()
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(st.integers(0, 10_000), st.integers(2, 8))
     @pytest.mark.parametrize("mapper", sorted(MAPPERS))
     def test_as_the_slow_reference(self, mapper: str, seed: int, positives: int) -> None:
@@ -104,7 +104,7 @@ class TestMappers:
 
 
 class TestConverge:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.integers(0, 10_000), st.integers(1, 25), st.integers(1, 20))
     def test_as_the_slow_reference(self, seed: int, positives: int, sure: int) -> None:
         dense = drawn(seed, positives)

@@ -131,7 +131,7 @@ class TestOmniscient:
         graph = [[1, 2], [3], [4], [], []]
         assert omniscient_order(collection(graph), relevant).tolist()[:3] == [0, 2, 4]
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(graph=graphs, relevant=st.sets(st.integers(0, 9), max_size=4), scores=st.lists(st.floats(0, 1), min_size=10))
     def test_takes_every_relevant_page_that_waits_at_once(
         self, graph: list[list[int]], relevant: set[int], scores: list[float]
@@ -146,7 +146,7 @@ class TestOmniscient:
 
 
 class TestFigures:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(st.lists(st.booleans(), min_size=1, max_size=30))
     def test_pref_equals_its_definition(self, labels: list[bool]) -> None:
         relevant = np.array(labels)

@@ -34,7 +34,7 @@ def new(name: str) -> Strategy:
 
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
-@settings(max_examples=9, deadline=None)
+@settings(max_examples=9)
 @given(graph=graphs, relevance=relevances, per_host=st.sampled_from([1, 3, PAGES]))
 def test_every_strategy_takes_the_pages_in_the_order_of_the_obvious_visit(
     name: str, graph: list[list[int]], relevance: list[float], per_host: int

@@ -203,7 +203,7 @@ ROWS = st.lists(
 
 class TestCandidates:
     @given(ROWS)
-    @settings(deadline=None, max_examples=6)
+    @settings(max_examples=6)
     def test_they_are_those_of_plain_loops(self, engine, rows):
         with pytest.MonkeyPatch.context() as patch:
             for module in (candidates, alignment):
@@ -255,7 +255,7 @@ def is_exact(path):
 
 
 @given(st.lists(st.tuples(TEXTS, ENDINGS).map("".join).filter(is_exact), min_size=1, max_size=40))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_paths_are_those_of_the_crawl(engine, paths):
     import ibis
 
@@ -270,7 +270,7 @@ def test_paths_are_those_of_the_crawl(engine, paths):
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(-(2**63), 2**63 - 1)), max_size=12), st.data())
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @pytest.mark.parametrize(("distance", "n_blocks"), [(3, 5), (6, 8)])
 def test_near_fingerprints_are_found_and_no_others(engine, distance, n_blocks, prints, data):
     flips = data.draw(st.lists(st.sets(st.integers(0, 62), max_size=8), min_size=len(prints), max_size=len(prints)))
@@ -332,7 +332,7 @@ def test_readers_are_told_once_of_hosts_in_pairs(engine):
 
 class TestClusters:
     @given(ROWS)
-    @settings(deadline=None, max_examples=5)
+    @settings(max_examples=5)
     def test_they_are_those_of_plain_loops(self, engine, rows):
         texts = {
             row["url"]: row["simhash"]

@@ -19,7 +19,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import DONE, WAITING
 
-SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=60, stateful_step_count=40, suppress_health_check=list(HealthCheck))
 
 
 def names(connection):
@@ -146,7 +146,7 @@ def carry_out(connection, step):
         connection.write(f"DELETE FROM {name} WHERE {condition}", of_key)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.tuples(st.booleans(), st.lists(steps(COLUMNS), max_size=6)), max_size=3)))
 def test_whatever_is_written_comes_to_the_others(commits):
     with closing(Connection(None)) as one, closing(Connection(None)) as other:

@@ -23,7 +23,7 @@ WRITTEN = "pass%2Fword%40x"
 @pytest.fixture
 def redis_server(tmp_path):
     with RedisServer(tmp_path, password=SECRET) as server:
-        server._password = WRITTEN
+        server.password = WRITTEN
         yield server
 
 
@@ -40,7 +40,7 @@ def crawling(started, redis_server):
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished")
     with RedisServer(folder, password=SECRET) as server, NumberedWeb(60).serving() as web:
-        server._password = WRITTEN
+        server.password = WRITTEN
         address = server.address(prefix="job", lease=5)
         settings = {"REPLICA_CRAWLDB": address}
         end_all(*(Process("topic", folder, name, settings, seeds=web.of(0)) for name in ("one", "two")))

@@ -25,6 +25,7 @@ from redis_server import RedisServer, age, die, server_of
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.contract import Found, Permission, State, StoreError, Suppressed
+from scrapy_replica.crawldb.redis import database
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.redis.layout import LAYOUT
@@ -36,9 +37,7 @@ from scrapy_replica.urls.interchange import clean_param
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 """Making an example smaller takes minutes here."""
 
-SETTINGS = settings(
-    max_examples=20, stateful_step_count=25, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck)
-)
+SETTINGS = settings(max_examples=20, stateful_step_count=25, phases=PHASES, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +124,10 @@ def test_records(address, host, key, payload):
 
 
 class TestTwoProcesses:
+    @pytest.fixture(autouse=True)
+    def offers_at_once(self, monkeypatch):
+        monkeypatch.setattr(database, "OFFER_S", 0.0)
+
     @staticmethod
     def hear(*stores):
         for store in stores:
@@ -196,7 +199,6 @@ class TestTwoProcesses:
         one.listen()
         assert two.urls.take() is None  # all of them are in flight
         one.urls.finish(done[:3])
-        one._offered_at = 0
         one.listen()
         row = two.urls.take()
         assert row is not None
@@ -217,11 +219,9 @@ class TestTwoProcesses:
         one.urls.hold("a")
         one.urls.release("a")
         one.urls.finish([row.id for row in first])
-        one._offered_at = 0
         one.listen()
         assert {two.urls.take().host for _ in range(6)} == {"a", "b"}
         assert one.urls.take() is None
-        one._offered_at = 0
         one.listen()
         assert not one.urls.frontier.draining
 
@@ -238,7 +238,6 @@ class TestTwoProcesses:
         two.urls.release("c")
         two.urls.finish([two.urls.take().id])
         two.listen()
-        one._offered_at = 0
         one.listen()
         assert one.urls.frontier.draining == {"a"}
 
@@ -252,7 +251,6 @@ class TestTwoProcesses:
         one.listen()
         assert one.urls.frontier.draining == {"a"}
         two.close()
-        one._offered_at = 0
         one.listen()
         assert len(taken(one)) == 4
 
@@ -855,7 +853,7 @@ OPERATIONS = st.lists(
 
 
 class TestRaces:
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
     @given(operations=OPERATIONS)
     def test_all_processes_come_to_know_the_same(self, server, operations):
         """And what is not done and not saved is given out, once."""

@@ -437,7 +437,7 @@ class TestOrders:
 
 
 class TestNothingIsLost:
-    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=12, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_every_page_was_fetched_or_one_that_is_it(self, server, data):
         """Copies lack pages, have pages of their own; processes listen whenever they like, and one may die."""
@@ -465,7 +465,7 @@ class TestNothingIsLost:
             assert store.suppressed.unfinished() == []
             assert len(crawls.fetched) == len(fetched)
 
-    @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=3, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_rules_that_one_process_learns_lose_nothing_in_another(self, server, data):
         """Links carry session ids, which mean nothing, and ids, which do; both hosts link to both."""

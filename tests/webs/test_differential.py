@@ -24,7 +24,6 @@ def examples(n: int):
     """*n* webs, the same in every run."""
     return settings(
         max_examples=n,
-        deadline=None,
         derandomize=True,
         database=None,
         phases=[Phase.generate, Phase.shrink],

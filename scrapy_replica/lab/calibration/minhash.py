@@ -19,7 +19,7 @@ BAND = 4
 """Entries in a band. Of pairs of Jaccard similarity .8 all but 5 in 10^8 have one of the 32 bands in common, of those
 of .5 87 %, of .3 23 %, of .1 0.3 %."""
 
-_CHUNK = 256  # shingles at a time: 256 kB of hashes stay in the cache
+CHUNK = 256  # shingles at a time: 256 kB of hashes stay in the cache
 _SEED = 4
 
 Differences = NDArray[np.uint8]
@@ -31,7 +31,7 @@ def _hash_functions() -> tuple[UInt64Array, UInt64Array]:
     return factors | np.uint64(1), summands
 
 
-_FACTORS, _SUMMANDS = _hash_functions()
+FACTORS, SUMMANDS = _hash_functions()
 
 
 def minhash_of(tokens: UInt64Array) -> UInt64Array:
@@ -43,9 +43,9 @@ def minhash_of(tokens: UInt64Array) -> UInt64Array:
     """
     shingles = shingle_hashes(tokens)[:, None]
     minima = np.full(N_HASHES, ~np.uint64(0))
-    for first in range(0, len(shingles), _CHUNK):
-        hashes = shingles[first : first + _CHUNK] * _FACTORS
-        hashes += _SUMMANDS
+    for first in range(0, len(shingles), CHUNK):
+        hashes = shingles[first : first + CHUNK] * FACTORS
+        hashes += SUMMANDS
         np.minimum(minima, hashes.min(axis=0), out=minima)
     return minima
 
@@ -60,7 +60,7 @@ def bands(vectors: UInt64Array) -> UInt64Array:
     """Return 64-bit keys of the bands of *vectors*, shape (n, 128): equal where all four entries are, shape (n, 32)."""
     keys = vectors[:, ::BAND].copy()
     for place in range(1, BAND):
-        keys *= _FACTORS[0]
+        keys *= FACTORS[0]
         keys ^= vectors[:, place::BAND]
     return keys
 

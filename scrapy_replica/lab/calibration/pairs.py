@@ -24,7 +24,7 @@ from scrapy_replica.numeric import BoolArray, Float32Array, IntArray
 from scrapy_replica.pages.near_duplicates import MAX_DISTANCE, NearDuplicates
 from scrapy_replica.pages.simhash import UInt64Array
 
-_CHUNK = 1024
+CHUNK = 1024
 """Pairs that are compared at a time: 2 MB of fingerprints stay in the cache (4,096: three times slower)."""
 _NO_BAND = -1
 
@@ -164,8 +164,8 @@ def _compared(prints: Prints, left: Pages, right: Pages, tell: Tell) -> tuple[Di
     legacy, band = np.empty(len(left), dtype=np.uint8), np.full(len(left), _NO_BAND, dtype=np.int8)
     with prints.timed("simhash.pairs"):
         simhash = np.bitwise_count(simhashes[left] ^ simhashes[right])
-    for first in range(0, len(left), _CHUNK):
-        part = slice(first, first + _CHUNK)
+    for first in range(0, len(left), CHUNK):
+        part = slice(first, first + CHUNK)
         with prints.timed("legacy.pairs"):
             legacy[part] = differences(minhashes[left[part]], minhashes[right[part]])
         alike = first + np.flatnonzero(legacy[part] <= N_HASHES - BAND)
