@@ -19,15 +19,15 @@ from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.order.recipe import relevance_model
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
-from scrapy_replica.crawl.topic import asking
-from scrapy_replica.crawl.topic.asking import Asking
+from scrapy_replica.crawl.topic import active_learning
+from scrapy_replica.crawl.topic.active_learning import ActiveLearning
 from scrapy_replica.crawl.topic.marks import LEARNT, Marks
 from scrapy_replica.crawl.topic.questions import asked_about
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.orders import MARK, NOT_DONE
 from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.focus.asking import Candidate, most_telling, shares, uncertainty
+from scrapy_replica.focus.active_learning import Candidate, most_telling, shares, uncertainty
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.records import Link, Page
@@ -78,12 +78,12 @@ class TestAsking:
 
     @pytest.fixture
     def kept(self, monkeypatch):
-        monkeypatch.setattr(asking, "MOST", 6)
-        monkeypatch.setattr(asking, "MOST_OF_HOST", 3)
+        monkeypatch.setattr(active_learning, "MOST", 6)
+        monkeypatch.setattr(active_learning, "MOST_OF_HOST", 3)
         db = SqliteCrawlDB(None)
         topic = StrategyRunner(Config(), db).relevance
         topic.learn(fit)
-        return db, topic, Asking(db, topic)
+        return db, topic, ActiveLearning(db, topic)
 
     def add(self, db, canonical, relevance, host="a.example"):
         name = f"http://{host}/{relevance}"
@@ -107,7 +107,7 @@ class TestAsking:
         assert min(row.worth for row in db.texts.kept() if row.host == "a.example") == pytest.approx(2 * 0.417)
 
     def test_all_are_judged_anew_by_another_model(self, kept, monkeypatch):
-        monkeypatch.setattr(asking, "REJUDGED", 2)
+        monkeypatch.setattr(active_learning, "REJUDGED", 2)
         db, topic, canonical = kept
         for number in range(5):
             self.add(db, canonical, number / 10, f"{number}.example")
@@ -121,7 +121,7 @@ class TestAsking:
         db, _, canonical = kept
         self.add(db, canonical, 0.5)
         (one,) = db.texts.questions()
-        assert asking.EXCERPT - 20 < len(one.excerpt) <= asking.EXCERPT
+        assert active_learning.EXCERPT - 20 < len(one.excerpt) <= active_learning.EXCERPT
         assert one.excerpt.endswith(" …")  # after a whole word
 
 

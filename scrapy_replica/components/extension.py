@@ -372,7 +372,7 @@ class ReplicaExtension:
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take up what a robots.txt says of arguments and uses; *request* is the one that asked for it."""
-        self.usage.hear(robotparser, request)
+        self.usage.add_robots(robotparser, request)
         for line in getattr(robotparser, "clean_params", ()):
             self.crawl.rules.clean_param(host_of(request.url), line)
 

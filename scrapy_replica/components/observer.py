@@ -79,11 +79,11 @@ class Observer:
             self._extension.stop(error)
         return False
 
-    def gave(self, observation: Observation, items: set[int]) -> None:
+    def add_items(self, observation: Observation, items: set[int]) -> None:
         """Take note of *items*, as hashes, that the callback made of a page so far."""
         try:
             if self._extension.error is None:
-                self._crawl.gave(observation, items)
+                self._crawl.add_items(observation, items)
         except StoreError as error:
             self._extension.stop(error)
         except Exception:

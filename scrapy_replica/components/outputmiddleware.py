@@ -91,7 +91,7 @@ class LateOutputMiddleware:
                 for output in self._judged(found_on, response.request, outputs.ready()):
                     yield output
                 if len(found_on.items) > BATCH:
-                    self._gave(found_on)
+                    self._add_items(found_on)
                 await outputs.more()
             flight.is_through = True
         finally:
@@ -126,22 +126,22 @@ class LateOutputMiddleware:
             found_on.take_items(items)
             return
         for item in items:
-            self._gave(found_on)
+            self._add_items(found_on)
             found_on.take_items([item])
             if found_on.items and self._extension.observer.were_given(found_on.items):
                 self._extension.repeats.add(item, observation.twin.url)
 
-    def _gave(self, found_on: _FoundOn) -> None:
+    def _add_items(self, found_on: _FoundOn) -> None:
         """Take note of the items that the callback gave so far."""
         items, found_on.items = found_on.items, set()
         if items:
-            self._extension.observer.gave(found_on.observation, items)
+            self._extension.observer.add_items(found_on.observation, items)
 
     def _judge(self, found_on: _FoundOn, asked_by: Request, requests: list[Request]) -> set[int]:
         """Score and decide about *requests*; return the ids of those that nothing would come of."""
         extension = self._extension
         try:
-            self._gave(found_on)
+            self._add_items(found_on)
             flight = extension.flights.of(asked_by)
             flight.asks_more = flight.asks_more or self._asks_more(found_on, requests)
             if any(request.dont_filter for request in requests):
@@ -229,7 +229,7 @@ class LateOutputMiddleware:
         return True
 
     def _end(self, found_on: _FoundOn, request: Request) -> None:
-        self._gave(found_on)
+        self._add_items(found_on)
         try:
             self._extension.observer.end(request)
             # The next page may be under way already, and whoever wants to give an order waits for this.

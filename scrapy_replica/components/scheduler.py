@@ -97,7 +97,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         self._payloads.spider = spider
-        self._crawl.revisits.serve(terms_of(spider, self._crawler.settings))
+        self._crawl.revisits.set_terms(terms_of(spider, self._crawler.settings))
         engine = self._crawler.engine
         assert engine is not None
         self._engine = engine

@@ -37,7 +37,7 @@ class UsageStatements:
         self._robots: dict[str, RobotsUsage] = {}
         """Network location -> its robots.txt, which Scrapy keeps as well."""
 
-    def hear(self, parser: RobotParser, request: Request) -> None:
+    def add_robots(self, parser: RobotParser, request: Request) -> None:
         """Take up the robots.txt that *request* asked for."""
         said = getattr(parser, "usage", None)
         if isinstance(said, RobotsUsage):

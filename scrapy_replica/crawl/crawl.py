@@ -120,7 +120,7 @@ class Crawl(Fetches):
         before = self.n_pages
         self.n_pages += self.remote.apply(update)
         if self.n_pages // READ_AGAIN > before // READ_AGAIN:
-            self.asking.read_again()
+            self.active_learning.read_again()
         if RELEVANCE in update.meta:
             self.seen.clear()  # scores of another model
         for host in update.forms:
@@ -171,12 +171,12 @@ class Crawl(Fetches):
     @property
     def has_to_learn(self) -> bool:
         """Whether there is something to do for :meth:`learn_anew`: a span for nothing would take 15 us a response."""
-        return (self.store.is_leader and self.asking.has_work) or self.runner.has_to_learn(self.n_pages)
+        return (self.store.is_leader and self.active_learning.has_work) or self.runner.has_to_learn(self.n_pages)
 
     def learn_anew(self) -> None:
         """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back."""
         if self.store.is_leader:
-            self.asking.work()
+            self.active_learning.work()
         self.outlinks.rescore(self.runner.learn_anew(self.n_pages))
 
     def enter_listed(self, listed: Sequence[tuple[str, float | None]]) -> None:

@@ -56,13 +56,13 @@ class Fetches(Parts):
         if page.ip is not None:
             self.store.urls.set_host_ip(page.host, page.ip)
         self.duplicates.add(page)
-        self.counts["form/found"] += self.forms.shown(page.forms)
+        self.counts["form/found"] += self.forms.add(page.forms)
         if before is None:
             self.n_pages += 1
             self.guard.count(page.url, page.host, found_on, is_novel=is_news)
             if novelty is Novelty.NOVEL:
                 self.repetition.add(page)
-                self.asking.add(page, url_id, relevance)
+                self.active_learning.add(page, url_id, relevance)
         is_changed = before is not None and before[0] != page.signature
         is_collected = self.duplicates.is_collected(page, novelty)
         self.counts["page/collected"] += is_collected
@@ -91,7 +91,7 @@ class Fetches(Parts):
         novelty, twin = self.duplicates.judge(page, url_id, self.store.pages.judgement(url_id))
         return Observation(page, url_id, depth, self.runner.relevance.of(page), novelty, twin, is_known=True)
 
-    def gave(self, observation: Observation, items: Collection[int]) -> None:
+    def add_items(self, observation: Observation, items: Collection[int]) -> None:
         """Take note of *items*, as hashes, that the callback made of the page.
 
         A page that gives an item that no page gave before is news, whatever its text says, and so is the page that it
@@ -202,7 +202,7 @@ class Fetches(Parts):
         """Take note that a page of *host* could not be observed: what is known of it is read again from the store."""
         self.replicas.forget(host)
         self.forget_counts(host)
-        self.asking.read_again()
+        self.active_learning.read_again()
         self.seen.clear()
 
     def forget_counts(self, host: str) -> None:

@@ -17,7 +17,7 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope, excluded, full
 from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
-from scrapy_replica.crawl.urls.guard import TrapGuard
+from scrapy_replica.crawl.urls.guard import Rejection, TrapGuard
 from scrapy_replica.crawl.urls.host_rules import Hit
 from scrapy_replica.crawl.urls.watched_rule import CONFIRMED
 from scrapy_replica.crawldb.contract import Permission
@@ -108,11 +108,8 @@ class Policy:
             return saved
         if permission is Permission.MOVE and (saved := self._same_elsewhere(url, host, callback)) is not None:
             return saved
-        if (bar := self._guard.bars(url, host, found_on)) is not None:
-            kind = Kind.TRAP if bar.reason is Reason.TRAP_BUDGET else Kind.BUDGET
-            claim = Claim(kind, host, str(bar.evidence.get("kind", bar.reason.value)))
-            decision = self._decision(bar.wanted, bar.reason, claim, bar.evidence, is_certain=bar.is_certain)
-            return replace(decision, n_agreed=bar.n_agreed) if decision.reason is not None else FETCH
+        if (rejection := self._guard.rejection_of(url, host, found_on)) is not None:
+            return self._by_guard(rejection, host)
         return FETCH
 
     def decide_link(
@@ -222,6 +219,13 @@ class Policy:
         decision = self._decision(Action.DROP, reason, same.claim, {"other": same.url}, is_certain=True)
         action = decision.action if same.is_proved or decision.action is not Action.DROP else Action.DEMOTE
         return replace(decision, action=action, representative=same.url)
+
+    def _by_guard(self, rejection: Rejection, host: str) -> Decision:
+        kind = Kind.TRAP if rejection.reason is Reason.TRAP_BUDGET else Kind.BUDGET
+        evidence, is_certain = rejection.evidence, rejection.is_certain
+        claim = Claim(kind, host, str(evidence.get("kind", rejection.reason.value)))
+        decision = self._decision(rejection.wanted, rejection.reason, claim, evidence, is_certain=is_certain)
+        return replace(decision, n_agreed=rejection.n_agreed) if decision.reason is not None else FETCH
 
     def _by_rule(self, hit: Hit) -> Decision:
         evidence = {"rules": list(hit.rules), "representative": hit.url, "fetched": hit.is_fetched}

@@ -17,7 +17,7 @@ from scrapy_replica.crawl.intake import Payloads
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.orders import Orders
-from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.pages.duplicates import Duplicates
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE, CrawlScope
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
@@ -102,7 +102,7 @@ class RemoteUpdates:
 
     def _apply_lead(self, update: RemoteUpdate) -> None:
         if update.is_leader:
-            self._replicas.lead()
+            self._replicas.become_leader()
             self._restorer.adopt()
 
     def _apply_work(self, update: RemoteUpdate) -> None:

@@ -111,7 +111,7 @@ class Revisits:
         """What callbacks give of a page depends on, beside the page: the spider and the scope; a signed 64-bit hash."""
         return int(mmh3.hash64(self._spider + self._scope.terms)[0])
 
-    def serve(self, spider: bytes) -> None:
+    def set_terms(self, spider: bytes) -> None:
         """Take note of what the outputs of the spider's callbacks depend on."""
         self._spider = spider
         before, now = self._store.meta(CALLBACKS), str(mmh3.hash64(spider)[0]).encode()

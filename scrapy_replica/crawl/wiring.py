@@ -29,7 +29,7 @@ from scrapy_replica.crawl.links.seen import Seen
 from scrapy_replica.crawl.order.head_rescorer import HeadRescorer
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.orders import Orders
-from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.pages.duplicates import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
@@ -37,7 +37,7 @@ from scrapy_replica.crawl.remote import RemoteUpdates
 from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.states import UrlStates
-from scrapy_replica.crawl.topic.asking import Asking
+from scrapy_replica.crawl.topic.active_learning import ActiveLearning
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import TrapGuard
@@ -68,7 +68,7 @@ class Parts:
         self.config, self.store, self.counts, self.now, self.payloads = config, store, counts, now, payloads
         self.scope = CrawlScope(config, store, counts, aliases.canonical_host)
         self.runner = StrategyRunner(config, store, counts)
-        self.asking = Asking(store, self.runner.relevance)
+        self.active_learning = ActiveLearning(store, self.runner.relevance)
         self.duplicates = Duplicates(store.pages, config)
         self.forms, self.repetition = Forms(store.forms), Repetition(store.blocks)
         self.replicas = Replicas(config, store, now, self.duplicates.index)

@@ -14,7 +14,7 @@ import numpy as np
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.pages.duplicates import Duplicates
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import TrapGuard
@@ -77,7 +77,7 @@ class Rooms:
         for url in links:
             self.replicas.block_of(url, page.host)
             self.rules.hit(url, page.host)
-            self.guard.bars(url, page.host)
+            self.guard.rejection_of(url, page.host)
             self.know(url, page.host)
         url_id = self.know(page.url, page.host)
         _, twin = self.duplicates.judge(page, url_id, None)

@@ -50,7 +50,7 @@ def test_statements(shared, capsys):
             ("one that says what it can", SAYING, {"X-Robots-Tag": "noai, noimageai", "Content-Usage": "train-ai=n"}),
         ):
             statements = UsageStatements(Settings({"ROBOTSTXT_OBEY": True}))
-            statements.hear(Parser(robots), Request(URL))
+            statements.add_robots(Parser(robots), Request(URL))
             for page in pages:
                 page.headers.update(headers)
 

@@ -13,7 +13,7 @@ from web import crawl
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.pages.novelty import Duplicates
+from scrapy_replica.crawl.pages.duplicates import Duplicates
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.urls import crawl_rules, guard
@@ -115,7 +115,7 @@ class TestBudgets:
         stranger = db.urls.discover([NewUrl("http://b.example/", "b.example", -1)])[0][0]
         db.pages.enter(Fetched(stranger, next(times), 200, is_news=False))
         live = TrapGuard(Config(), db.pages)
-        live.bars("http://a.example/", "a.example")
+        live.rejection_of("http://a.example/", "a.example")
         found_on = None
         for number, is_news in enumerate([True, None, False] * 60 + [False] * 90):
             url = f"http://a.example/{'cal' if number % 2 else 'x'}/{number}"
@@ -127,11 +127,11 @@ class TestBudgets:
             db.pages.enter(Fetched(url_id, next(times), 200, is_news=is_news))
             live.count(url, "a.example", parent, is_novel=is_news)
             found_on = url_id
-        assert live.bars("http://a.example/empty/2030-01", "a.example").evidence == {"kind": "calendar"}
+        assert live.rejection_of("http://a.example/empty/2030-01", "a.example").evidence == {"kind": "calendar"}
         again = TrapGuard(Config(), db.pages)
         for path in ("cal/y", "x/y", "new/y", "empty/2030-01", "days/2030-01"):
             url = f"http://a.example/{path}"
-            assert live.bars(url, "a.example") == again.bars(url, "a.example")
+            assert live.rejection_of(url, "a.example") == again.rejection_of(url, "a.example")
 
     @pytest.mark.parametrize("config", [Config(), Config(path_budget=5), Config(traps=False)])
     def test_a_guard_that_holds_one_host_bars_what_one_that_holds_all_does(self, monkeypatch, config):
@@ -153,8 +153,8 @@ class TestBudgets:
             for other in chance.sample(hosts, 3):
                 for path in ("trap/x", "dull/x", "good/x", "new/x", "good/x?rev=3"):
                     asked = f"http://{other}/{path}"
-                    assert narrow.bars(asked, other) == wide.bars(asked, other)
-                    barred += wide.bars(asked, other) is not None
+                    assert narrow.rejection_of(asked, other) == wide.rejection_of(asked, other)
+                    barred += wide.rejection_of(asked, other) is not None
         assert barred or not config.traps
 
 
@@ -175,9 +175,9 @@ class TestTakenBack:
         )
         counted = rooms[0]
         db.commit()
-        assert counted.bars("http://a.example/d/x", "a.example") is None
+        assert counted.rejection_of("http://a.example/d/x", "a.example") is None
         counted.count("http://a.example/d/", "a.example", None, is_novel=True)
-        assert counted.bars("http://a.example/d/x", "a.example") is not None
+        assert counted.rejection_of("http://a.example/d/x", "a.example") is not None
         for room in rooms:
             room.forget("a.example")
-        assert counted.bars("http://a.example/d/x", "a.example") is None
+        assert counted.rejection_of("http://a.example/d/x", "a.example") is None

@@ -94,9 +94,9 @@ class Replicas:
         """Copy -> relative path -> URL of each page that was fetched before the verdict."""
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
-        self.lead()
+        self.become_leader()
 
-    def lead(self) -> None:
+    def become_leader(self) -> None:
         """Load the pairs and hosts that are never to be judged: withdrawn verdicts, and what a person ordered."""
         for copy, canonical in self._db.verdicts.refuted():
             self._detector.keep_apart(copy, canonical)

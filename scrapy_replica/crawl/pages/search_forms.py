@@ -66,7 +66,7 @@ class Forms:
             site.add(form)
         return site
 
-    def shown(self, forms: Iterable[Form]) -> int:
+    def add(self, forms: Iterable[Form]) -> int:
         """Take up the *forms* of a page, their labels into the domain query of the host that each is sent to.
 
         :return: how many are new.

@@ -8,7 +8,7 @@ from scrapy_replica.address import redacted
 from scrapy_replica.crawl.order.recipe import MODEL, relevance_model
 from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.crawldb.orders import MARK
-from scrapy_replica.focus.asking import Candidate, most_telling
+from scrapy_replica.focus.active_learning import Candidate, most_telling
 from scrapy_replica.focus.links import finite
 from scrapy_replica.words.text import cleaned, excerpt
 

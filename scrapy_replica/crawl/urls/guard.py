@@ -185,7 +185,7 @@ class TrapGuard:
             return False
         return self._guard_of(host).budgets.is_full
 
-    def bars(self, url: str, host: str, found_on: int | None = None) -> Rejection | None:
+    def rejection_of(self, url: str, host: str, found_on: int | None = None) -> Rejection | None:
         """Return why *url* on *host* is not to be fetched; ``None`` if it may be.
 
         *found_on* is the id of the page that it was found on.

@@ -7,7 +7,7 @@ from collections import Counter
 from scrapy_replica.crawl.topic.relevance import Relevance
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.texts import Text
-from scrapy_replica.focus.asking import uncertainty
+from scrapy_replica.focus.active_learning import uncertainty
 from scrapy_replica.records import Page
 from scrapy_replica.words.text import excerpt
 
@@ -19,7 +19,7 @@ REJUDGED = 50
 """Texts judged anew after a page, in 5 ms, when there is another model."""
 
 
-class Asking:
+class ActiveLearning:
     """Keeps the texts of the pages that are most uncertain by the model of the day, in the crawl database."""
 
     def __init__(self, db: CrawlDB, relevance: Relevance) -> None:
