@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -85,6 +86,14 @@ def first_found(result):
     return np.mean([place for place, url in enumerate(result.urls) if "/markov/" in url]) / len(result.urls)
 
 
+@pytest.fixture(scope="module")
+def breadth_first(tmp_path_factory):
+    """Mean place of the pages on topic where no topic orders the crawl."""
+    path = tmp_path_factory.mktemp("topic") / "topic.jsonl"
+    path.write_text('{"text": "hidden markov chain model"}')
+    return first_found(asyncio.run(crawl(TopicSpider, web(), settings("breadth-first", path), seeds=TOP)))
+
+
 async def fetch_all_and_resume(name, topic, tmp_path):
     """Hold a crawl that was stopped and gone on with against one that was not."""
     whole = await crawl(TopicSpider, web(), settings(name, topic), seeds=TOP)
@@ -104,11 +113,10 @@ class TestEveryName:
     async def test_fetches_all_and_resumes_in_the_same_order(self, name, topic, tmp_path):
         await fetch_all_and_resume(name, topic, tmp_path)
 
-    @pytest.mark.parametrize("name", ["best-first", "best-first-anchors", "hmm-dynamic", "link-aware", "auto"])
-    async def test_finds_the_topic_early(self, name, topic):
-        plain = await crawl(TopicSpider, web(), settings("breadth-first", topic), seeds=TOP)
+    @pytest.mark.parametrize("name", ["best-first", "best-first-anchors", "hmm-dynamic", "link-aware"])
+    async def test_finds_the_topic_early(self, name, topic, breadth_first):
         focused = await crawl(TopicSpider, web(), settings(name, topic), seeds=TOP)
-        assert first_found(focused) < first_found(plain) - 0.1
+        assert first_found(focused) < breadth_first - 0.1
 
     async def test_auto_is_link_aware_with_a_topic(self, topic):
         auto = await crawl(TopicSpider, web(), settings("auto", topic), seeds=TOP)
@@ -563,11 +571,10 @@ class TestOddTopics:
         assert "no positive example with any text" in caplog.text
 
     @pytest.mark.parametrize("name", FOCUSED)
-    async def test_one_example(self, name, tmp_path):
+    async def test_one_example(self, name, tmp_path, breadth_first):
         path = tmp_path / "topic.jsonl"
         path.write_text('{"text": "hidden markov chain model"}')
-        plain = await crawl(TopicSpider, web(), settings("breadth-first", path), seeds=TOP)
-        assert first_found(await self.finishes(name, path, web())) < first_found(plain)
+        assert first_found(await self.finishes(name, path, web())) < breadth_first
 
     @pytest.mark.parametrize("name", FOCUSED)
     async def test_examples_in_another_language_find_nothing_and_crawl_on(self, name, tmp_path):
@@ -576,11 +583,10 @@ class TestOddTopics:
         result = await self.finishes(name, path, web())
         assert result.stats["replica/page/relevant"] == 0
 
-    async def test_ten_thousand_examples(self, tmp_path):
+    async def test_ten_thousand_examples(self, tmp_path, breadth_first):
         path = tmp_path / "topic.jsonl"
         path.write_text("\n".join(json.dumps({"text": f"hidden markov chain model {n} w{n}x"}) for n in range(10_000)))
-        plain = await crawl(TopicSpider, web(), settings("breadth-first", path), seeds=TOP)
-        assert first_found(await self.finishes("link-aware", path, web())) < first_found(plain) - 0.1
+        assert first_found(await self.finishes("link-aware", path, web())) < breadth_first - 0.1
 
     @pytest.mark.parametrize("name", ["best-first", "link-aware"])
     async def test_equal_examples_are_one(self, name, tmp_path):
