@@ -167,7 +167,7 @@ class Policy:
             return self._rewritten(decision, target)
         # Nobody but the copy leads to it: what the two have in common says less about it.
         unshared = Claim(Kind.UNSHARED, host, verdict.canonical)
-        if self._replicas.has_own_pages(host) or self._standings.is_refuted(unshared):
+        if self._replicas.own_pages.are_missing(host) or self._standings.is_refuted(unshared):
             return FETCH
         decision = self._by_verdict(verdict)
         claims = (*decision.claims, unshared)
@@ -189,7 +189,7 @@ class Policy:
         """Return the decision about *url* on a canonical host whose page a copy had before it was blocked."""
         if self._config.revisit:
             return None  # the copy is not asked again, and so its page is of an earlier pass
-        found = self._replicas.fetched_on_copy(url, host)
+        found = self._replicas.fetched.instead_of(url, host)
         if found is None or has_secret(url):
             return None
         verdicts, target = found

@@ -127,7 +127,6 @@ class Parts:
             settling,
             fallback,
             self.probes,
-            self.late_samples,
             self.claims,
             self.log,
             key,
@@ -138,15 +137,7 @@ class Parts:
         self.seen = Seen()
         self.head_rescorer = HeadRescorer(store, self.runner, self.seen, self.revisits.is_known)
         self.outlinks = Outlinks(
-            store,
-            self.runner,
-            self.policy,
-            self.intake,
-            self.scope,
-            self.revisits,
-            self.replicas,
-            self.seen,
-            counts,
+            store, self.runner, self.policy, self.intake, self.scope, self.revisits, self.replicas, self.seen, counts
         )
         self.remote = RemoteUpdates(
             store,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from scrapy_replica.claim import Claim, Kind, Restoration, Why, of_rules
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
-from scrapy_replica.crawl.claims.late_samples import LateSamples
 from scrapy_replica.crawl.claims.probes import Probes
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
@@ -48,7 +47,6 @@ class Evidence:
         settling: Settling,
         fallback: Fallback,
         probes: Probes,
-        late_samples: LateSamples,
         claims: Claims,
         log: DecisionLog,
         key: Callable[[str], int],
@@ -56,8 +54,7 @@ class Evidence:
     ) -> None:
         self._store, self._replicas, self._dust, self._scope = store, replicas, dust, scope
         self._scope_check, self._samples, self._settling, self._fallback = scope_check, samples, settling, fallback
-        self._probes, self._late_samples, self._claims = probes, late_samples, claims
-        self._log, self._key, self._counts = log, key, counts
+        self._probes, self._claims, self._log, self._key, self._counts = probes, claims, log, key, counts
 
     def add_page(self, observation: Observation, *, is_own: bool = True) -> None:
         """Take note of a page; one that is not this process's *own* has been through its callback."""
@@ -106,7 +103,7 @@ class Evidence:
     def _try_unshared(self, claims: Sequence[Claim], *, is_kept: bool) -> None:
         for claim in claims:
             if claim.kind is Kind.UNSHARED:
-                self._replicas.count_own_page(claim.subject, is_kept=is_kept)
+                self._replicas.own_pages.count(claim.subject, is_kept=is_kept)
 
     def end_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         """Take note that *callback* is through with the page; *asks_more*: it asked for what is new and not on it."""

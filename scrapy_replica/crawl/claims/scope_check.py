@@ -50,7 +50,7 @@ class ScopeCheck:
                 continue
             for claim in self._store.suppressed.claims(Kind.LINKS, host):
                 self._claims.lift(claim)
-            for url in self._replicas.fetched_on(host):
+            for url in self._replicas.fetched.of_host(host):
                 self._restore_for(self._key(url), url)  # where its page does not lead, theirs may
             for verdict in self._replicas.judged_copies_of(host):
                 copies = (self._replicas.on_copy(verdict, url) for url in urls)

@@ -142,7 +142,7 @@ class Settling:
         key = self._fingerprint(twin)
         known = self._store.urls.find([key]).get(key)
         if known is None:
-            return self._add_own(url_id) if self._replicas.has_own_pages(page.host) else []
+            return self._add_own(url_id) if self._replicas.own_pages.are_missing(page.host) else []
         if self._store.pages.has_failed(known.id):
             return self._add_own(url_id)
         if known.state is not State.DROPPED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import mmh3
@@ -12,13 +12,15 @@ import mmh3
 from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.hosts.fetched_pages import FetchedPages
+from scrapy_replica.crawl.hosts.own_pages import OwnPages
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.orders import ALLOW, DIFFERENT
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Page, Verdict
-from scrapy_replica.sites.alignment import joined, normal_path, relative
+from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import PageMark, mark_of, path_of
 from scrapy_replica.sites.judge import judge_at
@@ -32,8 +34,6 @@ logger = logging.getLogger(__name__)
 RECALIBRATE_AT = 500
 """Pages after which the pairs of this crawl that are obvious train the judge and set its threshold; and after twice as
 many, and so on."""
-MIN_MISSING = 3
-"""Pages of a copy that the canonical host lacks before its other own pages are fetched as they stand."""
 VERDICT_S = 2_592_000.0
 """Seconds after which a verdict ends and the copy is looked at again: thirty days."""
 
@@ -58,15 +58,6 @@ class Block(NamedTuple):
     is_manual: bool
 
 
-@dataclass(slots=True)
-class _Own:
-    """Counts, for one copy, how many pages that nothing but the copy links to the canonical host has, or lacks."""
-
-    kept: int = 0
-    """The canonical host has them."""
-    missing: int = 0
-
-
 class Replicas:
     """Verdicts on hosts.
 
@@ -85,13 +76,11 @@ class Replicas:
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
         self._lesson: Iterator[None] | None = None
-        self._own: dict[str, _Own] = {}
-        """Copy -> what of its own pages the canonical host turned out to have, in this run."""
+        self.own_pages = OwnPages()
         self._callbacks: dict[str, frozenset[str]] = {}
         """Host -> names of the callbacks that get its pages."""
         self._uncertain = UncertainPairs(db.uncertain_pairs, self._detector)
-        self._fetched: dict[str, dict[str, str]] = {}
-        """Copy -> relative path -> URL of each page that was fetched before the verdict."""
+        self.fetched = FetchedPages(self._detector)
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
         self.become_leader()
@@ -109,7 +98,7 @@ class Replicas:
     def forget(self, host: str) -> None:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
         self._detector.candidates.read_again(host)
-        self._fetched.pop(host, None)
+        self.fetched.forget(host)
         held = {verdict.copy: (verdict, is_manual) for verdict, is_manual in self._db.verdicts.holding()}
         for copy in self._detector.verdicts.keys() - held.keys():
             self._detector.take_back(copy)
@@ -119,7 +108,7 @@ class Replicas:
     def read_again(self, host: str) -> None:
         """Read the evidence of *host* anew when it is needed: others added to it."""
         self._detector.candidates.evidence.forget(host)
-        self._fetched.pop(host, None)
+        self.fetched.forget(host)
 
     def apply_remote(self, copies: Iterable[str]) -> list[Verdict]:
         """Take over what became of the verdicts on *copies* in other processes; return those that began there."""
@@ -162,38 +151,6 @@ class Replicas:
             return None
         return Block(verdict, self._canonical_url(url, verdict), host in self._detector.copies.by_hand)
 
-    def fetched_on_copy(self, url: str, host: str) -> tuple[list[Verdict], str] | None:
-        """Return the URL fetched on a copy that stands for *url* on the kept *host*, and the verdicts that say so."""
-        return self._on_copy(normal_path(path_of(url)), host)
-
-    def _on_copy(self, path: str, host: str) -> tuple[list[Verdict], str] | None:
-        for verdict in self._detector.copies.of(host):
-            rest = relative(path, verdict.canonical_prefix)
-            if rest is None or verdict.copy in self._detector.copies.by_hand:
-                continue  # who blocks a host wants the other one's pages
-            if (found := self._pages_of(verdict).get(rest)) is not None:
-                return [verdict], found
-            if (beyond := self._on_copy(joined(verdict.copy_prefix, rest), verdict.copy)) is not None:
-                return [verdict, *beyond[0]], beyond[1]
-        return None
-
-    def fetched_on(self, copy: str) -> list[str]:
-        """Return the URLs fetched on *copy* that may stand for those of its canonical host; none if it is no copy."""
-        verdict = self._detector.verdicts.get(copy)
-        return (
-            [] if verdict is None or copy in self._detector.copies.by_hand else list(self._pages_of(verdict).values())
-        )
-
-    def _pages_of(self, verdict: Verdict) -> dict[str, str]:
-        pages = self._fetched.get(verdict.copy)
-        if pages is None:
-            copy = self._detector.candidates.host(verdict.copy)
-            rests = copy.view(verdict.copy_prefix)[0] if copy.origin else {}
-            raw = {rest: copy.paths.get(joined(verdict.copy_prefix, rest)) for rest in rests}
-            pages = {rest: f"{copy.origin}{path}" for rest, path in raw.items() if path is not None}
-            self._fetched[verdict.copy] = pages
-        return pages
-
     def on_copies(self, url: str, host: str) -> list[str]:
         """Return the URLs on the copies of the kept *host* that stand where *url* does."""
         copies = (self.on_copy(verdict, url) for verdict in self.judged_copies_of(host))
@@ -214,17 +171,6 @@ class Replicas:
         """Tell whether *callback* gets pages of the host *canonical* as well, as far as this run knows."""
         known = self._callbacks.get(canonical)
         return known is None or callback in known
-
-    def has_own_pages(self, copy: str) -> bool:
-        """Tell whether most of what nothing but the *copy* leads to is missing on the canonical host."""
-        own = self._own.get(copy)
-        return own is not None and own.missing >= MIN_MISSING and own.missing > own.kept
-
-    def count_own_page(self, copy: str, *, is_kept: bool) -> None:
-        """Take note whether the canonical host has a page that nothing but the *copy* leads to."""
-        own = self._own.setdefault(copy, _Own())
-        own.kept += is_kept
-        own.missing += not is_kept
 
     def _canonical_url(self, url: str, verdict: Verdict) -> str | None:
         path = path_of(url)
@@ -347,8 +293,8 @@ class Replicas:
         return verdict
 
     def _forget_copy(self, copy: str) -> None:
-        self._own.pop(copy, None)
-        self._fetched.pop(copy, None)
+        self.own_pages.forget(copy)
+        self.fetched.forget(copy)
 
     # Verdicts
 
