@@ -30,7 +30,7 @@ def import_fastwarc() -> Any:
     try:
         import fastwarc.warc  # noqa: PLC0415  (an extra)
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("WARC files need: pip install 'scrapy-replica[warc]'") from error
+        raise ModuleNotFoundError("WARC files need fastwarc: pip install 'scrapy-replica[warc]'") from error
     return fastwarc.warc
 
 

@@ -31,7 +31,7 @@ def import_cdxj_indexer() -> Any:
     try:
         import cdxj_indexer.main  # noqa: PLC0415  (an extra)
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("WACZ files need: pip install 'scrapy-replica[wacz]'") from error
+        raise ModuleNotFoundError("WACZ files need cdxj-indexer: pip install 'scrapy-replica[wacz]'") from error
     return cdxj_indexer.main
 
 
