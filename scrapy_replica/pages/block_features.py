@@ -42,15 +42,12 @@ class Columns:
     """The arrays of a page that features are made of; ``n`` runs, ``m`` nodes, everything float32 but the indices."""
 
     def __init__(self, blocks: Blocks) -> None:
-        self.words = np.array(blocks.words, np.float32)
-        self.link_words = np.array(blocks.link_words, np.float32)
-        self.run_nodes = np.array(blocks.run_nodes, np.intp)
-        self.parents = np.array(blocks.parents, np.intp)
-        self.depths = np.array(blocks.depths, np.float32)
-        self.starts = np.array(blocks.run_starts, np.intp)
-        self.ends = np.array(blocks.run_ends, np.intp)
-        self.node_tags = np.array(blocks.tag_ends, np.float32) - np.array(blocks.tag_starts, np.float32) + 1
-        self.signatures = np.array(blocks.signatures, np.intp)
+        self.words, self.link_words = blocks.words.astype(np.float32), blocks.link_words.astype(np.float32)
+        self.run_nodes, self.parents = blocks.run_nodes, blocks.parents
+        self.depths = blocks.depths.astype(np.float32)
+        self.starts, self.ends = blocks.run_starts, blocks.run_ends
+        self.node_tags = (blocks.tag_ends - blocks.tag_starts + 1).astype(np.float32)
+        self.signatures = blocks.signatures
         self.good = np.where((self.words >= GOOD_WORDS) & (self.link_words * 3 < self.words), self.words, 0)
         self.counts = sums_before(np.array([self.words, self.link_words, self.good]))
         self.node_words, self.node_links, self.node_good = self.below(self.counts)

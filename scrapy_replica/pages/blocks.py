@@ -326,9 +326,9 @@ def read_blocks(root: etree._Element) -> Blocks:
     texts = _folded(reader.pieces)
     chars = np.fromiter(map(len, texts), np.intp, len(texts))
     words = count_words(texts, chars)
-    run_nodes, link_words, links, run_tags = np.array(reader.run_rows, np.intp).reshape(-1, 4).T
+    run_nodes, link_words, links, run_tags = np.array(reader.run_rows, np.intp).reshape(-1, 4).T.copy()
     tags = [tag for tag, _ in reader.names]
-    nodes = np.array(reader.node_rows, np.intp).reshape(-1, 9).T
+    nodes = np.array(reader.node_rows, np.intp).reshape(-1, 9).T.copy()
     blocks = Blocks(texts, chars, run_nodes, words, np.minimum(link_words, words), links, run_tags, tags, *nodes)
     declared = (meta.get("content", "") for meta in root.iter("meta") if "og:type" in meta.values())
     blocks.declared = next(declared, "").lower()
