@@ -15,6 +15,7 @@ from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.sqlite import held
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.lock import LOCK_NAME
 from scrapy_replica.decision import Outcome, Reason
@@ -70,6 +71,17 @@ class TestInMemory(CrawlDBContract):
             db.pages.enter(Fetched(url_id, 1.0, 200, simhash=5, words=url_id))
         assert [place.host for place in db.pages.text_places(5, 9)] == [*"abcdef"]
         assert [place.words for place in db.pages.text_places(5, 3)] == ids[:18:6]
+
+    def test_samples_and_names_beyond_those_held_are_found_in_the_table(self, db, monkeypatch):
+        monkeypatch.setattr(held, "MOST_HELD", 2)
+        ids = enter(db, "a/1", "a/2", "a/3")
+        for url_id in ids:
+            assert db.samples.of_url(url_id) == db.samples.awaiting(-url_id) == []
+            db.samples.enter([Sample(url_id, Claim.read("rule 1"), Reason.DUST_RULE, -url_id, "a", 1.0)])
+            db.names.enter(url_id + 10, url_id, "parse")
+        assert [one.id for url_id in ids for one in db.samples.of_url(url_id)] == ids
+        assert [one for url_id in ids for one in db.samples.awaiting(-url_id)] == ids
+        assert db.names.pages_of({*range(20)}) == {url_id + 10: (url_id, "parse") for url_id in ids}
 
 
 class TestOnDisk(StoredContract):

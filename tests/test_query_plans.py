@@ -30,6 +30,10 @@ ONCE = {
     "SELECT COUNT(*) FROM seen_items",  # 100,000 at most
     "SELECT id, name, slot FROM hosts",
     "SELECT host FROM seed_hosts",
+    "SELECT key FROM names WHERE key IS NOT NULL LIMIT ?",
+    "SELECT url FROM samples WHERE url IS NOT NULL LIMIT ?",
+    "SELECT representative FROM samples WHERE representative IS NOT NULL LIMIT ?",
+    "SELECT representative FROM suppressed WHERE representative IS NOT NULL LIMIT ?",
     "SELECT simhash FROM pages WHERE simhash IS NOT NULL",
     "SELECT url, relevance, body FROM visits ORDER BY id",
     "SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id",

@@ -23,15 +23,12 @@ class OwnNames:
 
     def __init__(self, store: CrawlDB, samples: Samples, standings: Standings, key: Callable[[str], int]) -> None:
         self._store, self._samples, self._standings, self._key = store, samples, standings, key
-        self._has_any = store.is_shared or store.names.has_any()
-        """Whether a URL is worth a look into the store."""
         self._looked_up: dict[int, tuple[int, str] | None] = {}
 
     @contextmanager
     def looked_up(self, urls: Iterable[str]) -> Iterator[None]:
         """Within, what is known of *urls* was asked at once; nothing may be entered meanwhile."""
-        if self._has_any and (keys := {self._key(url) for url in urls}):
-            self._looked_up = self._pages_of(keys)
+        self._looked_up = self._pages_of({self._key(url) for url in urls})
         try:
             yield
         finally:
@@ -46,15 +43,12 @@ class OwnNames:
             key = self._key(name)
             if host_of(name) == page.host and key != self._store.urls.key_of(url_id):
                 self._store.names.enter(key, url_id, callback)
-                self._has_any = True
 
     def same_of(self, url: str, host: str, callback: str) -> SameByOther | None:
         """Return the URL of the page that was fetched and says that *url*, another one, is its own.
 
         Only of one that *callback* got, which is to get *url*: another callback makes other items of the same page.
         """
-        if not self._has_any:
-            return None
         key = self._key(url)
         page_id, got_by = (self._looked_up if key in self._looked_up else self._pages_of({key}))[key] or (0, "")
         if not page_id or got_by != callback:

@@ -82,7 +82,7 @@ class SqliteCrawlDB:
         self.revisits = RevisitTable(connection)
         self.ledger = LedgerTable(connection)
         self.items = ItemTable(connection)
-        self.samples = SampleTable(connection)
+        self.samples = SampleTable(connection, is_own=not self.is_shared)
         self.verdicts = VerdictTable(connection)
         self.uncertain_pairs = UncertainPairTable(connection)
         self.orders = OrderTable(connection)
@@ -94,11 +94,11 @@ class SqliteCrawlDB:
         self.captures = CaptureTable(connection)
         self.texts: TextTable = TextTable(connection)
         self.urls = self._make_urls(connection)
-        self.suppressed = SuppressedTable(connection, self.urls)
+        self.suppressed = SuppressedTable(connection, self.urls, is_own=not self.is_shared)
         self.claims = ClaimTable(connection)
         self.added = AddedTable(connection)
         self.checks = CheckTable(connection)
-        self.names = NameTable(connection)
+        self.names = NameTable(connection, is_own=not self.is_shared)
         self.commit()
 
     def _claim(self, spider: str) -> None:

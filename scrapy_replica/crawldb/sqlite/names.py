@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.held import Held
 
 
 class NameTable:
-    """One row for each URL that a page named and that it was not fetched by."""
+    """One row for each URL that a page named and that it was not fetched by.
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection, self._read, self._write = connection, connection.read, connection.write
+    :param is_own: nobody else writes it.
+    """
+
+    def __init__(self, connection: Connection, *, is_own: bool) -> None:
+        self._connection, self._write = connection, connection.write
+        self._keys = Held(connection, "names", "key", is_own=is_own)
 
     def enter(self, key: int, url_id: int, callback: str) -> None:
         """Write down that the page of that URL (its id), which *callback* got, says that *key* is a URL of its own.
 
         One that several pages claim is none of any: all parts of a list call its first part canonical.
         """
+        self._keys.add(key)
         self._write(
             "INSERT INTO names VALUES (?1, ?2, ?3) ON CONFLICT (key) DO UPDATE SET url = 0 WHERE url <> ?2",
             (key, url_id, callback),
@@ -28,9 +34,6 @@ class NameTable:
 
         Of those *keys* of which a page says so.
         """
-        rows = self._connection.rows_of("SELECT key, url, callback FROM names WHERE url > 0 AND key IN", keys)
+        wanted = [key for key in keys if key in self._keys]
+        rows = self._connection.rows_of("SELECT key, url, callback FROM names WHERE url > 0 AND key IN", wanted)
         return {key: (url_id, callback) for key, url_id, callback in rows}
-
-    def has_any(self) -> bool:
-        """Tell whether any page named another URL."""
-        return self._read("SELECT 1 FROM names LIMIT 1").fetchone() is not None

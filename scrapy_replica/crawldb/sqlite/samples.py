@@ -8,6 +8,7 @@ from typing import Any
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.held import Held
 from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Outcome, Reason
 
@@ -15,10 +16,15 @@ COLUMNS = "url, claim, reason, representative, stratum, weight, outcome"
 
 
 class SampleTable:
-    """One row for each URL and claim in each pass over the job; what is asked for is of the pass that goes on."""
+    """One row for each URL and claim in each pass over the job; what is asked for is of the pass that goes on.
 
-    def __init__(self, connection: Connection) -> None:
+    :param is_own: nobody else writes it.
+    """
+
+    def __init__(self, connection: Connection, *, is_own: bool = False) -> None:
         self._read, self._write = connection.read, connection.write
+        self._urls = Held(connection, "samples", "url", is_own=is_own)
+        self._representatives = Held(connection, "samples", "representative", is_own=is_own)
 
     def enter(self, samples: Iterable[Sample]) -> list[Sample]:
         """Write *samples* down and return those that are new; one that is known stays what it is."""
@@ -28,11 +34,14 @@ class SampleTable:
             row = (one.id, str(one.claim), _value(one.reason), *one[3:6], _value(one.outcome))
             if self._write(sql, row).rowcount:
                 new.append(one)
+                self._urls.add(one.id)
+                if one.representative is not None:
+                    self._representatives.add(one.representative)
         return new
 
     def of_url(self, url_id: int) -> list[Sample]:
         """Return the samples that the URL of that id is, one for each claim."""
-        return self._samples("url = ?", url_id)
+        return self._samples("url = ?", url_id) if url_id in self._urls else []
 
     def of_claim(self, claim: Claim) -> list[Sample]:
         """Return the samples that test *claim*."""
@@ -44,6 +53,8 @@ class SampleTable:
 
     def awaiting(self, representative: int) -> list[int]:
         """Return the ids of the URLs that wait to be held against the one with key *representative*."""
+        if representative not in self._representatives:
+            return []
         sql = "SELECT DISTINCT url FROM samples WHERE representative = ? AND outcome IS NULL ORDER BY url"
         return [url for (url,) in self._read(sql, (representative,))]
 

@@ -8,6 +8,7 @@ from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.contract import Suppressed
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.held import Held
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 
@@ -20,16 +21,23 @@ LAST = "\U0010ffff"
 
 
 class SuppressedTable:
-    """For each URL that was dropped, rewritten or demoted the claims that did so, and its representative."""
+    """For each URL that was dropped, rewritten or demoted the claims that did so, and its representative.
 
-    def __init__(self, connection: Connection, urls: UrlTable) -> None:
+    :param is_own: nobody else writes it.
+    """
+
+    def __init__(self, connection: Connection, urls: UrlTable, *, is_own: bool) -> None:
         self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
         self._connection, self._urls = connection, urls
+        self._representatives = Held(connection, "suppressed", "representative", is_own=is_own)
 
     def enter(self, rows: Iterable[Suppressed]) -> None:
         """Write down what was suppressed."""
-        sql = "INSERT OR REPLACE INTO suppressed VALUES (?, ?, ?)"
-        self._write_many(sql, [(row.id, str(row.claim), row.representative) for row in rows])
+        values = [(row.id, str(row.claim), row.representative) for row in rows]
+        for _, _, representative in values:
+            if representative is not None:
+                self._representatives.add(representative)
+        self._write_many("INSERT OR REPLACE INTO suppressed VALUES (?, ?, ?)", values)
 
     def restore(self, work: Work, most: int, *, after: int = 0) -> list[tuple[int, str | None]]:
         """Let URLs that *work* is about wait again; exempt where their representative is gone for good.
@@ -88,6 +96,8 @@ class SuppressedTable:
 
     def claims_for(self, representative: int) -> list[Claim]:
         """Return the claims that suppressed URLs in favour of the one with that key."""
+        if representative not in self._representatives:
+            return []
         sql = "SELECT claim FROM suppressed WHERE representative = ? AND claim > ? ORDER BY claim LIMIT 1"
         names: list[str] = []
         # Claim by claim through the index: one may have suppressed a hundred thousand URLs in favour of this one.
