@@ -282,3 +282,23 @@ class TestFolding:
             is_date=True,
         )
         assert list(folding.lines()) == [(("feast", "for"), ("80",))]
+
+
+class TestListings:
+    """Pages of little text in a place of arguments: lists where what they link to differs, shells where it does not."""
+
+    @staticmethod
+    def told(links_of):
+        traps = Traps(5)
+        for number in range(12):
+            url = f"http://h/list?colour={number % 3}&order={number % 4}"
+            page = Page(url, "h", text="List", words=1, links=tuple(Link(one) for one in links_of(number)))
+            yield traps.is_news(page, Novelty.UNKNOWN, None, 20)
+
+    def test_a_list_without_a_new_link_brings_nothing_new(self):
+        told = [*self.told(lambda number: [f"http://h/item/{number % 3 + one}" for one in range(2)])]
+        assert told[-3:] == [False] * 3
+
+    def test_of_a_shell_nothing_is_told(self):
+        told = [*self.told(lambda number: ["http://h/", "http://h/about"])]
+        assert False not in told

@@ -74,6 +74,10 @@ class _Place:
     """Pages of which it is unknown whether they brought news."""
     values: set[str] = field(default_factory=set)
     lines: dict[int, None] = field(default_factory=dict)
+    away: int | None = None
+    """Hash of where its latest page leads beside itself."""
+    is_listing: bool = False
+    """Some page of it leads elsewhere: its pages are lists, and no shells that a script fills."""
 
     @property
     def has_versions(self) -> bool:
@@ -137,13 +141,18 @@ class Traps:
         learnt = self._learn(found, page, folding)
         if novelty is Novelty.EXACT_DUPLICATE:
             return False if learnt is False else None
-        is_judged = is_path or page.words >= min_words or (found.kind is TrapKind.CALENDAR and folding.echoes_url)
+        is_listing = found.kind is TrapKind.FACETS and self._place(found).is_listing
+        echoes_url = found.kind is TrapKind.CALENDAR and folding.echoes_url
+        is_judged = is_path or page.words >= min_words or is_listing or echoes_url
         return None if learnt is False and not is_judged else learnt
 
     def _learn(self, found: Shape, page: Page, folding: Folding) -> bool | None:
         place = self._place(found)
         before = len(place.lines)
         links = {hash_of(part) for link in page.links for part in self._link_parts(link.url, found.place)}
+        away = hash(frozenset(hash_of(link.url) for link in page.links if not _lies_in(link.url, found.place)))
+        place.is_listing |= place.away not in {None, away}
+        place.away = away
         # Lists of products show beside each choice how many there are.
         learnt = place.learn(folding, links, counts_numbers=found.kind is not TrapKind.FACETS)
         self._held += len(place.lines) - before
@@ -229,3 +238,8 @@ class Traps:
         """Pages that can be observed, whatever they are, before any URL is in a trap; 0 where one may be."""
         idle = max((place.idle for place in self._places.values()), default=0)
         return 0 if self._is_any else max(0, self._half - idle)
+
+
+def _lies_in(url: str, place: str) -> bool:
+    """Tell whether *url* belongs to *place*: its list as a whole, or what of it some arguments ask for."""
+    return url.partition("://")[2].partition("?")[0] == place.partition("?")[0]
