@@ -105,6 +105,8 @@ class Decision:
     """What suppresses the URL; it comes back when one of them ends."""
     n_agreed: int = 0
     """Comparisons that agreed before what decided came into force."""
+    is_gate: bool = False
+    """The representative is where all URLs of a shape lead: each of them is a sample of its own."""
     is_sampled: bool = False
     """Fetched all the same to test what decided."""
     weight: float = 1.0

@@ -140,3 +140,11 @@ def test_the_declared_version_is_that_of_the_path_whatever_arguments_are_beside(
     args = (("en", "http://a.example/x"), ("de", "http://a.example/x?l=de"))
     assert version_of("http://a.example/x?l=de&sid=1", *args) == version_of("http://a.example/x?l=de", *args)
     assert version_of("http://a.example/x?l=de&sid=1", *args) != version_of("http://a.example/x?sid=1", *args)
+
+
+def test_where_to_come_back_to_is_no_other_place():
+    one = leads("http://a.example/compare/7/back/%2Fsale%2F7.html", on="http://a.example/sale/7.html")
+    other = leads("http://a.example/compare/7/back/%2F7.html", on="http://a.example/7.html")
+    third = leads("http://a.example/compare/7/back/%2F8.html", on="http://a.example/7.html")
+    assert {it for it, _ in one} == {it for it, _ in other}
+    assert one.isdisjoint(third)

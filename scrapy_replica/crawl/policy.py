@@ -100,7 +100,7 @@ class Policy:
             return self._aliased(target, host)
         # Rules before verdicts: without its session id a page is found on the canonical host.
         hit = self._rules.hit(url, host, callback)
-        if hit is not None and (decision := self._by_rule(hit)) is not FETCH:
+        if hit is not None and (decision := self._by_rule(hit, host)) is not FETCH:
             return decision
         if permission is Permission.MOVE and block is not None:
             return self._blocked(block, host, callback)
@@ -227,14 +227,19 @@ class Policy:
         decision = self._decision(rejection.wanted, rejection.reason, claim, evidence, is_certain=is_certain)
         return replace(decision, n_agreed=rejection.n_agreed) if decision.reason is not None else FETCH
 
-    def _by_rule(self, hit: Hit) -> Decision:
+    def _by_rule(self, hit: Hit, host: str) -> Decision:
         evidence = {"rules": list(hit.rules), "representative": hit.url, "fetched": hit.is_fetched}
         claims = of_rules(hit.rules)
         decision = self._decision(Action.DROP, Reason.DUST_RULE, claims[0], evidence, is_certain=hit.is_certain)
         if decision.reason is None:
             return FETCH
-        n_agreed = CONFIRMED if hit.is_certain else PROVED
-        decision = replace(decision, claims=claims, representative=hit.target, n_agreed=n_agreed)
+        if hit.is_named:
+            name = Claim(Kind.NAME, host)
+            if self._standings.is_refuted(name):
+                return FETCH
+            claims = (*claims, name)
+        n_agreed = 0 if hit.is_gate else CONFIRMED if hit.is_certain else PROVED
+        decision = replace(decision, claims=claims, representative=hit.target, n_agreed=n_agreed, is_gate=hit.is_gate)
         if hit.is_fetched or self._config.mode is Mode.OBSERVE:
             return decision
         action = Action.REWRITE if decision.action is Action.DROP else decision.action
@@ -243,7 +248,7 @@ class Policy:
     def rewritten(self, url: str, host: str, callback: str) -> str:
         """Return the URL that is fetched in place of *url* as the rules in force stand; *url* itself if none is."""
         hit = self._rules.hit(url, host, callback)
-        decision = self._by_rule(hit) if hit is not None else FETCH
+        decision = self._by_rule(hit, host) if hit is not None else FETCH
         return decision.url if decision.action is Action.REWRITE and decision.url is not None else url
 
     def _decision(

@@ -66,6 +66,12 @@ class Rule:
         return f"{self.host or '*'}: {changes} [{context}] support {self.support}, error {self.error:.3f}"
 
     @property
+    def is_gate(self) -> bool:
+        """Whether it makes one URL of all that it changes: they lead to a login, say, whatever they ask for."""
+        steps = self.transformation
+        return len(steps) == 1 and steps[0].kind == "template" and not WILDCARD.search(steps[0].value or "")
+
+    @property
     def key(self) -> str:
         """What the rule does, without its evidence: equal for equal rules."""
         return json.dumps([self.host, self.context, self.transformation])

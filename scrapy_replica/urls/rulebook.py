@@ -18,6 +18,7 @@ class _Entry(NamedTuple):
     place: int
     rule: Rule
     change: Change
+    is_gate: bool
 
 
 class RuleBook:
@@ -53,7 +54,7 @@ class RuleBook:
         self._of_host.clear()
         self._rules[rule.key] = rule
         self._ordered[rule.host] += rule.keeps_order
-        entry = _Entry(self._count, rule, compiled(rule.transformation))
+        entry = _Entry(self._count, rule, compiled(rule.transformation), rule.is_gate)
         self._count += 1
         by_trigger = self._index.setdefault(rule.host, defaultdict(list))
         for trigger in triggers(rule.transformation) or (_ANY_URL,):
@@ -110,7 +111,7 @@ class RuleBook:
                 changed = changed.sorted()
             if size is None:
                 size = size_of(pattern.local)
-            if size_of(changed.local) < size:
+            if size_of(changed.local) < size or entry.is_gate:
                 return changed, entry.rule
         return None
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from everyday import hosts, records, shops, trade, writing
+from everyday import further, hosts, records, shops, trade, writing
 
-SITES = [*shops.SITES, *writing.SITES, *hosts.SITES, *trade.SITES, *records.SITES]
+SITES = [*shops.SITES, *writing.SITES, *hosts.SITES, *trade.SITES, *records.SITES, *further.SITES]

@@ -26,7 +26,10 @@ OTHERS = {
     "forum": ("topic", "drop"),
 }
 """Sites that are crawled once more, by another spider or in another mode; `make everyday` crawls all in all."""
-LEFT_OUT = {"shop in layers", "vacancies", "gallery", "library", "docs in languages", "CMS"}
+LEFT_OUT = {
+    *("shop in layers", "vacancies", "gallery", "library", "docs in languages", "CMS"),
+    *("recipes", "questions", "homes"),
+}
 """Sites of many requests that only `make everyday` crawls."""
 CRAWLS = [
     *((site, "ordinary", "demote") for site in SITES if site.name not in LEFT_OUT),

@@ -145,11 +145,11 @@ class Evidence:
 
     def _settle(self, settled: Settled) -> list[Claim]:
         """Settle a sample of rewrite rules: where several made another page of it, none of them alone is blamed."""
-        url_id, outcome, rules = settled
-        refuted = self._samples.settle(url_id, outcome, of_rules(rules)[0])
-        others = self._samples.open_of(url_id) if outcome is Outcome.OTHER or len(rules) > 1 else ()
+        url_id, outcome, rules, is_named = settled
+        refuted = self._samples.settle(url_id, outcome, of_rules(rules)[0]) if not is_named else []
+        others = self._samples.open_of(url_id) if outcome is Outcome.OTHER or len(rules) > 1 or is_named else ()
         for sample in others:
-            is_told = sample.claim.kind is Kind.RULES or outcome is Outcome.SAME
+            is_told = sample.claim.kind is (Kind.NAME if is_named else Kind.RULES) or outcome is Outcome.SAME
             refuted += self._samples.settle(url_id, outcome if is_told else Outcome.UNKNOWN, sample.claim)
         return refuted
 

@@ -97,7 +97,8 @@ class Samples:
         if not is_tested or not self.are_drawn:
             return decision
         pending = pending if pending is not None else Pending()
-        key, stratum = self._key(decision.representative or url), stratum_of(url)
+        stands = None if decision.is_gate else decision.representative
+        key, stratum = self._key(stands or url), stratum_of(url)
         tests = [self._with(self.test_of(claim), pending.drawn[claim]) for claim in decision.claims]
         if any(key in test.representatives for test in tests):
             return decision

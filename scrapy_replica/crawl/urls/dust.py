@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules, host_named
+from scrapy_replica.crawl.urls.gates import place_of
 from scrapy_replica.crawl.urls.host_pages import (
     callback_number,
     callback_of,
@@ -90,15 +91,17 @@ class Dust:
             return findings
         twin = twin if twin is not None and twin.host == page.host else None
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
+        host.gates.read(page.links)
         leads = leads_of(page)
         news = host.pages.news(leads)
         if twin is not None and host.pages.clusters.get(form_of(twin.url)) != cluster:
             twin = None  # another version, or what another callback got
-        leads_on = asks_more or bool(news) or self._lacks(form, leads, twin)
-        if leads_on and content is not None and cluster is not None and host.pages.has(cluster):
-            cluster = own_content(form, content)
-        elif content is not None and cluster is not None:
-            cluster = host.pages.told_apart_by(content, leads) or cluster
+        leads_on = asks_more or bool(news)
+        if content is not None and cluster is not None:
+            known = None if leads_on else host.pages.told_apart_by(content, leads)
+            if known is None and host.pages.has(cluster) and (leads_on or self._lacks(form, leads, twin)):
+                known = own_content(form, content)
+            cluster = known or cluster
         came_by = self._on_host(page.redirected_from, name, form)
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
         kept = sorted(news)[: host.pages.room]
@@ -106,19 +109,24 @@ class Dust:
         first = None if self._db.urls.is_first(url_id) else self._db.pages.leads(url_id)  # of a page that changed
         self._db.pages.set_content(url_id, content, cluster, told, (first or b"") + pack_leads(kept))
         host.pages.add(form, content, cluster, aliases, kept)
+        self._hold_against_gates(host, form, None, url_id, callback_number(callback), findings)
         self._learn(host, page.host, form, url_id, cluster, came_by, findings)
         return findings
 
     def observe_redirect(self, url: str, url_id: int, location: str, callback: str = "") -> DustFindings:
         """Take note that *url*, which the spider's *callback* was to get, leads to *location*.
 
-        A tracker leads to one place by another URL from each page.
+        A tracker leads to one place by another URL from each page, and a login is where many URLs lead.
         """
         findings, form = DustFindings(), form_of(url)
         if not self._config.dust:
             return findings
         name = parse(form).host
         host = self._rules.before(url_id, name)
+        if parse(location).host == name:
+            place = place_of(form, location)
+            self._hold_against_gates(host, form, place, url_id, callback_number(callback), findings)
+            self._look_for_gate(host, form, place)
         cluster = host.pages.redirect(location, callback_number(callback), name)
         if cluster is not None and form not in host.pages.clusters:
             self._db.pages.set_content(url_id, cluster, cluster, None, b"")
@@ -165,12 +173,35 @@ class Dust:
         self, host: HostRules, form: str, cluster: int | None, url_id: int, findings: DustFindings
     ) -> None:
         for watched in host.watched():
+            if watched.rule.is_gate:
+                continue
             level = watched.level
             settled = watched.observe(form, cluster, url_id, host.pages, self._is_stale)
             if settled is not None and level.is_acting:
                 findings.settled.append(settled)
-            if settled is not None and settled.outcome is not Outcome.UNKNOWN:
+            is_told = settled is not None and settled.outcome is not Outcome.UNKNOWN
+            if settled is not None and is_told and not (settled.is_named and settled.outcome is Outcome.OTHER):
                 self._follow(host, watched, level, findings, is_same=settled.outcome is Outcome.SAME)
+
+    def _hold_against_gates(
+        self, host: HostRules, form: str, place: str | None, url_id: int, callback: int, findings: DustFindings
+    ) -> None:
+        """Hold where *form* leads, ``None`` for a page, against where all of its shape are said to lead."""
+        for watched in host.watched():
+            if watched.rule.is_gate and (image := watched.image(form)) is not None:
+                level = watched.level
+                is_there = place is not None and host.canonical(image)[0] == host.canonical(place)[0]
+                settled = watched.led(form, image, url_id, callback, is_there=is_there)
+                if level.is_acting:
+                    findings.settled.append(settled)
+                self._follow(host, watched, level, findings, is_same=is_there)
+
+    def _look_for_gate(self, host: HostRules, form: str, place: str) -> None:
+        """Propose that all of a shape lead to *place*, where *form* and others of it do."""
+        clusters = host.pages.clusters
+        pages = (one for one, cluster in clusters.items() if cluster is None or cluster != clusters.get(place))
+        if (rule := host.gates.add(form, place, pages, lambda one: host.canonical(one)[0])) is not None:
+            self._rules.proposals.learn(host, [rule])
 
     def _hold_jointly(self, host: HostRules, form: str, url_id: int, findings: DustFindings) -> None:
         """Hold the page against another of its canonical form that no single rule takes it for.

@@ -11,7 +11,7 @@ import mmh3
 from scrapy_replica.crawl.urls.leads import Lead
 from scrapy_replica.records import Page
 from scrapy_replica.urls.pattern import parse
-from scrapy_replica.urls.validation import is_due
+from scrapy_replica.urls.validation import is_due, is_proved
 
 MAX_FORMS = 5_000
 """URLs remembered of one host, about 1 MB; what comes later is judged by the rules that these taught."""
@@ -110,6 +110,10 @@ class HostPages:
         self._pages_at_last = 0
         self._cluster_of: dict[int, int] = {}
         self._aliases: dict[str, int | None] = {}
+        self._namers: dict[str, str] = {}
+        """Alias -> the form of the first page that it is another name of."""
+        self._names_right = self._names_wrong = 0
+        """Pages beside the first of a name, which say what that says, and which say something else."""
         self._leads: set[int] = set()
         """Hashes of places that pages lead to, both of each."""
         self._own: dict[tuple[int, Lead], tuple[int, frozenset[Lead]]] = {}
@@ -193,13 +197,33 @@ class HostPages:
         if self._cluster_of.setdefault(content, cluster) != cluster and leads:
             self._own.setdefault((content, min(leads)), (cluster, leads))
         self._witness(form, cluster)
+        self._check_name(form, form, cluster)
         for alias in aliases:
+            self._check_name(alias, form, cluster)
             if alias not in self._aliases:
-                self._aliases[alias] = cluster
+                self._aliases[alias], self._namers[alias] = cluster, form
                 self._witness(alias, cluster)
             elif self._aliases[alias] != cluster:
                 # All pages name the front page as canonical, or lead to the login: that says nothing of them.
                 self._aliases[alias] = None
+
+    def _check_name(self, name: str, form: str, cluster: int) -> None:
+        """Take note of whether the page at *form*, which *name* is a name of, is the first page of that name."""
+        if self._namers.get(name, form) != form:
+            is_right = self._aliases[name] == cluster
+            self._names_right, self._names_wrong = self._names_right + is_right, self._names_wrong + (not is_right)
+
+    def namer(self, name: str) -> str | None:
+        """Return the form of the page that says that *name* is its own, where the pages of the host tell the truth.
+
+        They do where others of the same name turned out to be the same page. Not one at the same path: whether its
+        arguments mean nothing is for rules to say, and the second page of a list names the first.
+        """
+        cluster = self._aliases.get(name)
+        if cluster is None or self.is_boilerplate(cluster) or not is_proved(self._names_right, self._names_wrong):
+            return None
+        namer = self._namers[name]
+        return namer if parse(namer).path != parse(name).path else None
 
     def _forget(self, cluster: int | None) -> None:
         """Take note that a page of *cluster* is none of it any more."""
@@ -238,7 +262,7 @@ class HostPages:
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        return 1500 + 650 * len(self.clusters) + 150 * len(self._aliases) + 45 * len(self._leads)
+        return 1500 + 650 * len(self.clusters) + 250 * len(self._aliases) + 45 * len(self._leads)
 
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""

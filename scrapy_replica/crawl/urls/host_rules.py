@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from scrapy_replica.claim import Standing
+from scrapy_replica.crawl.urls.gates import Gates
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
@@ -30,6 +31,10 @@ class Hit(NamedTuple):
     is_certain: bool
     target: str
     """What stands in its place: the URL that was fetched, else the canonical form."""
+    is_named: bool = False
+    """That one says that the canonical form is its own name; nobody fetched that."""
+    is_gate: bool = False
+    """Some of the rules say that all of a shape lead there: what is behind any of them is not seen."""
 
 
 class Joint(NamedTuple):
@@ -51,6 +56,7 @@ class HostRules:
     def __init__(self, name: str, wide: Iterable[WatchedRule]) -> None:
         self.name = name
         self.pages = HostPages()
+        self.gates = Gates()
         self.own: dict[str, WatchedRule] = {}
         """Key of the rule -> the rule, ended ones as well, which are not proposed again."""
         self.dead: set[str] = set()
@@ -76,7 +82,8 @@ class HostRules:
         """Roughly the bytes that it takes in memory."""
         n_spellings = len(self._spellings) if self._spellings is not None else 0
         rules = sum(watched.weight for watched in self.own.values())
-        return self.pages.weight + rules + 300 * n_spellings + 150 * (len(self.dead) + len(self.awaited))
+        n_forms = len(self.dead) + len(self.awaited) + len(self.gates)
+        return self.pages.weight + rules + 300 * n_spellings + 150 * n_forms
 
     def take(self, row: RuleRow, url_ids: dict[str, int]) -> WatchedRule:
         """Take up a rule of this host; *url_ids* are those of the pages by their form, as far as they are known."""
@@ -121,7 +128,8 @@ class HostRules:
         canonical, rules = self.canonical(form)
         if not rules or not all(rule.holds(form, canonical, callback) for rule in rules):
             return None
-        target = self.standing(canonical)
+        standing = self.standing(canonical)
+        target = standing if standing is not None else self.pages.namer(canonical)
         if len(rules) > 1 and self._is_disputed(rules):
             return None
         if target is None:
@@ -133,12 +141,14 @@ class HostRules:
             is_saved = all(rule.is_proved_beside(form, canonical, callback) for rule in rules)
         else:
             is_saved = callback_of(cluster) == callback
-        return self._saying(rules, canonical, target) if is_saved else None
+        return self._saying(rules, canonical, target)._replace(is_named=standing is None) if is_saved else None
 
     @staticmethod
-    def _saying(rules: Iterable[WatchedRule], canonical: str, target: str | None) -> Hit:
+    def _saying(rules: Sequence[WatchedRule], canonical: str, target: str | None) -> Hit:
         ids, is_certain = tuple(rule.id for rule in rules), all(rule.is_certain for rule in rules)
-        return Hit(ids, canonical, target is not None, is_certain, canonical if target is None else target)
+        is_gate = any(rule.rule.is_gate for rule in rules)
+        target, is_fetched = canonical if target is None else target, target is not None
+        return Hit(ids, canonical, is_fetched, is_certain, target, is_gate=is_gate)
 
     def canonical(self, form: str) -> tuple[str, list[WatchedRule]]:
         """Return the canonical form of *form* and the rules in force that lead there."""

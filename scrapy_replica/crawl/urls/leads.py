@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from urllib.parse import unquote
 
 import mmh3
 import numpy as np
@@ -25,7 +26,8 @@ def leads_of(page: Page) -> frozenset[Lead]:
     Not its arguments, which hold session ids, nor numbers in its words, which count; but where several links of the
     page have one path and one text, as "details" in a listing, their arguments tell them apart. Nor how its path is
     spelt: a server that ignores case leads each time to what seems new, and every rule about it ends. Below another
-    directory (a version, a session), or with other arguments of its own, a page leads to the same places beside it.
+    directory (a version, a session), or with other arguments of its own, a page leads to the same places beside it. A
+    path that names the page itself, as where to come back to, is the same for all names of the page.
     """
     own, arguments = _path(page.url), frozenset(_arguments(page.url))
     folder = own.split("/")[:-1]
@@ -38,6 +40,10 @@ def leads_of(page: Page) -> frozenset[Lead]:
 def _place(link: Link, own: str, folder: list[str]) -> Lead:
     """Return where *link* leads, on the page at the path *own* in *folder*, whatever its arguments."""
     path, words, it = _read(link.url, link.text)
+    back = own[own.find("/") :]
+    if "%" in path and len(back) > 1:
+        path = unquote(path).lower().replace(back, "")
+        it = _at(path, words)
     return it, _at(_beside(path, own, folder), words)
 
 

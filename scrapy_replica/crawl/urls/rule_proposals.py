@@ -104,7 +104,7 @@ class RuleProposals:
         row = RuleRow(0, rule.to_dict(), Standing.CANDIDATE, False, 0, 0, 0, [])
         watched = WatchedRule(row)
         is_refused = len(under_proof) >= MAX_CANDIDATES or host.is_refused(watched)
-        if is_refused or self._is_sweeping(watched, host.pages):
+        if is_refused or (not rule.is_gate and self._is_sweeping(watched, host.pages)):
             return False
         host.take(row._replace(id=self._db.rules.enter(row.rule, self._now())), {})
         return True

@@ -54,6 +54,8 @@ class Settled(NamedTuple):
     outcome: Outcome
     rules: tuple[int, ...]
     """Ids of the rules that this is about: several where they changed the URL together."""
+    is_named: bool = False
+    """It was held against a page that only says that the URL of the rules is its own: that may be wrong, not they."""
 
 
 class _Found(NamedTuple):
@@ -206,7 +208,8 @@ class WatchedRule:
             self.state = self._after_a_pair()
 
     def _after_a_pair(self) -> Standing:
-        if is_refuted(self.right, self.wrong, self._latest):
+        is_passed = self.rule.is_gate and self.wrong > 0 and not self.is_manual
+        if is_passed or is_refuted(self.right, self.wrong, self._latest):
             return Standing.REFUTED
         if self.is_manual or is_proved(self.right, self.wrong):
             return Standing.IN_FORCE
@@ -291,7 +294,7 @@ class WatchedRule:
         """
         found = self._pair(form, cluster, url_id, host.clusters) if cluster is not None else None
         if found is None:
-            return self._untold(form, url_id, host)
+            return self._beside_namer(form, cluster, url_id, host) or self._untold(form, url_id, host)
         if host.is_boilerplate(found.other) or host.is_boilerplate(found.cluster):
             return Settled(found.changed.url_id, Outcome.UNKNOWN, (self.id,))
         if not found.is_same and is_stale(found.other_form):
@@ -299,6 +302,23 @@ class WatchedRule:
         self.images += found.is_image_known and found.is_same
         self.record(found.changed.form, found.image, found.callback, is_same=found.is_same)
         return Settled(found.changed.url_id, Outcome.SAME if found.is_same else Outcome.OTHER, (self.id,))
+
+    def led(self, form: str, image: str, url_id: int, callback: int, *, is_there: bool) -> Settled:
+        """Take note of whether *form* leads to *image*, where its like are said to lead; a page leads nowhere."""
+        self.images += is_there
+        self.record(form, image, callback, is_same=is_there)
+        return Settled(url_id, Outcome.SAME if is_there else Outcome.OTHER, (self.id,))
+
+    def _beside_namer(self, form: str, cluster: int | None, url_id: int, host: HostPages) -> Settled | None:
+        """Hold the page against the one that says that the image of *form*, which nobody fetched, is its own name."""
+        image = self.image(form)
+        namer = host.namer(image) if image is not None and cluster is not None else None
+        if namer is None or image is None or cluster is None:
+            return None
+        if host.clusters.get(namer) != cluster:
+            return Settled(url_id, Outcome.OTHER, (self.id,), is_named=True) if self.is_acting else None
+        self.record(form, image, callback_of(cluster), is_same=True)
+        return Settled(url_id, Outcome.SAME, (self.id,), is_named=True)
 
     def _untold(self, form: str, url_id: int, host: HostPages) -> Settled | None:
         """Return that nothing is told by the page at *form*, if it or what it is held against is too short."""

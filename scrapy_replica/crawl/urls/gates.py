@@ -1,0 +1,122 @@
+"""Gates: URLs of one host that lead to one page, whatever they ask for. A login, a cart, a list of wishes.
+
+Links to what differs say what that is: a gate is only where links say the same ("Add to cart"), and one URL that leads
+elsewhere ends it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from urllib.parse import unquote
+
+from scrapy_replica.crawl.urls.host_pages import form_of
+from scrapy_replica.records import Link
+from scrapy_replica.urls.learners.candidates import tokens_of
+from scrapy_replica.urls.pattern import argument_name, parse
+from scrapy_replica.urls.rule import WILDCARD, Rule, Step, compiled
+
+LEARNT_FROM = "redirects"
+FIRST = 5
+"""URLs of one shape that lead to one page before the others of that shape are said to; those after them prove it."""
+SAME_WORDS = 3
+"""Links to them for each text that these have, at least."""
+MOST = 100
+"""URLs of one shape that are remembered, 200 bytes each."""
+MAX_SHAPES = 100
+"""Shapes of one host that are remembered; the one met first is forgotten first."""
+MAX_WORDS = 2_000
+"""Links of one host whose words are remembered."""
+
+_DIGITS = re.compile(r"\d+")
+_Shape = tuple[int, str, tuple[str, ...]]
+
+
+class Gates:
+    """Where the URLs of one host redirect to, as far as many of one shape do.
+
+    Held in memory only: a host that is met again is counted from none, and a rule that was found stays.
+    """
+
+    def __init__(self) -> None:
+        self._led: dict[_Shape, dict[str, str]] = {}
+        """Shape -> forms -> where they lead."""
+        self._firsts: set[str] = set()
+        """First names of their paths."""
+        self._words: dict[str, str] = {}
+        """Form -> what the last link to it said, where its path begins with one of these names."""
+
+    def __len__(self) -> int:
+        return len(self._words) + sum(map(len, self._led.values()))
+
+    def read(self, links: Iterable[Link]) -> None:
+        """Take note of what the *links* of a page say."""
+        for link in links if self._firsts else ():
+            first = link.url.split("/", 4)[3:4]
+            if first and first[0].partition("?")[0] in self._firsts and len(self._words) < MAX_WORDS:
+                self._words[form_of(link.url)] = _DIGITS.sub("0", link.text.strip())
+
+    def add(self, form: str, place: str, pages: Iterable[str], canonical: Callable[[str], str]) -> Rule | None:
+        """Take note that *form* leads to *place* of its host; return what seems to hold of all URLs of the shape.
+
+        It is looked at again when more lead there: the first may have had more in common.
+
+        :param pages: forms of the host that were fetched and lead nowhere.
+        :param canonical: form -> its canonical form.
+        """
+        shape = _shape_of(form)
+        if shape is None:
+            return None
+        if shape not in self._led and len(self._led) >= MAX_SHAPES:
+            del self._led[next(iter(self._led))]
+        led = self._led.setdefault(shape, {})
+        self._firsts.add(shape[1])
+        if form in led or len(led) >= MOST:
+            return None
+        led[form] = place
+        wanted = canonical(place)
+        same = [one for one, there in led.items() if canonical(there) == wanted]
+        rule = _rule(same, wanted) if not len(same) % FIRST and self._say_the_same(same) else None
+        if rule is None:
+            return None
+        change, others = compiled(rule.transformation), led.keys() - set(same)
+        is_wider = any(change(parse(one)) is not None for one in (*others, *pages, place))
+        return None if is_wider else rule
+
+    def _say_the_same(self, forms: Iterable[str]) -> bool:
+        """Tell whether links to *forms* have few texts, as far as they are known of some."""
+        words = [self._words[form] for form in forms if form in self._words]
+        return SAME_WORDS * len({*words}) <= len(words) and all(words)
+
+
+def place_of(form: str, location: str) -> str:
+    """Return the form of the *location* that *form* leads to, without the arguments that say where to go on from there.
+
+    These are the URL itself or its path: ``/login?next=/apply/7`` is asked for by ``/apply/7``.
+    """
+    there, path = parse(form_of(location)), parse(form).path
+    kept = [one for one in there.arguments or () if len(path) < 2 or path not in unquote(one)]
+    return str(there.with_arguments(tuple(kept)))
+
+
+def _shape_of(form: str) -> _Shape | None:
+    """Return what URLs of one machine have in common; ``None`` where nothing but their name tells."""
+    url = parse(form)
+    if len(tokens_of(url.local)) <= 2 or WILDCARD.search(url.local):
+        return None
+    return len(tokens_of(url.local)), url.components[0], tuple(map(argument_name, url.arguments or ()))
+
+
+def _rule(forms: Sequence[str], place: str) -> Rule | None:
+    """Return the rule that makes *place* of all URLs of *forms* and of those that differ where these do."""
+    rows = [tokens_of(parse(form).local) for form in forms]
+    source, n_wild = "", 0
+    for column in zip(*rows, strict=True):
+        is_literal = len({*column}) == 1
+        source += column[0] if is_literal else f"{{{n_wild}}}"
+        n_wild += not is_literal
+    if not n_wild:
+        return None
+    examples = tuple((form, place) for form in forms[:3])
+    target = parse(place).local
+    return Rule(parse(place).host, (), (Step("template", source, target),), FIRST, 0.0, LEARNT_FROM, examples)

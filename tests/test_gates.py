@@ -1,0 +1,69 @@
+"""URLs of which all of a shape lead to one page: what tells that they do, and what tells that they do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_replica.crawl.urls.gates import FIRST, Gates, place_of
+from scrapy_replica.records import Link
+
+HOST = "http://site.example"
+
+
+def found(urls, to="/login", pages=(), gates=None, text=lambda url: "Apply"):
+    """What is said of the URLs that lead *to* a page, one after the other; links to them have a *text*."""
+    gates = gates if gates is not None else Gates()
+    gates.add(f"{HOST}{urls[0]}/before", f"{HOST}/else", [], str)
+    gates.read([Link(HOST + url, text(url)) for url in urls])
+    return [
+        rule.transformation[0][1:]
+        for url in urls
+        if (rule := gates.add(HOST + url, HOST + to, [HOST + one for one in pages], str))
+    ]
+
+
+class TestGates:
+    def test_five_of_a_shape_tell(self):
+        urls = [f"/apply/{number}" for number in range(FIRST)]
+        assert found(urls[:-1]) == []
+        assert found(urls) == [("/apply/{0}", "/login")]
+
+    def test_each_part_that_differs_may_be_anything(self):
+        urls = [f"/add?page=%2Flist&product={number}" for number in range(FIRST)]
+        urls += [f"/add?page=%2Fp%2F{number}&product={number}" for number in range(FIRST)]
+        assert found(urls) == [
+            ("/add?page=%2Flist&product={0}", "/login"),
+            ("/add?page={0}&product={1}", "/login"),
+        ]
+
+    def test_links_that_say_what_they_lead_to_lead_to_no_gate(self):
+        urls = [f"/thesis/{number}" for number in range(FIRST)]
+        assert found(urls, text=lambda url: f"On oak, and {'abcde'[int(url[-1])]}") == []
+        assert found(urls, text=lambda url: "") == []
+
+    def test_the_first_name_is_the_same(self):
+        assert found([f"/{number}/apply" for number in range(FIRST)]) == []
+
+    def test_a_page_of_that_shape_says_otherwise(self):
+        assert found([f"/item/{number}" for number in range(FIRST)], pages=["/item/99"]) == []
+
+    def test_one_that_leads_elsewhere_says_otherwise(self):
+        gates = Gates()
+        found(["/item/99"], to="/item/oak", gates=gates)
+        assert found([f"/item/{number}" for number in range(FIRST)], gates=gates) == []
+
+    def test_what_leads_to_its_own_shape_is_none(self):
+        assert found([f"/item/{number}" for number in range(FIRST)], to="/item/login") == []
+
+
+@pytest.mark.parametrize(
+    ("location", "place"),
+    [
+        ("/login?next=/apply/7", "/login"),
+        ("/login?lang=de&next=%2Fapply%2F7", "/login?lang=de"),
+        ("/login?back=http%3A%2F%2Fsite.example%2Fapply%2F7", "/login"),
+        ("/login?next=/cart", "/login?next=/cart"),
+    ],
+)
+def test_where_to_come_back_to_is_no_part_of_the_place(location, place):
+    assert place_of(f"{HOST}/apply/7", HOST + location) == HOST + place

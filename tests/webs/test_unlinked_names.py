@@ -1,0 +1,41 @@
+"""Two pages that name one URL as theirs are one, where the pages of the host say the truth; nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+from everyday.building import article, page
+from everyday.further import two_paths
+from everyday.site import Place
+from hostile.scenario import Scenario, outcomes_of
+
+N = 30
+
+
+async def crawled(answer, mode):
+    pages = lambda: lambda request: answer(Place.of(request))  # noqa: E731
+    scenario = Scenario(name="names", tried="", pages=pages, seeds=("https://two.example/",), modes=(mode,))
+    return (await outcomes_of(scenario))[0]
+
+
+@pytest.mark.asyncio
+async def test_what_an_argument_leads_to_is_known_by_a_name_that_nobody_links_to():
+    outcome = await crawled(two_paths(N), "demote")
+    assert not outcome.problems
+    assert len(outcome.plain.asked) - len(outcome.ours.asked) > N / 2
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("mode", ["demote", "drop"])
+async def test_pages_that_name_others_lose_nothing(mode):
+    """From the tenth product on the one below its category is a bundle, and names the single one as its own."""
+    honest = two_paths(N)
+
+    def answer(place):
+        if place.path.startswith("/c/") and "/p/" in place.path and place.number >= 10:
+            head = f'<link rel="canonical" href="/p/{place.number}">'
+            links = [(f"/p/{place.number}?from=bundle", "The single one")]
+            return page(f"bundle {place.number}", "Bundle", article("bundle", place.number), links, head=head)
+        return honest(place)
+
+    outcome = await crawled(answer, mode)
+    assert not outcome.problems
