@@ -19,7 +19,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import DONE, WAITING
 
-SETTINGS = settings(max_examples=60, stateful_step_count=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=30, stateful_step_count=40, suppress_health_check=list(HealthCheck))
 
 
 def names(connection):
