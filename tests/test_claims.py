@@ -13,9 +13,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from scrapy import Request, Spider
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind, Restoration, Standing, Why, Work
+from scrapy_replica.components.payloads import LostError, RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
@@ -56,14 +58,14 @@ class PlainGets:
     has_arguments = is_lost = may_leave
 
 
-def crawl_on(db, **config):
+def crawl_on(db, payloads=None, **config):
     return Crawl(
         Config(strategy="breadth-first", probes=0, **config),
         db,
         key=key,
         now=time.time,
         aliases=Aliases({}),
-        payloads=PlainGets(),
+        payloads=payloads or PlainGets(),
         counts=Counter(),
         salt=7,
     )
@@ -270,6 +272,35 @@ class TestEnds:
         assert decision.action is Action.REWRITE
         crawl.claims.refute([VERDICT.claim])
         assert crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), decision)])[0].is_waiting
+
+
+class TestLostRequests:
+    def opened(self, folder):
+        db = SqliteCrawlDB(folder, "x")
+        payloads = RequestPayloads(is_stored=True, url_of=db.urls.url_of, counts=Counter())
+        payloads.spider = Spider("x")
+        return db, payloads, crawl_on(db, payloads, explore=0.0)
+
+    def test_one_that_only_an_earlier_run_could_make_is_given_out_and_not_moved(self, tmp_path):
+        """Case 6: it was dropped, and came back in a later run with a payload that nobody had: it stayed leased."""
+        url, other = f"http://{MIRROR}/1.html", "http://other.example/1.html"
+        db = SqliteCrawlDB(tmp_path, "x")
+        enter(db, f"http://{CANONICAL}/1.html", other)
+        db.close()
+        db, payloads, crawl = self.opened(tmp_path)
+        hold(db, crawl)
+        new = NewUrl(url, MIRROR, key(url), payload=payloads.dump(Request(url, callback=lambda response: None), None))
+        crawl.intake.enter([(new, crawl.policy.decide(url, MIRROR))])
+        assert db.urls.find([key(url)])[key(url)].state is State.DROPPED
+        db.close()
+        db, payloads, crawl = self.opened(tmp_path)
+        crawl.claims.refute([VERDICT.claim])
+        crawl.replicas.block(MIRROR, "other.example")  # which would have the other host asked
+        taken = {row.url: row for row in iter(crawl.take, None)}
+        assert len(taken) == 3
+        with pytest.raises(LostError):
+            payloads.load(taken[url])
+        db.close()
 
 
 class TestSlots:
