@@ -25,7 +25,7 @@ help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
 	@echo "make demo ORDERS=5    begin in five orders of the seeds: means, least and most"
 	@echo "make demo WARC=FILE   rehearse on FILE; TOPIC=FOLDER gives examples of the topic, PAGES=N ends it"
-	@echo "make trust            crawl webs that somebody made to mislead, with the add-on and without; ONLY=... names some, DISORDER=7 delays answers"
+	@echo "make trust            crawl webs that somebody made to mislead, with the add-on and without; ONLY=... names some"
 	@echo "make shapes           crawl ordinary sites whose pages look alike, and count the items lost; ONLY=... names some"
 	@echo "make everyday         crawl ordinary sites whose pages have several URLs, count what is saved; ONLY=... names some"
 	@echo "make fuzz             read broken input of every kind; ONLY=... names some, INPUTS=100000 of each, SEED=2 others"
@@ -61,7 +61,7 @@ demo: $(STAMPS)/demo
 	$(BIN)/python examples/demo.py --pages $(PAGES) --orders $(ORDERS) $(if $(WARC),--warc '$(WARC)') $(if $(TOPIC),--topic '$(TOPIC)')
 
 trust: $(STAMPS)/test
-	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m hostile $(ONLY) $(if $(DISORDER),--set TEST_DISORDER=$(DISORDER))
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m hostile $(ONLY)
 
 shapes: $(STAMPS)/test
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m shapes $(ONLY)

@@ -206,6 +206,38 @@ class TestSamples:
         assert crawl.policy.decide(theirs, CANONICAL) is FETCH
         assert crawl.replicas.verdict_of(MIRROR) == VERDICT
 
+    def test_a_page_that_leads_further_than_the_one_its_copy_brought_before_is_another_page(self, db):
+        same, crawl = "what both have to say of the things in the world " * 10, crawl_on(db)
+        urls = [f"http://{host}/1.html" for host in (MIRROR, CANONICAL)]
+        copy, ours = enter(db, *urls)
+        crawl.end(visit(crawl, copy, same, [f"http://{MIRROR}/2.html"]))
+        db.urls.finish([copy])
+        hold(db, crawl)
+        decision = crawl.policy.decide(urls[1], CANONICAL)
+        crawl.samples.enter(ours, urls[1], decision)
+        crawl.end(visit(crawl, ours, same, [f"http://{CANONICAL}/{number}.html" for number in (2, 3)]))
+        for number, outcome in ((2, Outcome.SAME), (3, Outcome.OTHER)):
+            url = f"http://{CANONICAL}/{number}.html"
+            crawl.end(visit(crawl, db.urls.find([key(url)])[key(url)].id, f"what page {number} says alone " * 10))
+            assert {one.outcome for one in db.samples.of_url(ours)} == {outcome}
+
+    @pytest.mark.parametrize("is_linked", [False, True])
+    def test_what_a_copy_alone_led_to_counts_against_its_page_at_the_end(self, db, is_linked):
+        """All pages of the copy are on the canonical host, where nothing leads to those below: they would be lost."""
+        same, own = "what both have to say of the things in the world " * 10, f"http://{CANONICAL}/own.html"
+        copy, ours, front = enter(db, f"http://{MIRROR}/1.html", f"http://{CANONICAL}/1.html", f"http://{CANONICAL}/")
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        crawl.samples.enter(copy, f"http://{MIRROR}/1.html", crawl.policy.decide(f"http://{MIRROR}/1.html", MIRROR))
+        crawl.end(visit(crawl, ours, same))
+        crawl.end(visit(crawl, copy, same, [f"http://{MIRROR}/own.html"]))
+        assert {one.outcome for one in db.samples.of_url(copy)} == {Outcome.SAME}
+        crawl.end(visit(crawl, db.urls.find([key(own)])[key(own)].id, "what nobody else has to say of it " * 10))
+        crawl.end(visit(crawl, front, "the first page of the canonical host " * 10, [own] if is_linked else []))
+        crawl.late_samples.draw()
+        expected = Outcome.SAME if is_linked else Outcome.OTHER
+        assert {one.outcome for one in db.samples.of_url(copy)} == {expected}
+
 
 class TestEnds:
     def refute(self, crawl, numbers=(101, 102)):

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from crawldb_contract import url
 
-from scrapy_replica.claim import Claim, Standing, Work
+from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
@@ -324,6 +324,7 @@ def use_pages(pages, visits, ledger, samples):
     assert len(samples.of_url(1)) == len(samples.of_claim("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
     samples.overturn(1)
+    samples.leading_further(Claim(Kind.UNSHARED, "b.example", "a.example"))
     samples.retire("before: ")
     assert len(samples.tested()) == 1
 

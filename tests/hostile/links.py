@@ -166,12 +166,12 @@ def listed(then: Any, is_honest: Any) -> Any:
     return answer
 
 
-def stripped() -> Site:
+def stripped(fanout: int) -> Site:
     """A stranger, or a mirror for small screens, has every word of a site, and links on its first ten pages only."""
-    bad = site(BAD, 150, of=GOOD, scheme="https")
+    bad = site(BAD, 150, of=GOOD, scheme="https", fanout=fanout)
     for number in range(10, 150):
         bad[f"https://{BAD}{path(number)}"] = page(f"{GOOD} {number}", title=f"Chapter {number} of {GOOD}")
-    return {**bad, **site(GOOD, 150)}
+    return {**bad, **site(GOOD, 150, fanout=fanout)}
 
 
 def in_vain() -> Any:
@@ -405,12 +405,15 @@ SCENARIOS = [
         settings={"CONCURRENT_ITEMS": 1},
         copies=(BAD,),
     ),
-    Scenario(
-        name="words without links",
-        tried="A stranger has every word of the site, and links on its first ten pages only.",
-        pages=stripped,
-        seeds=[SECURE, *top(GOOD)],
-        copies=(BAD, GOOD),
+    *(
+        Scenario(
+            name=name,
+            tried="A stranger has every word of the site, and links on its first ten pages only.",
+            pages=lambda fanout=fanout: stripped(fanout),
+            seeds=[SECURE, *top(GOOD)],
+            copies=(BAD, GOOD),
+        )
+        for name, fanout in (("words without links", 6), ("words without a few links", 2))
     ),
     Scenario(
         name="asked in vain, then silent",

@@ -65,7 +65,8 @@ class LateSamples:
             return False
         if self._store.is_shared and self._restore_left():
             return True
-        is_asked = self.look_back() | self._look_into_traps()
+        self._look_further()
+        is_asked = self.look_back() | self._restorer.has_work | self._look_into_traps()
         for verdict in self._replicas.holding():
             for claim in (verdict.claim, verdict.claim._replace(kind=Kind.FETCHED)):
                 is_asked |= self._draw_of(claim, Reason.REPLICA_HOST, verdict.n_aligned)
@@ -111,6 +112,12 @@ class LateSamples:
                 return False
         self._sampled.add(claim)
         return self._draw_some(claim, reason, AT_THE_END)
+
+    def _look_further(self) -> None:
+        """Make other pages of samples that said the same and alone led to contents: by now others would have, too."""
+        for verdict in self._replicas.holding():
+            for url_id in self._store.samples.leading_further(verdict.claim._replace(kind=Kind.UNSHARED)):
+                self._claims.refute(self._samples.overturn(url_id))
 
     def look_back(self) -> bool:
         """Ask for some of what doubted claims suppressed; tell whether any is asked for.

@@ -174,13 +174,17 @@ class Samples:
 
     # What they showed
 
+    def of_url(self, url_id: int) -> list[Sample]:
+        """Return the samples that the URL of that id is, in this pass over the job, one for each claim."""
+        return self._store.samples.of_url(url_id)
+
     def is_sample(self, url_id: int) -> bool:
         """Tell whether the URL of that id was drawn, in this pass over the job."""
-        return bool(self._store.samples.of_url(url_id))
+        return bool(self.of_url(url_id))
 
     def open_of(self, url_id: int) -> list[Sample]:
         """Return the samples that the URL of that id is and that are not settled."""
-        return [sample for sample in self._store.samples.of_url(url_id) if sample.outcome is None]
+        return [sample for sample in self.of_url(url_id) if sample.outcome is None]
 
     def awaiting(self, representative: int) -> list[int]:
         """Return the ids of the samples that wait to be held against the URL with that key."""

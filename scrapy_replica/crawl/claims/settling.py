@@ -87,11 +87,23 @@ class Settling:
         further: as a sample it is another page, although it says the same.
         """
         row = self._store.urls.row(url_id)
-        if row.parent is None or not row.is_demoted:
+        if row.parent is None:
+            return []
+        if self._is_beyond_copy(row.url, row.host, row.parent):
+            return self._samples.overturn(row.parent)
+        if not row.is_demoted:
             return []
         suppressed = self._store.suppressed.of_url(url_id)
         is_extra = any(one.claim.kind is Kind.LINKS and one.representative is None for one in suppressed)
         return self._samples.overturn(row.parent) if is_extra else []
+
+    def _is_beyond_copy(self, url: str, host: str, parent: int) -> bool:
+        """Tell whether a page of a canonical *host* leads to *url*, and the one that a copy brought before does not."""
+        verdicts = self._replicas.judged_copies_of(host)
+        copies = {verdict.claim._replace(kind=Kind.FETCHED): verdict for verdict in verdicts}
+        tested = [copies[one.claim] for one in self._samples.of_url(parent) if one.claim in copies] if copies else []
+        others = filter(None, (self._replicas.on_copy(verdict, url) for verdict in tested))
+        return any(not self._store.urls.find([self._fingerprint(other)]) for other in others)
 
     def add_unchanged(self, url_id: int) -> list[Claim]:
         """Take note that a page is as it was; return the claims that this refuted."""

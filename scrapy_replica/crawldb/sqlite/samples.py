@@ -11,6 +11,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.held import Held
 from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Outcome, Reason
+from scrapy_replica.records import Novelty
 
 COLUMNS = "url, claim, reason, representative, stratum, weight, outcome"
 
@@ -57,6 +58,23 @@ class SampleTable:
             return []
         sql = "SELECT DISTINCT url FROM samples WHERE representative = ? AND outcome IS NULL ORDER BY url"
         return [url for (url,) in self._read(sql, (representative,))]
+
+    def leading_further(self, claim: Claim) -> list[int]:
+        """Return the ids of samples that were the same, whose pages alone lead to contents.
+
+        *claim* suppresses their links; nothing else led to what was fetched in the place of these.
+        """
+        values = str(claim), Novelty.NOVEL.value, Outcome.SAME.value
+        found: set[int] = set()
+        for table in ("suppressed", "samples"):
+            sql = (
+                f"SELECT x.parent FROM {table} AS one JOIN urls AS x ON x.id = one.url"
+                " JOIN urls AS r ON r.key = one.representative JOIN added ON added.url = r.id"
+                " JOIN pages ON pages.url = r.id WHERE claim = ?1 AND (novelty = ?2 OR twin = x.id)"
+                " AND EXISTS (SELECT 1 FROM samples AS led WHERE led.url = x.parent AND pass = 0 AND outcome = ?3)"
+            )
+            found.update(parent for (parent,) in self._read(sql, values))
+        return sorted(found)
 
     def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Sample]:
         """Write what fetching a URL showed of one *claim* or of all; return its samples that this settled."""
