@@ -16,7 +16,7 @@ from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategies.link_aware import GAMMA as WEIGHT
 from scrapy_replica.lab.generation.control import ANCHORS, make_control
 from scrapy_replica.lab.strategies import make
-from scrapy_replica.lab.visits.visit import Visit, visit
+from scrapy_replica.lab.visits.visit import Limits, Visit, visit
 
 Told = list[tuple[str, float]]
 
@@ -152,3 +152,13 @@ class TestTwoHeads:
         assert fresh.model.weights.tolist() == [-2.0, 1.0, 0.5]
         assert fresh.page_words.log_odds(terms) == pytest.approx(learnt.page_words.log_odds(terms))
         assert fresh.page_words.log_odds(terms[:, :1]) > 0.0
+
+    def test_nearness_loses_its_weight_where_it_says_nothing(self) -> None:
+        """Anchors alone tell the way; held by its start, as it was in the chance, the weight would be .5 still."""
+        control = make_control(sites=4, tells=ANCHORS)
+        strategy = make("link-aware", 0, LinkWords(lambda _: 0.05, lambda text: dict.fromkeys(text.split(), 1)))
+        order = visit(control.collection, strategy, control.relevance, Limits(pages=400))
+        account = strategy.account(control.collection.urls[int(order[-1])], 0.0, 0.0)
+        assert account is not None
+        for odds in account.log_odds:
+            assert {each.name: each.weight for each in odds}["nearness"] < 0.3
