@@ -50,9 +50,9 @@ collections, and .79 instead of .87 where anchors alone tell the way. With the w
 instead of .70 on one of them."""
 RETURN_WEIGHTS = CHANCE_WEIGHTS | {"parent": 0.0, "words": 0.0, "page_words": 1.0, "way": 0.5}
 FREE = (("bias", "nearness", "way"), ("bias", "untried", "nearness", "page_words", "link_words", "way"))
-"""Weights that are not held back by their start, of each head. With that of nearness held in the chance Pref is .689
-instead of .742 in the mean of five topics of two collections, on each of them less; of four others one
-loses by .02."""
+"""Weights that are not held back by their start, of each head. With that of nearness held in the chance what waits is
+ordered worse: after the same 1,200 pages the area under ROC is .017 lower in the mean of twelve draws of four
+collections, .002 higher in one of these."""
 SAID, MOST_LOG_ODDS = 3, 6.0
 """The last so many features, what words and the way say, are log odds; each may say so much for or against a link."""
 FITTED, MOST_COUNTED = 3_000, 10.0
