@@ -24,6 +24,7 @@ from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.late_samples import DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawldb.contract import NewUrl, Permission, State
+from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import FETCH, Action, Decision, Outcome, Reason
 from scrapy_replica.records import Link, Page, Verdict
@@ -237,6 +238,14 @@ class TestSamples:
         crawl.late_samples.draw()
         expected = Outcome.SAME if is_linked else Outcome.OTHER
         assert {one.outcome for one in db.samples.of_url(copy)} == {expected}
+
+    def test_what_another_process_asked_for_by_itself_is_led_to_by_a_page_of_this_one(self, db):
+        front, ours = enter(db, f"http://{CANONICAL}/", f"http://{CANONICAL}/1.html")
+        crawl = crawl_on(db)
+        db.added.enter(ours)
+        crawl.apply_remote(RemoteUpdate(added={ours}))
+        visit(crawl, front, "the first page of the canonical host " * 10, [f"http://{CANONICAL}/1.html"])
+        assert db.added.ids() == set()
 
 
 class TestEnds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import NamedTuple, Protocol
 
 from scrapy_replica.address import has_secret, host_of, name_of
@@ -183,6 +183,10 @@ class Intake:
                 break
             url = other
         return url
+
+    def add_remote(self, url_ids: Set[int]) -> None:
+        """Take note of URLs that other processes fetch although nobody asked for them."""
+        self._added |= url_ids
 
     def _count_added(self, url_id: int, what: Found, *, is_added: bool) -> None:
         """Take note of what is fetched although nobody asked for it: it makes what is saved less."""

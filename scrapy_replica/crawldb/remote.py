@@ -32,6 +32,8 @@ class RemoteUpdate(NamedTuple):
     """Hosts of seeds that were entered."""
     visits: Sequence[int] = ()
     """Numbers of the visits that they added, first added first."""
+    added: Set[int] = frozenset()
+    """Ids of the URLs that are fetched for the add-on's sake, and that nothing asked for."""
     forms: Set[str] = frozenset()
     """Hosts whose forms or query terms changed."""
     is_leader: bool = False

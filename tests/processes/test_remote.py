@@ -20,7 +20,7 @@ from scrapy_replica.claim import Claim, Kind, Standing, Why
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawldb.contract import NewUrl, Permission, State
 from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
-from scrapy_replica.decision import Action, Decision, Mode, Outcome, Reason
+from scrapy_replica.decision import FETCH, Action, Decision, Mode, Outcome, Reason
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.records import Reach, Verdict
@@ -107,6 +107,19 @@ class TestOneJudgement:
         second.listen()
         both.run(*SEEDS_OF.values())
         assert verdicts(second) == set()
+
+    def test_what_one_asks_for_by_itself_the_other_is_led_to(self, crawls):
+        """Else a page of the canonical host would not tell that a copy is not the only one that leads there."""
+        first, second = crawls(mirrors()).all
+        url = "http://a.example/1"
+        new = NewUrl(url, "a.example", first.crawl.intake.key(url))
+        first.crawl.intake.enter([(new, FETCH)], are_added=True)
+        first.store.commit()
+        second.listen()
+        assert len(second.store.added.ids()) == 1
+        second.seed(url)
+        first.listen()
+        assert first.store.added.ids() == second.store.added.ids() == set()
 
     def test_a_page_is_near_to_what_another_process_fetched(self, crawls):
         text = text_of("the same")

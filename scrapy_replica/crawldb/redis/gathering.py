@@ -18,6 +18,7 @@ class Gathering:
         self._orders: list[int] = []
         self._names: dict[str, set[str]] = {}
         self._visits: list[int] = []
+        self._added: set[int] = set()
         self._tested: set[Claim] = set()
         self._work: set[Work] = set()
 
@@ -35,6 +36,8 @@ class Gathering:
             self._add({"meta": "meta", "seed_hosts": "seeds", "query_terms": "forms"}[table], key[0])
         elif row is None:
             return
+        elif table == "added":
+            self._added.add(row[0])
         elif table == "visits":
             self._visits.append(row[0])
         elif table in {"verdicts", "forms"}:
@@ -61,6 +64,7 @@ class Gathering:
             work=self._work,
             orders=tuple(self._orders),
             visits=tuple(self._visits),
+            added=self._added,
             is_leader=is_leader,
             **self._names,
         )
