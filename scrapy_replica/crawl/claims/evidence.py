@@ -110,7 +110,7 @@ class Evidence:
         if not observation.is_known:
             self._claims.refute(self._settling.end(observation.page, observation.url_id))
         if observation.gives_news or observation.novelty is Novelty.NOVEL:
-            self._claims.refute(self._settling.add_news(observation.url_id))
+            self._add_news(observation)
         if observation.gives_news:
             self._give_back(observation.dropped)
         self._scope_check.check_news()
@@ -123,6 +123,15 @@ class Evidence:
             is_changed=observation.is_changed,
         )
         self._apply(findings, observation.depth, observation.url_id)
+
+    def _add_news(self, observation: Observation) -> None:
+        finder = self._settling.finder_of_news(observation.url_id)
+        if finder is None:
+            return
+        samples = self._store.samples.of_url(finder)
+        rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE and one.outcome is not Outcome.OTHER}
+        self._apply(self._dust.led_to_news(self._store.urls.url_of(finder), rules), observation.depth, finder)
+        self._claims.refute(self._samples.overturn(finder))
 
     def add_redirect(self, url_id: int, location: str, callback: str) -> None:
         """Take note of where a URL leads that *callback* was to get."""

@@ -80,22 +80,22 @@ class Settling:
                 refuted += self._settle(sample, sample.id, url_id)
         return refuted
 
-    def add_news(self, url_id: int) -> list[Claim]:
-        """Take note of a page that brought news; return the claims that this refuted.
+    def finder_of_news(self, url_id: int) -> int | None:
+        """Return the id of the page that alone led to a page that brought news, although it repeats another.
 
-        Where it waited as a link that its finder has and the page that the finder repeats has not, the finder leads
-        further: as a sample it is another page, although it says the same.
+        The news waited as a link that its finder has and the page that the finder repeats has not: the finder leads
+        further, and as a sample it is another page, although it says the same.
         """
         row = self._store.urls.row(url_id)
         if row.parent is None:
-            return []
+            return None
         if self._is_beyond_copy(row.url, row.host, row.parent):
-            return self._samples.overturn(row.parent)
+            return row.parent
         if not row.is_demoted:
-            return []
+            return None
         suppressed = self._store.suppressed.of_url(url_id)
         is_extra = any(one.claim.kind is Kind.LINKS and one.representative is None for one in suppressed)
-        return self._samples.overturn(row.parent) if is_extra else []
+        return row.parent if is_extra else None
 
     def _is_beyond_copy(self, url: str, host: str, parent: int) -> bool:
         """Tell whether a page of a canonical *host* leads to *url*, and the one that a copy brought before does not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_replica.config import Config
@@ -99,11 +99,14 @@ class Dust:
         leads_on = asks_more or bool(news)
         if content is not None and cluster is not None:
             known = None if leads_on else host.pages.told_apart_by(content, leads)
-            if known is None and host.pages.has(cluster) and (leads_on or self._lacks(form, leads, twin)):
+            if known is None and host.pages.has(cluster) and (leads_on or self._lacks(host, form, leads, twin)):
                 known = own_content(form, content)
+                if twin is not None and not asks_more:  # its links wait, and tell when their turn comes
+                    host.pages.leads_further(known, cluster)
             cluster = known or cluster
         came_by = self._on_host(page.redirected_from, name, form)
         aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
+        host.pages.meet(leads, cluster)
         kept = sorted(news)[: host.pages.room]
         told = json.dumps(aliases) if aliases else None
         first = None if self._db.urls.is_first(url_id) else self._db.pages.leads(url_id)  # of a page that changed
@@ -111,6 +114,17 @@ class Dust:
         host.pages.add(form, content, cluster, aliases, kept)
         self._hold_against_gates(host, form, None, url_id, callback_number(callback), findings)
         self._learn(host, page.host, form, url_id, cluster, came_by, findings)
+        return findings
+
+    def led_to_news(self, url: str, samples_of: Collection[int]) -> DustFindings:
+        """Take note that *url*, a sample of rules (their ids), alone led to news: it is not what rules took it for."""
+        findings, form = DustFindings(), form_of(url)
+        host = self._rules.hosts.of(parse(form).host)
+        callback = callback_of(host.pages.clusters.get(form) or 0)
+        for watched in host.watched():
+            level = watched.level
+            if watched.led_to_news(form, callback, is_sample=watched.id in samples_of):
+                self._follow(host, watched, level, findings, is_same=False)
         return findings
 
     def observe_redirect(self, url: str, url_id: int, location: str, callback: str = "") -> DustFindings:
@@ -153,8 +167,8 @@ class Dust:
         is_news = self._rules.proposals.propose(host, form)
         findings.probes += self._rules.proposals.plan(host, host_name, is_news=is_news)
 
-    def _lacks(self, form: str, leads: frozenset[Lead], twin: PageRow | None) -> bool:
-        """Tell whether the *twin* of a page was the first to lead somewhere where the page does not.
+    def _lacks(self, host: HostRules, form: str, leads: frozenset[Lead], twin: PageRow | None) -> bool:
+        """Tell whether the *twin* of a page leads somewhere where neither the page nor any other does.
 
         The twin's form is the longer one, so a rule would keep the page and not fetch those like the twin.
         """
@@ -162,7 +176,8 @@ class Dust:
             return False
         packed = self._db.pages.leads(twin.url_id)
         there = set().union(*leads)
-        return packed is not None and any(there.isdisjoint(lead) for lead in unpack_leads(packed))
+        lacking = (lead for lead in unpack_leads(packed or b"") if there.isdisjoint(lead))
+        return any(map(host.pages.hangs_on, lacking))
 
     @staticmethod
     def _on_host(urls: Iterable[str], name: str, form: str) -> list[str]:
@@ -218,7 +233,8 @@ class Dust:
             findings.settled.append(Settled(changed_id, Outcome.UNKNOWN, joint.ids))
         elif not are_other:
             findings.settled.append(Settled(changed_id, Outcome.SAME, joint.ids))
-            for watched in joint.rules:
+            is_one = host.pages.clusters[joint.changed] == host.pages.clusters[joint.other]
+            for watched in joint.rules if is_one else ():
                 level, callback = watched.level, callback_of(host.pages.clusters[form] or 0)
                 watched.record(joint.changed, joint.other, callback, is_same=True)
                 self._follow(host, watched, level, findings, is_same=True)

@@ -16,7 +16,7 @@ from scrapy_replica.urls.validation import is_due, is_proved
 MAX_FORMS = 5_000
 """URLs remembered of one host, about 1 MB; what comes later is judged by the rules that these taught."""
 MAX_LEADS = 50_000
-"""Places that pages of one host lead to, 6 MB; where one leads beyond is taken for new, which no rule gives away."""
+"""Places that pages of one host lead to, 10 MB; where one leads beyond is taken for new, which no rule gives away."""
 MAX_LEARNT = 1_000
 """URLs that one learning sees: 0.1 to 0.5 s in steps of 50 ms at most."""
 BOILERPLATE_NAMES = 8
@@ -114,8 +114,11 @@ class HostPages:
         """Alias -> the form of the first page that it is another name of."""
         self._names_right = self._names_wrong = 0
         """Pages beside the first of a name, which say what that says, and which say something else."""
-        self._leads: set[int] = set()
-        """Hashes of places that pages lead to, both of each."""
+        self._leads: dict[int, int | None] = {}
+        """Hash of a place that pages lead to, both of each -> the cluster of these pages; ``None``: several."""
+        self._looks: dict[int, int] = {}
+        """Cluster of a page that repeats another and leads further -> the cluster of that, while nobody knows what for.
+        """
         self._own: dict[tuple[int, Lead], tuple[int, frozenset[Lead]]] = {}
         """Content, and the first of the leads by which a page of it was told apart -> its cluster and those leads."""
         self._sizes: dict[int, int] = {}
@@ -160,7 +163,25 @@ class HostPages:
 
     def news(self, leads: frozenset[Lead]) -> frozenset[Lead]:
         """Return those of the *leads* of a page that no page before had, nor one that lies elsewhere beside itself."""
-        return frozenset(lead for lead in leads if self._leads.isdisjoint(lead))
+        return frozenset(lead for lead in leads if self._leads.keys().isdisjoint(lead))
+
+    def meet(self, leads: Iterable[Lead], cluster: int | None) -> None:
+        """Take note that a page of *cluster* leads there as well: what others lead to hangs on no page of them."""
+        for one in (one for lead in leads for one in lead):
+            if self._leads.get(one, cluster) != cluster:
+                self._leads[one] = None
+
+    def hangs_on(self, lead: Lead) -> bool:
+        """Tell whether nothing leads there but pages of one cluster."""
+        return all(self._leads.get(one, 0) is not None for one in lead)
+
+    def leads_further(self, cluster: int, than: int) -> None:
+        """Take note that the page of *cluster* repeats those of another, and leads further *than* they do."""
+        self._looks[cluster] = than
+
+    def look_alike(self, cluster: int, other: int) -> bool:
+        """Tell whether two clusters differ in nothing but where their pages lead to."""
+        return self._looks.get(cluster, cluster) == self._looks.get(other, other)
 
     @property
     def is_full(self) -> bool:
@@ -190,7 +211,7 @@ class HostPages:
             return
         self.pages += 1
         leads = frozenset(leads)
-        self._leads.update(*leads)
+        self._leads.update((one, cluster) for lead in leads for one in lead if one not in self._leads)
         self.clusters[form] = cluster
         if content is None or cluster is None:
             return
@@ -262,7 +283,7 @@ class HostPages:
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        return 1500 + 650 * len(self.clusters) + 250 * len(self._aliases) + 45 * len(self._leads)
+        return 1500 + 650 * len(self.clusters) + 250 * len(self._aliases) + 100 * len(self._leads)
 
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""

@@ -187,10 +187,10 @@ class HostRules:
 
     def are_other(self, joint: Joint) -> bool | None:
         """Tell whether the two pages of *joint* are different ones; ``None`` where nothing is told."""
-        clusters = [self.pages.clusters.get(form) for form in (joint.changed, joint.other)]
-        if any(cluster is None or self.pages.is_boilerplate(cluster) for cluster in clusters):
+        changed, other = (self.pages.clusters.get(form) for form in (joint.changed, joint.other))
+        if changed is None or other is None or any(map(self.pages.is_boilerplate, (changed, other))):
             return None
-        return clusters[0] != clusters[1]
+        return changed != other and not self.pages.look_alike(changed, other)
 
     def fetched(self, form: str) -> None:
         """Take note that the page at *form* was fetched."""

@@ -111,6 +111,9 @@ class WatchedRule:
         self._book = RuleBook([self.rule])
         self._seen: dict[str, Seen] = {}
         self.places = Places()
+        self._further: set[str] = set()
+        """Forms that say what their image says, and lead further; pages there that bring news tell that it is another.
+        """
 
     @property
     def is_ended(self) -> bool:
@@ -299,6 +302,9 @@ class WatchedRule:
             return Settled(found.changed.url_id, Outcome.UNKNOWN, (self.id,))
         if not found.is_same and is_stale(found.other_form):
             return None
+        if not found.is_same and host.look_alike(found.cluster, found.other):
+            self._further.add(form)  # lists of links that change with each fetch tell nothing, unless they bring news
+            return Settled(found.changed.url_id, Outcome.SAME, (self.id,)) if self.is_acting else None
         self.images += found.is_image_known and found.is_same
         self.record(found.changed.form, found.image, found.callback, is_same=found.is_same)
         return Settled(found.changed.url_id, Outcome.SAME if found.is_same else Outcome.OTHER, (self.id,))
@@ -319,6 +325,15 @@ class WatchedRule:
             return Settled(url_id, Outcome.OTHER, (self.id,), is_named=True) if self.is_acting else None
         self.record(form, image, callback_of(cluster), is_same=True)
         return Settled(url_id, Outcome.SAME, (self.id,), is_named=True)
+
+    def led_to_news(self, form: str, callback: int, *, is_sample: bool) -> bool:
+        """Take note that *form* alone led to news; tell whether the rule took it, as a sample or not, for another."""
+        image = self.image(form)
+        is_told = image is not None and (is_sample or form in self._further)
+        if image is not None and is_told:
+            self._further.discard(form)
+            self.record(form, image, callback, is_same=False)
+        return is_told
 
     def _untold(self, form: str, url_id: int, host: HostPages) -> Settled | None:
         """Return that nothing is told by the page at *form*, if it or what it is held against is too short."""
