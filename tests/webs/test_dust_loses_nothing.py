@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 from collections import Counter
 
@@ -137,6 +138,48 @@ class TestAnArgumentThatMattersLater:
         missing, result = await lost(spider, grows(200, lambda n: n >= 130, values=(1, 2, 3)), {})
         assert missing == set()
         assert result.stats["replica/dust/begun"] >= 1
+
+
+class Rotating:
+    """Goods in lists, each linked with ``zref`` and without; every answer shows three others, as "also bought" does.
+
+    From 60 on the page with ``zview``, which says the same, alone leads to a page more where it *leads_on*.
+    """
+
+    def __init__(self, leads_on=False):
+        self._leads_on, self._random = leads_on, random.Random(1)
+        self.contents, self.asked = set(), 0
+
+    def __call__(self, request):
+        path, _, query = request.url.removeprefix(TOP).partition("?")
+        self.asked += 1
+        self.contents.add(path)
+        kind, _, number = path.partition("/")
+        if kind != "p":
+            lists = [f"/list/{n}" for n in range(13)] if not path else []
+            goods = range(int(number) * 10, int(number) * 10 + 10) if kind == "list" else ()
+            return page(lists + [f"/p/{n}{more}" for n in goods for more in ("", "?zref=list", "?zview=1")], seed=path)
+        links = [f"/p/{self._random.randrange(130)}?zref=side" for _ in range(3)]
+        is_further = self._leads_on and int(number) >= 60 and query == "zview=1"
+        return page([*links, f"/more/{number}"] if is_further else links, seed=path, title=path)
+
+
+class TestListsThatChangeWithEachFetch:
+    @each_spider_and_mode
+    async def test_rules_hold_all_the_same(self, spider, mode):
+        plain, ours = Rotating(), Rotating()
+        await crawl(Ordinary, plain, {"CONCURRENT_REQUESTS": 4})
+        await crawl(spider, ours, {**SETTINGS, "REPLICA_MODE": mode}, seeds=TOP)
+        assert ours.contents == plain.contents
+        assert ours.asked < 0.9 * plain.asked
+
+    @each_spider_and_mode
+    async def test_a_page_that_leads_further_is_another(self, spider, mode):
+        plain, ours = Rotating(leads_on=True), Rotating(leads_on=True)
+        await crawl(Ordinary, plain, {"CONCURRENT_REQUESTS": 4})
+        await crawl(spider, ours, {**SETTINGS, "REPLICA_MODE": mode}, seeds=TOP)
+        assert len(plain.contents) == 13 + 1 + 130 + 70
+        assert ours.contents == plain.contents
 
 
 @each_spider_and_mode

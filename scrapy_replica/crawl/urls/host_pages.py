@@ -299,4 +299,4 @@ class HostPages:
             twins = [row for row in rows if self._sizes[row[1]] > 1][: MAX_LEARNT // 2]
             single = [row for row in rows if self._sizes[row[1]] == 1]
             rows = twins + single[:: max(1, -(-len(single) // (MAX_LEARNT - len(twins))))]
-        return [form for form, _ in rows], [cluster for _, cluster in rows]
+        return [form for form, _ in rows], [self._looks.get(cluster, cluster) for _, cluster in rows]
