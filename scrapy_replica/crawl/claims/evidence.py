@@ -18,7 +18,7 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.urls.dust import Dust, DustFindings
 from scrapy_replica.crawl.urls.watched_rule import Settled
-from scrapy_replica.crawldb.contract import CrawlDB, State
+from scrapy_replica.crawldb.contract import CrawlDB, Permission, State
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.records import Novelty
@@ -109,8 +109,9 @@ class Evidence:
         """Take note that *callback* is through with the page; *asks_more*: it asked for what is new and not on it."""
         if not observation.is_known:
             self._claims.refute(self._settling.end(observation.page, observation.url_id))
-        if observation.gives_news or observation.novelty is Novelty.NOVEL:
-            self._add_news(observation)
+        is_news = observation.gives_news or observation.novelty is Novelty.NOVEL
+        if is_news or observation.novelty is Novelty.UNKNOWN:
+            self._led_to(observation.url_id, is_news=is_news)
         if observation.gives_news:
             self._give_back(observation.dropped)
         self._scope_check.check_news()
@@ -124,14 +125,24 @@ class Evidence:
         )
         self._apply(findings, observation.depth, observation.url_id)
 
-    def _add_news(self, observation: Observation) -> None:
-        finder = self._settling.finder_of_news(observation.url_id)
+    def add_document(self, url_id: int) -> None:
+        """Take note of an answer that is no page: nobody can tell whether it is news."""
+        self._led_to(url_id, is_news=False)
+
+    def _led_to(self, url_id: int, *, is_news: bool) -> None:
+        """Let what was found at a URL count against what saves pages like the one that alone led there.
+
+        What cannot be told to be news (*is_news*) counts for rules alone, which took the page for another.
+        """
+        finder = self._settling.finder_of_news(url_id)
         if finder is None:
             return
-        samples = self._store.samples.of_url(finder)
-        rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE and one.outcome is not Outcome.OTHER}
-        self._apply(self._dust.led_to_news(self._store.urls.url_of(finder), rules), observation.depth, finder)
-        self._claims.refute(self._samples.overturn(finder))
+        samples = [one for one in self._samples.of_url(finder) if one.outcome is not Outcome.OTHER]
+        rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE}
+        row = self._store.urls.row(finder)
+        self._apply(self._dust.led_to_news(row.url, rules), row.depth, finder)
+        if is_news and self._store.urls.row(url_id).permission is not Permission.AS_ASKED:
+            self._claims.refute(self._samples.overturn(finder))
 
     def add_redirect(self, url_id: int, location: str, callback: str) -> None:
         """Take note of where a URL leads that *callback* was to get."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawldb.contract import CrawlDB, State
+from scrapy_replica.crawldb.contract import CrawlDB, Permission, State
 from scrapy_replica.crawldb.items import goes_beyond
 from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.crawldb.samples import Sample
@@ -91,6 +91,8 @@ class Settling:
             return None
         if self._is_beyond_copy(row.url, row.host, row.parent):
             return row.parent
+        if row.permission is Permission.AS_ASKED:
+            return row.parent  # nothing makes such a request wait
         if not row.is_demoted:
             return None
         suppressed = self._store.suppressed.of_url(url_id)

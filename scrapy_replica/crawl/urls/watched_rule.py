@@ -249,7 +249,9 @@ class WatchedRule:
     ) -> None:
         """Take note of the page at *form*, among those *known* on its *host*, as :meth:`learn` does."""
         pair = self._pair(form, cluster, url_id, known) if cluster is not None else None
-        if pair is not None and not (host.is_boilerplate(pair.other) or host.is_boilerplate(pair.cluster)):
+        if pair is None or (not pair.is_same and host.look_alike(pair.cluster, pair.other)):
+            return
+        if not (host.is_boilerplate(pair.other) or host.is_boilerplate(pair.cluster)):
             self.places.record(self._place(pair.changed.form, pair.image, pair.callback), is_same=pair.is_same)
 
     def _pair(self, form: str, cluster: int, url_id: int, known: Mapping[str, int | None]) -> _Found | None:
