@@ -141,13 +141,13 @@ class TestAnArgumentThatMattersLater:
 
 
 class Rotating:
-    """Goods in lists, each linked with ``zref`` and without; every answer shows three others, as "also bought" does.
+    """Goods in lists, each linked with ``zview`` and without; every answer shows three others, as "also bought" does.
 
-    From 60 on the page with ``zview``, which says the same, alone leads to a page more where it *leads_on*.
+    The links of these have a ``zref``, unless the page with ``zview`` alone leads to what *further* is, from 60 on.
     """
 
-    def __init__(self, leads_on=False):
-        self._leads_on, self._random = leads_on, random.Random(1)
+    def __init__(self, further=None):
+        self._further, self._random = further, random.Random(1)
         self.contents, self.asked = set(), 0
 
     def __call__(self, request):
@@ -155,12 +155,16 @@ class Rotating:
         self.asked += 1
         self.contents.add(path)
         kind, _, number = path.partition("/")
+        if kind == "more":
+            return self._further(path)
         if kind != "p":
             lists = [f"/list/{n}" for n in range(13)] if not path else []
             goods = range(int(number) * 10, int(number) * 10 + 10) if kind == "list" else ()
-            return page(lists + [f"/p/{n}{more}" for n in goods for more in ("", "?zref=list", "?zview=1")], seed=path)
-        links = [f"/p/{self._random.randrange(130)}?zref=side" for _ in range(3)]
-        is_further = self._leads_on and int(number) >= 60 and query == "zview=1"
+            forms = ("", "?zview=1") if self._further else ("", "?zview=1", "?zref=list")
+            return page(lists + [f"/p/{n}{form}" for n in goods for form in forms], seed=path)
+        side = "" if self._further else "?zref=side"
+        links = [f"/p/{self._random.randrange(130)}{side}" for _ in range(3)]
+        is_further = self._further and int(number) >= 60 and query == "zview=1"
         return page([*links, f"/more/{number}"] if is_further else links, seed=path, title=path)
 
 
@@ -173,9 +177,17 @@ class TestListsThatChangeWithEachFetch:
         assert ours.contents == plain.contents
         assert ours.asked < 0.9 * plain.asked
 
-    @each_spider_and_mode
-    async def test_a_page_that_leads_further_is_another(self, spider, mode):
-        plain, ours = Rotating(leads_on=True), Rotating(leads_on=True)
+    @pytest.mark.parametrize(
+        ("spider", "mode", "further"),
+        [
+            (TopicSpider, "demote", lambda path: page((), seed=path)),
+            (Ordinary, "drop", lambda path: page((), seed=path, words=5)),
+            (Ordinary, "demote", lambda path: (200, JSON, f'{{"of": "{path}"}}')),
+        ],
+        ids=["page", "little text", "document"],
+    )
+    async def test_a_page_that_leads_further_is_another(self, spider, mode, further):
+        plain, ours = Rotating(further), Rotating(further)
         await crawl(Ordinary, plain, {"CONCURRENT_REQUESTS": 4})
         await crawl(spider, ours, {**SETTINGS, "REPLICA_MODE": mode}, seeds=TOP)
         assert len(plain.contents) == 13 + 1 + 130 + 70
