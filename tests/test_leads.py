@@ -113,7 +113,7 @@ def test_beyond_the_bound_what_is_not_remembered_is_new(monkeypatch):
         news = pages.news(found)
         pages.add(f"http://a.example/{number}", None, None, (), sorted(news)[: pages.room])
     assert pages.room == 0
-    assert pages.weight < 1500 + 5 * 650 + 10 * 90 + 1
+    assert pages.weight < 1500 + 5 * 650 + 10 * 200 + 1
     assert not pages.news(leads("http://a.example/0-0"))
     assert pages.news(leads("http://a.example/4-3"))
 

@@ -32,9 +32,9 @@ def rule(record: Mapping[str, Any]) -> str:
     """
     host = cleaned(str(record["host"]))
     where = f"on {host}" if host and not host.startswith(".") else f"below {host[1:]}" if host else "on any host"
-    for kind, key, value in record["transformation"][:1]:
-        if kind == "template" and "{" not in (value or ""):
-            return f"{where} all of {cleaned(key)} lead to {cleaned(value)}"
+    kind, key, *target = record["transformation"][0]
+    if kind == "template" and "{" not in "".join(target):
+        return f"{where} all of {cleaned(key)} lead to {cleaned(*target)}"
     steps = ", ".join(_step(*step) for step in record["transformation"])
     context = " and ".join(_condition(*condition) for condition in record["context"])
     return f"{where} the page is the same {steps}" + (f", where {context}" if context else "")
