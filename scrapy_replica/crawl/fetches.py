@@ -178,8 +178,8 @@ class Fetches(Parts):
                 self.store.pages.enter(Fetched(failed_id, self.now(), status, error, size=size if is_asked else None))
             if not was_page or (is_asked and status != NOT_MODIFIED):
                 self.evidence.add_failure(failed_id, status, location, is_kept=is_kept)
-        if status == HTTPStatus.OK:
-            self.evidence.add_document(url_id)
+            if status == HTTPStatus.OK:
+                self.evidence.add_document(failed_id)
         if location is not None:
             self.evidence.add_redirect(url_id, location, callback)
         if status is None or status >= MISSING:

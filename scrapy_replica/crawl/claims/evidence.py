@@ -109,9 +109,10 @@ class Evidence:
         """Take note that *callback* is through with the page; *asks_more*: it asked for what is new and not on it."""
         if not observation.is_known:
             self._claims.refute(self._settling.end(observation.page, observation.url_id))
-        is_news = observation.gives_news or observation.novelty is Novelty.NOVEL
-        if is_news or observation.novelty is Novelty.UNKNOWN:
-            self._led_to(observation.url_id, is_news=is_news)
+        if observation.gives_news or observation.novelty is not Novelty.EXACT_DUPLICATE:
+            is_news = observation.gives_news or observation.novelty is Novelty.NOVEL
+            for url_id in (observation.url_id, *self._ids(observation.page.redirected_from)):
+                self._led_to(url_id, is_news=is_news)
         if observation.gives_news:
             self._give_back(observation.dropped)
         self._scope_check.check_news()
@@ -124,6 +125,10 @@ class Evidence:
             is_changed=observation.is_changed,
         )
         self._apply(findings, observation.depth, observation.url_id)
+
+    def _ids(self, urls: Sequence[str]) -> list[int]:
+        known = self._store.urls.find([*map(self._key, urls)]) if urls else {}
+        return [one.id for one in known.values()]
 
     def add_document(self, url_id: int) -> None:
         """Take note of an answer that is no page: nobody can tell whether it is news."""

@@ -101,7 +101,8 @@ class Dust:
             known = None if leads_on else host.pages.told_apart_by(content, leads)
             if known is None and host.pages.has(cluster) and (leads_on or self._lacks(host, form, leads, twin)):
                 known = own_content(form, content)
-                if twin is not None and not asks_more:  # its links wait, and tell when their turn comes
+                # Its links wait, and tell when their turn comes: where processes share a crawl another may fetch them.
+                if twin is not None and not asks_more and not self._db.is_shared:
                     host.pages.leads_further(known, cluster)
             cluster = known or cluster
         came_by = self._on_host(page.redirected_from, name, form)
@@ -119,6 +120,8 @@ class Dust:
     def led_to_news(self, url: str, samples_of: Collection[int]) -> DustFindings:
         """Take note that *url*, a sample of rules (their ids), alone led to news: it is not what rules took it for."""
         findings, form = DustFindings(), form_of(url)
+        if not self._config.dust:
+            return findings
         host = self._rules.hosts.of(parse(form).host)
         callback = callback_of(host.pages.clusters.get(form) or 0)
         for watched in host.watched():
