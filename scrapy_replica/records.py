@@ -149,7 +149,9 @@ class Page:
     ip: str | None = None
     """Address that answered."""
     is_html: bool = True
-    """Its text was read; else it is known by its bytes alone."""
+    """Its text can be read; else it is known by its bytes alone."""
+    is_read: bool = True
+    """Its text was read, if it can be; else nothing is known that follows from it."""
     statements: tuple[Statement, ...] = ()
     """What its site says may be done with it."""
 

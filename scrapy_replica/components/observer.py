@@ -6,11 +6,15 @@ import logging
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy.http import HtmlResponse
+
 from scrapy_replica.address import host_of
-from scrapy_replica.components.pages import elements_of
+from scrapy_replica.components.extract import tree_of
+from scrapy_replica.components.pages import FORM, elements_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.topic import doubt_topic
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.pages.page import all_text
 from scrapy_replica.usage import from_json, to_json
 from scrapy_replica.words import phrases
 
@@ -48,7 +52,8 @@ class Observer:
             crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
             return None
         flight.elements = elements_of(response)
-        page, depth = extension.pages.of(response), response.meta.get("depth", 0)
+        is_read = self._is_to_be_read(response, flight.url_id)
+        page, depth = extension.pages.of(response, is_read=is_read), response.meta.get("depth", 0)
         if extension.has_frontier and extension.returns.is_known(response, flight, page):
             observation = crawl.observe_again(page, flight.url_id, depth)
             observation.was_given = crawl.revisits.seen(flight.url_id) is not None
@@ -57,8 +62,31 @@ class Observer:
             if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
                 extension.flush()
             doubt_topic(crawl)
-        flight.observation = _observations[response] = observation
+        flight.observation, _observations[response] = observation, (self, observation)
         return observation
+
+    def _is_to_be_read(self, response: Response, url_id: int) -> bool:
+        crawl = self._crawl
+        if crawl.reading.reads_all or self._extension.repeats.is_asked:
+            return True
+        if not isinstance(response, HtmlResponse) or FORM in response.meta:
+            return True
+        return crawl.is_to_be_read(response.url, url_id, all_text(tree_of(response)))
+
+    def read(self, response: Response, observation: Observation) -> None:
+        """Read the page of *response* if it was not, and each page from now on: a callback asks what they say."""
+        self._crawl.reading.reads_all = True
+        if observation.page.is_read:
+            return
+        try:
+            page = self._extension.pages.of(response)
+            observation.novelty, observation.twin = self._crawl.duplicates.judge(page, observation.url_id, None)
+            observation.page = page
+        except StoreError as error:
+            self._extension.stop(error)
+        except Exception:
+            logger.exception("%s cannot be read", response)
+            self._crawl.counts["page/error"] += 1
 
     def observe_unchanged(self, response: Response) -> None:
         """Keep what is said by now of a page that is as it was."""
@@ -135,15 +163,23 @@ class Observer:
         recorder = self._extension.recorder
         if recorder is not None and response.request is not None:
             flight, has_topic = self._flights.of(response.request), self._crawl.runner.relevance.is_learnt
-            recorder.note(flight, response, page_of(response), has_topic=has_topic)
+            recorder.note(flight, response, observation_of(response), has_topic=has_topic)
 
 
-_observations: WeakKeyDictionary[Response, Observation] = WeakKeyDictionary()
+_observations: WeakKeyDictionary[Response, tuple[Observer, Observation]] = WeakKeyDictionary()
+
+
+def observation_of(response: Response) -> Observation | None:
+    """Return what was learnt from *response*, read or not; ``None`` if it is no page."""
+    return _observations.get(response, (None, None))[1]
 
 
 def page_of(response: Response) -> Observation | None:
     """Return what the add-on learnt from *response*: its page, relevance and novelty. For use in callbacks.
 
-    ``None`` where the add-on is off or the response is no page.
+    ``None`` where the add-on is off or the response is no page. Where a callback asks, every page is read.
     """
-    return _observations.get(response)
+    observer, observation = _observations.get(response, (None, None))
+    if observer is not None and observation is not None:
+        observer.read(response, observation)
+    return observation

@@ -15,7 +15,7 @@ from scrapy_replica.components.callback_outputs import BATCH, CallbackOutputs
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.items import item_hashes
-from scrapy_replica.components.observer import page_of
+from scrapy_replica.components.observer import observation_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.scope import belongs, outsiders
 from scrapy_replica.crawl.urls.host_pages import form_of
@@ -75,7 +75,7 @@ class LateOutputMiddleware:
         return extension
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        observation = page_of(response)
+        observation = observation_of(response)
         assert response.request is not None
         flight = self._extension.flights.of(response.request)
         if observation is None:

@@ -73,12 +73,16 @@ class Pages:
         self._config, self._counts, self._usage = config, crawl.counts, usage
         self._forms, self._repetition = crawl.forms, crawl.repetition
 
-    def of(self, response: Response) -> Page:
-        """Return the page that *response* is; what its host repeats on its pages gives no terms."""
+    def of(self, response: Response, *, is_read: bool = True) -> Page:
+        """Return the page that *response* is; what its host repeats on its pages gives no terms.
+
+        HTML may go unread (*is_read*).
+        """
         repeated = self._repetition.of(host_of(response.url))
         for_terms = None if self._config.noise is Noise.NONE else repeated.without_repeated
         said = self._usage.of(response)
-        return page_from_response(response, self._config, self._query_of(response), for_terms, said)
+        query = self._query_of(response)
+        return page_from_response(response, self._config, query, for_terms, said, is_read=is_read)
 
     def note_form(self, request: Request) -> None:
         """Take what *request*, on its way out, sends to a form; :data:`FORM` in its ``meta`` lasts over redirects."""
@@ -105,17 +109,20 @@ def page_from_response(
     query: DomainQuery | None = None,
     for_terms: Callable[[str], str] | None = None,
     statements: tuple[Statement, ...] = (),
+    *,
+    is_read: bool = True,
 ) -> Page:
     """Return the page that *response* is, its noise removed and its language guessed as *config* says.
 
     Where a form returned it, *query* is the domain query of its site. *for_terms* returns what of the main text terms
-    are taken of; *statements* are what its site says may be done with it.
+    are taken of; *statements* are what its site says may be done with it. HTML may go unread (*is_read*).
     """
     redirected_from = tuple(response.meta.get("redirect_urls", ())) if response.request is not None else ()
     ip = str(response.ip_address) if response.ip_address is not None else None
     if not isinstance(response, HtmlResponse):
         body, url = response.body, response.url
         return page_from_body(body, url, redirected_from=redirected_from, ip=ip, statements=statements)
+    extract = EXTRACTORS[config.noise] if query is None else partial(_form_text, query=query, noise=config.noise)
     return page_from_tree(
         tree_of(response),
         response.url,
@@ -123,7 +130,7 @@ def page_from_response(
         redirected_from=redirected_from,
         ip=ip,
         language_default=config.default_language,
-        extract=EXTRACTORS[config.noise] if query is None else partial(_form_text, query=query, noise=config.noise),
+        extract=extract if is_read else None,
         for_terms=for_terms,
         statements=statements,
     )

@@ -44,7 +44,9 @@ class ReplicaSpiderMiddleware:
         if crawler.crawling:
             extension = middleware._extension
             extension.open()  # nobody may have crawled when it was made
-            extension.crawl.probes.may_enter = isinstance(crawler.spider, TopicSpider)
+            is_topic_spider = isinstance(crawler.spider, TopicSpider)
+            extension.crawl.probes.may_enter = is_topic_spider
+            extension.crawl.reading.reads_all |= is_topic_spider  # its items say what pages say
         return middleware
 
     @cached_property

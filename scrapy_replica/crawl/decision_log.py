@@ -11,8 +11,9 @@ from typing import TextIO
 from scrapy_replica.address import redacted
 from scrapy_replica.claim import Restoration
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.pages.reading import Reading
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError, Suppressed
-from scrapy_replica.decision import Action, Decision, Reason
+from scrapy_replica.decision import TESTED, Action, Decision, Reason
 
 
 class DecisionLog:
@@ -30,18 +31,21 @@ class DecisionLog:
         self,
         store: CrawlDB,
         samples: Samples,
+        reading: Reading,
         key: Callable[[str], int],
         now: Callable[[], float],
         counts: Counter[str],
         sink: TextIO | None = None,
     ) -> None:
-        self._store, self._samples, self._key, self._now = store, samples, key, now
+        self._store, self._samples, self._reading, self._key, self._now = store, samples, reading, key, now
         self._counts, self._sink = counts, sink
 
     def record(self, url_id: int, url: str, decision: Decision) -> None:
         """Write *decision* about a URL down, what it suppressed, and the sample that it is."""
         reason = decision.reason
         assert reason is not None
+        if reason in TESTED:
+            self._reading.found()
         at = self._now()
         decision = replace(decision, evidence={what: _redacted(told) for what, told in decision.evidence.items()})
         self._store.ledger.record(url_id, decision, at)

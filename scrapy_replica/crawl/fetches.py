@@ -28,9 +28,13 @@ class Fetches(Parts):
         """
         if not depth:
             self.open_to(page.host)  # a seed may have redirected to it
+        if not page.is_read:
+            return self._observe_unread(page, url_id, depth, size)
         relevance = self.runner.relevance.of(page)
         before = self.store.pages.judgement(url_id)
         novelty, twin = self.duplicates.judge(page, url_id, before)
+        if twin is not None:
+            self.reading.found()
         found_on = self.store.urls.row(url_id).parent
         is_news = self.guard.is_news(page, url_id, found_on, novelty, self.duplicates.is_news(page, novelty))
         self.store.pages.enter(
@@ -52,11 +56,8 @@ class Fetches(Parts):
                 to_json(page.statements),
             )
         )
-        self._count_uses(page)
-        if page.ip is not None:
-            self.store.urls.set_host_ip(page.host, page.ip)
+        self._note_host(page)
         self.duplicates.add(page)
-        self.counts["form/found"] += self.forms.add(page.forms)
         if before is None:
             self.n_pages += 1
             self.guard.count(page.url, page.host, found_on, is_novel=is_news)
@@ -68,19 +69,54 @@ class Fetches(Parts):
         self.counts["page/collected"] += is_collected
         observation = Observation(page, url_id, depth, relevance, novelty, twin, is_collected, is_changed=is_changed)
         self.evidence.add_findings(observation, *self.replicas.observe(page, url_id))
-        self.evidence.add_page(observation)
-        self._reopen(page.host)
-        self.counts["page/observed"] += 1
-        self.counts[f"page/{novelty.value}"] += 1
+        self._end_observing(observation)
         self.counts["page/relevant"] += relevance > 0.5
         # Near duplicates within a host are often two pages of one template.
         is_copy = novelty is Novelty.NEAR_DUPLICATE and twin is not None and twin.host != page.host
         if is_copy or novelty is Novelty.EXACT_DUPLICATE:
             self.runner.unproductive(page.url)
-        self.outlinks.unshown.add(url_id)
         return observation
 
-    def _count_uses(self, page: Page) -> None:
+    def is_to_be_read(self, url: str, url_id: int, text: bytes) -> bool:
+        """Tell whether the page at *url*, whose id is *url_id* and all of whose text *text*, is to be read."""
+        return self.reading.wants(url, text) or self.evidence.awaits(url_id)
+
+    def _observe_unread(self, page: Page, url_id: int, depth: int, size: int | None) -> Observation:
+        """Take note of a page of which nothing is known but that no page before had all of its text."""
+        is_new = not self.store.pages.has_page(url_id)
+        observation = Observation(page, url_id, depth, 0.0, Novelty.NOVEL)
+        said = to_json(page.statements)
+        row = Fetched(
+            url_id,
+            self.now(),
+            200,
+            title=page.title,
+            novelty=Novelty.NOVEL.value,
+            is_news=True,
+            size=size,
+            statements=said,
+        )
+        self.store.pages.enter(row)
+        self._note_host(page)
+        if is_new:
+            self.n_pages += 1
+            self.guard.count(page.url, page.host, self.store.urls.row(url_id).parent, is_novel=True)
+        self.counts["page/unread"] += 1
+        self._end_observing(observation)
+        return observation
+
+    def _end_observing(self, observation: Observation) -> None:
+        self.evidence.add_page(observation)
+        self._reopen(observation.page.host)
+        self.counts["page/observed"] += 1
+        self.counts[f"page/{observation.novelty.value}"] += 1
+        self.outlinks.unshown.add(observation.url_id)
+
+    def _note_host(self, page: Page) -> None:
+        """Take note of what *page* says of its host: how it may be used, its address, its forms."""
+        if page.ip is not None:
+            self.store.urls.set_host_ip(page.host, page.ip)
+        self.counts["form/found"] += self.forms.add(page.forms)
         self.counts["usage/stated"] += any(one.source != ROBOTS for one in page.statements)
         for use, is_allowed in uses(page.statements).items():
             self.counts[f"usage/{use.value}/refused"] += not is_allowed

@@ -27,9 +27,10 @@ from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawl.links.seen import Seen
 from scrapy_replica.crawl.order.head_rescorer import HeadRescorer
-from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
+from scrapy_replica.crawl.order.strategy_runner import WITHOUT_TOPIC, StrategyRunner
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.pages.duplicates import Duplicates
+from scrapy_replica.crawl.pages.reading import Reading
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
@@ -43,6 +44,7 @@ from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.decision import Mode
 from scrapy_replica.sites.aliases import Aliases
 
 
@@ -70,6 +72,7 @@ class Parts:
         self.runner = StrategyRunner(config, store, counts)
         self.active_learning = ActiveLearning(store, self.runner.relevance)
         self.duplicates = Duplicates(store.pages, config)
+        self.reading = Reading(salt, reads_all=self._uses_each_page())
         self.forms, self.repetition = Forms(store.forms), Repetition(store.blocks)
         self.replicas = Replicas(config, store, now, self.duplicates.index)
         self.revisits = Revisits(config, store, key, now, salt, counts, self.scope)
@@ -78,7 +81,7 @@ class Parts:
         self.dust = Dust(config, store, self.rules, self.revisits.is_stale_url)
         self.guard = TrapGuard(config, store.pages)
         self.samples, self.standings = Samples(store, config.explore, salt, key), Standings(store)
-        self.log = DecisionLog(store, self.samples, key, now, counts, sink)
+        self.log = DecisionLog(store, self.samples, self.reading, key, now, counts, sink)
         self.restorer = Restorer(store, self.log)
         schemes = Schemes(self.states, self.samples, self.standings)
         self.own_names = OwnNames(store, self.samples, self.standings, key)
@@ -112,7 +115,7 @@ class Parts:
         settling = Settling(self.samples, self.replicas, store, key, self.revisits.is_stale)
         self.scope_check = ScopeCheck(store, self.scope, self.replicas, self.claims, settling, self.log, key)
         fallback = Fallback(store, self.intake, self.replicas, schemes, self.samples)
-        self.probes = Probes(store, self.intake, counts)
+        self.probes = Probes(store, self.intake, self.reading, counts)
         look_ahead = LookAhead(store, self.intake, self.samples, self.guard, payloads)
         self.late_samples = LateSamples(
             store, self.samples, self.standings, self.replicas, self.claims, self.restorer, fallback, look_ahead
@@ -154,3 +157,9 @@ class Parts:
             payloads,
             now,
         )
+
+    def _uses_each_page(self) -> bool:
+        """Tell whether what each page says is needed, whatever can be saved."""
+        config = self.config
+        needs = (config.stop_at, config.known, config.revisit, config.warc, config.mode is Mode.OBSERVE)
+        return any(needs) or self.store.is_shared or self.runner.order != WITHOUT_TOPIC

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import mmh3
@@ -42,34 +43,23 @@ def page_from_tree(
     redirected_from: tuple[str, ...] = (),
     ip: str | None = None,
     language_default: str = "en",
-    extract: Callable[[etree._Element], Texts] = extractor.texts,
+    extract: Callable[[etree._Element], Texts] | None = extractor.texts,
     for_terms: Callable[[str], str] | None = None,
     statements: tuple[Statement, ...] = (),
 ) -> Page:
     """Return the :class:`Page` at *url* from *root*, its tree as lxml parsed it, which is not changed.
 
     *encoding* is that of the response: queries of its links are quoted in it. Terms are those of the page's language,
-    *language_default* (ISO 639-1) where it states none. *extract* finds the main text, see :data:`EXTRACTORS`;
-    *for_terms* returns what of it terms are taken of, by default the whole. Linear in the size of the page; no content
-    makes it fail.
+    *language_default* (ISO 639-1) where it states none. *extract* finds the main text, see :data:`EXTRACTORS`; without
+    it the text is not read. *for_terms* returns what of it terms are taken of, by default the whole. Linear in the size
+    of the page; no content makes it fail.
     """
     head = _Head(root, url, encoding)
-    language = _language(root) or head.language
-    text, around = extract(root)
-    tokens, told = token_hashes(text), beside(root, around)
-    return Page(
+    page = Page(
         url=url,
         host=host_of(url),
         title=head.title,
-        language=language,
-        text=text,
-        terms=terms(text if for_terms is None else for_terms(text), language or language_default),
-        words=len(tokens),
-        # What is read in part only is known by all that it holds.
-        signature=_text_signature(text if is_read_whole(root) else _everything(root)),
-        simhash=simhash_of(tokens) if len(tokens) else None,
-        beside=told,
-        facts=facts_of(text, around, told),
+        language=_language(root) or head.language,
         canonical=head.canonical,
         shortlink=head.shortlink,
         alternates=tuple(head.alternates),
@@ -77,7 +67,24 @@ def page_from_tree(
         links=page_links(root, head.base),
         forms=page_forms(root, head.base.absolute),
         ip=ip,
+        is_read=False,
         statements=statements,
+    )
+    if extract is None:
+        return page
+    text, around = extract(root)
+    tokens, told = token_hashes(text), beside(root, around)
+    return replace(
+        page,
+        text=text,
+        terms=terms(text if for_terms is None else for_terms(text), page.language or language_default),
+        words=len(tokens),
+        # What is read in part only is known by all that it holds.
+        signature=_text_signature(text if is_read_whole(root) else all_text(root).decode()),
+        simhash=simhash_of(tokens) if len(tokens) else None,
+        beside=told,
+        facts=facts_of(text, around, told),
+        is_read=True,
     )
 
 
@@ -161,8 +168,9 @@ def _two_letters(tag: str | None) -> str | None:
     return primary if len(primary) == 2 and primary.isascii() and primary.isalpha() else None
 
 
-def _everything(root: etree._Element) -> str:
-    return etree.tostring(root, method="text", encoding="unicode")
+def all_text(root: etree._Element) -> bytes:
+    """Return all text below *root*, that of scripts and styles as well, as UTF-8."""
+    return etree.tostring(root, method="text", encoding="utf-8")
 
 
 def _text_signature(text: str) -> bytes | None:

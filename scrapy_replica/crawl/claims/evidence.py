@@ -76,6 +76,11 @@ class Evidence:
         if found_on is not None:
             self._probes.add_of_mirrors(urls, found_on)
 
+    def awaits(self, url_id: int) -> bool:
+        """Tell whether what the page of the URL of that id says is evidence for or against a claim."""
+        key = self._store.urls.key_of(url_id)
+        return self._samples.is_sample(url_id) or bool(self._claims.claims_for(key)) or self._settling.awaits(key)
+
     def _check_representative(self, observation: Observation, *, is_own: bool) -> None:
         """Look whether the page can stand for what was suppressed in its favour.
 
@@ -116,6 +121,8 @@ class Evidence:
         if observation.gives_news:
             self._give_back(observation.dropped)
         self._scope_check.check_news()
+        if not observation.page.is_read:
+            return
         findings = self._dust.observe(
             observation.page,
             observation.url_id,
@@ -125,6 +132,7 @@ class Evidence:
             is_changed=observation.is_changed,
         )
         self._apply(findings, observation.depth, observation.url_id)
+        self._settling.give_up_unread(observation.url_id)
 
     def _ids(self, urls: Sequence[str]) -> list[int]:
         known = self._store.urls.find([*map(self._key, urls)]) if urls else {}

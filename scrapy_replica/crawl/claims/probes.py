@@ -10,6 +10,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
+from scrapy_replica.crawl.pages.reading import Reading
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
 
 EARLY_PAGES = 200
@@ -32,8 +33,8 @@ class Probes:
     What waits is lost with the process: it is thought of again, or was not needed.
     """
 
-    def __init__(self, store: CrawlDB, intake: Intake, counts: Counter[str]) -> None:
-        self._store, self._intake, self._counts = store, intake, counts
+    def __init__(self, store: CrawlDB, intake: Intake, reading: Reading, counts: Counter[str]) -> None:
+        self._store, self._intake, self._reading, self._counts = store, intake, reading, counts
         self.may_enter = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._pages = self._free_at = store.pages.count(EARLY_PAGES)
@@ -56,6 +57,7 @@ class Probes:
     def ask(self) -> None:
         """Ask for those whose turn it is."""
         while waiting := self._mirrors or self._rules:
+            self._reading.found()
             if self._pages < EARLY_PAGES and self._pages < self._free_at:
                 return
             self._free_at = self._pages + EVERY

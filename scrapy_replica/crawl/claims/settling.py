@@ -128,6 +128,17 @@ class Settling:
             refuted += self._settled(sample, Outcome.FAILED)
         return refuted
 
+    def awaits(self, key: int | None) -> bool:
+        """Tell whether a sample waits to be held against the page of the URL under *key*."""
+        return bool(self._awaiting(key))
+
+    def give_up_unread(self, url_id: int) -> None:
+        """Take note that nothing tells what a page is, as a sample, whose representative was fetched and not read."""
+        for sample in self._open(url_id):
+            known = self._store.urls.find([sample.representative]) if sample.representative is not None else {}
+            if any(self._store.pages.is_unread(one.id) for one in known.values()):
+                self._settled(sample, Outcome.FAILED)
+
     def _open(self, url_id: int) -> list[Sample]:
         """Return the open samples that the URL of that id is, one for each representative."""
         return list({one.representative: one for one in reversed(self._samples.open_of(url_id))}.values())

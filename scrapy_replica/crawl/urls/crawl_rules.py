@@ -77,7 +77,8 @@ class CrawlRules:
                 continue
             if page.status in GONE:
                 found.gone(form)
-            is_told = page.status == HTTPStatus.OK or page.content is not None  # redirects
+            # One that was not read is not told; of redirects there is a content.
+            is_told = (page.status == HTTPStatus.OK and page.leads is not None) or page.content is not None
             if not is_told or form in found.pages.clusters:
                 continue
             url_ids[form] = page.url_id

@@ -122,6 +122,11 @@ class PageTable:
         """Tell whether that URL was fetched with a status of 200 before."""
         return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None
 
+    def is_unread(self, url_id: int) -> bool:
+        """Tell whether that URL brought a page of which nothing is known, since it was not read."""
+        sql = "SELECT 1 FROM pages WHERE url = ? AND status = 200 AND words IS NULL AND novelty IS NOT NULL"
+        return self._read(sql, (url_id,)).fetchone() is not None
+
     def has_failed(self, url_id: int) -> bool:
         """Tell whether that URL was fetched and brought no page: no response, or another status than 200."""
         sql = "SELECT 1 FROM pages WHERE url = ? AND status IS NOT 200"
@@ -133,9 +138,9 @@ class PageTable:
         return [url_id for (url_id,) in self._read(sql, (host,))]
 
     def judgement(self, url_id: int) -> Judgement | None:
-        """Return (signature, novelty, twin) of the page of that URL as last fetched; ``None`` if it was not."""
+        """Return (signature, novelty, twin) of the page of that URL as last read; ``None`` if it was not."""
         row = self._read(
-            "SELECT signature, novelty, twin FROM pages WHERE url = ? AND status = 200", (url_id,)
+            "SELECT signature, novelty, twin FROM pages WHERE url = ? AND words IS NOT NULL", (url_id,)
         ).fetchone()
         return None if row is None else (row[0], row[1], next(iter(self._select("url", row[2], 1)), None))
 
@@ -146,10 +151,10 @@ class PageTable:
         return None if row is None else (row[0], _told(row[1]))
 
     def trace(self, url_id: int) -> Trace | None:
-        """Return the traces of the page of that URL; ``None`` if it brought none."""
+        """Return the traces of the page of that URL; ``None`` if it brought none, or was not read."""
         row = self._read(
             "SELECT signature, simhash, words, novelty, is_news, mark, beside FROM pages"
-            " WHERE url = ? AND novelty IS NOT NULL",
+            " WHERE url = ? AND words IS NOT NULL",
             (url_id,),
         ).fetchone()
         if row is None:
