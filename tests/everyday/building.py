@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
-from hostile import building
 from hostile.scenario import KEY
+from replica_sites import ENGLISH, LEXICON
 from shapes.building import drawn, name_of
 from web import HTML
 
@@ -18,8 +18,15 @@ SECTION = 20
 Link = tuple[str, str]
 """URL and what the anchor says."""
 
-text = lru_cache(maxsize=None)(building.text)
 title = lru_cache(maxsize=None)(name_of)
+
+
+@cache
+def text(seed: object, words: int = 80) -> str:
+    """Words about something: what is rare in them comes back, as in what a person writes."""
+    draw = drawn("text", seed)
+    subject = draw.sample(LEXICON, 4 + words // 8)
+    return " ".join(draw.choice(ENGLISH if draw.random() < 0.4 else subject) for _ in range(words))
 
 
 def page(
