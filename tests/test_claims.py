@@ -490,7 +490,7 @@ class Life(RuleBasedStateMachine):
             slow.add(row.outcome, row.representative, row.stratum)
         test = self.crawl.samples.test_of(VERDICT.claim)
         assert +test.outcomes == +slow.outcomes
-        assert (test.representatives, test.strata) == (slow.representatives, slow.strata)
+        assert (test.met, test.strata, +test.agreed) == (slow.met, slow.strata, +slow.agreed)
         fresh = Samples(self.db, 0.1, 7, key)
         decision = Decision(Action.DROP, Action.DROP, Reason.REPLICA_HOST, claims=(VERDICT.claim,), n_agreed=3)
         own = Samples(self.db, 0.1, 7, key)

@@ -212,6 +212,25 @@ async def test_a_clean_param_line_that_names_an_argument_that_matters(spider, mo
     assert result.stats["replica/dust/begun"] >= 1
 
 
+async def test_a_rule_over_two_arguments_of_which_one_matters_later(tmp_path):
+    """Both are met on the same pages, the one that means nothing first: one page is a sample of each of the two."""
+    (tmp_path / "rules.json").write_text(
+        json.dumps([{"processor": "queryRemoval", "args": ["zone", "ztwo"], "order": 0, "urlPattern": {"include": []}}])
+    )
+
+    def links(number):
+        children = [child for child in range(3 * number + 1, 3 * number + 4) if child < 120]
+        forms = ("", "?zone=1", "?zone=2", "?zone=3", "?ztwo=4")
+        return [f"/a/{n}{form}" for n in children for form in forms if form[1:5] != "ztwo" or n < 45 or n % 2 == 0]
+
+    def site():
+        return Site(lambda n, value: (n, value) if value == "4" and n >= 45 else n, links)
+
+    missing, result = await lost(Ordinary, site, {"REPLICA_RULES": str(tmp_path / "rules.json")})
+    assert missing == set()
+    assert result.stats["replica/dust/begun"] >= 1
+
+
 class TestSamples:
     @both_modes
     async def test_the_page_that_a_sample_is_held_against_is_fetched(self, mode, tmp_path):

@@ -34,9 +34,13 @@ class ClaimTest:
 
     outcomes: Counter[Outcome | None] = field(default_factory=Counter)
     """Samples by their outcome; ``None``: those under way."""
-    representatives: set[int] = field(default_factory=set)
-    """Keys of the pages that samples are held against: one page is one sample, by however many URLs it is met."""
+    met: set[tuple[int, str]] = field(default_factory=set)
+    """Key of the page that a sample is held against, and the arguments that the page lacks: one page is one sample, by
+    however many values of these it is met.
+    """
     strata: set[str] = field(default_factory=set)
+    agreed: Counter[str] = field(default_factory=Counter)
+    """Argument that the page of a sample lacks -> samples with it that agree or are under way."""
 
     @classmethod
     def of(cls, samples: Iterable[Sample]) -> ClaimTest:
@@ -48,28 +52,37 @@ class ClaimTest:
 
     def add(self, outcome: Outcome | None, representative: int | None, stratum: str) -> None:
         """Count a sample."""
-        self.outcomes[outcome] += 1
         self.strata.add(stratum)
         if representative is not None:
-            self.representatives.add(representative)
+            self.met.add((representative, lacking(stratum)))
+        self._count(outcome, stratum, 1)
 
-    def settle(self, before: Outcome | None, outcome: Outcome) -> None:
-        """Count a sample that was counted as *before* as *outcome*."""
-        self.outcomes[before] -= 1
-        self.outcomes[outcome] += 1
+    def settle(self, before: Outcome | None, outcome: Outcome, stratum: str) -> None:
+        """Count a sample of *stratum* that was counted as *before* as *outcome*."""
+        self._count(before, stratum, -1)
+        self._count(outcome, stratum, 1)
+
+    def _count(self, outcome: Outcome | None, stratum: str, by: int) -> None:
+        self.outcomes[outcome] += by
+        for argument in lacking(stratum).split("&") if outcome in {None, Outcome.SAME} else ():
+            self.agreed[argument] += by
 
     @property
     def n_samples(self) -> int:
         """Samples, settled or not."""
         return sum(self.outcomes.values())
 
-    def likelihood_ratio(self, n_agreed: int) -> float:
+    def likelihood_ratio(self, n_agreed: int, stratum: str | None = None) -> float:
         """Return Wald's ratio (1945) of a claim wrong in :data:`BAD` of its drops to one in :data:`GOOD`.
 
-        *n_agreed* comparisons agreed before the claim came into force.
+        *n_agreed* comparisons agreed before the claim came into force. Of several arguments that a rule takes away one
+        may name the page: in a *stratum* that has some of them only samples that test each of these speak for it.
         """
         other, under_way = self.outcomes[Outcome.OTHER], min(self.outcomes[None], MOST_OPEN)
-        agreed = n_agreed + self.outcomes[Outcome.SAME] + under_way
+        agreed = self.outcomes[Outcome.SAME] + under_way
+        if stratum is not None and (arguments := lacking(stratum)):
+            agreed = min(agreed, *(self.agreed[argument] for argument in arguments.split("&")))
+        agreed += n_agreed
         ratio: float = ((1 - BAD) / (1 - GOOD)) ** agreed * (BAD / GOOD) ** other
         return ratio
 
@@ -79,7 +92,7 @@ class ClaimTest:
         *stratum* is ``None`` for several rules at once: each single rule draws a first sample in each stratum.
         """
         fresh = FRESH * FADING ** len(self.strata) if stratum is not None and stratum not in self.strata else 0.0
-        return min(1.0, max(least, self.likelihood_ratio(n_agreed), fresh))
+        return min(1.0, max(least, self.likelihood_ratio(n_agreed, stratum), fresh))
 
     @property
     def is_refuted(self) -> bool:
@@ -93,8 +106,21 @@ class ClaimTest:
         return is_above(MOST_FALSE, other, settled) or (unknown >= UNTOLD and unknown > 2 * settled)
 
 
-def stratum_of(url: str) -> str:
-    """Return the part of its site that *url* lies in: two components of its path, digits folded, and its arguments."""
-    base, _, query = url.partition("?")
-    names = "&".join(sorted({argument.partition("=")[0] for argument in query.split("&")}))
-    return f"{_DIGITS.sub('0', '/'.join(base.split('/', 5)[3:5]))}?{names}"
+def stratum_of(url: str, representative: str | None = None) -> str:
+    """Return the part of its site that *url* lies in: two components of its path, digits folded, its arguments, and
+    after a ``#`` those that its *representative* lacks.
+    """
+    base, names = url.partition("?")[0], _names(url)
+    lacks = "&".join(sorted(names - _names(representative))) if representative is not None else ""
+    place = f"{_DIGITS.sub('0', '/'.join(base.split('/', 5)[3:5]))}?{'&'.join(sorted(names))}"
+    return f"{place}#{lacks}" if lacks else place
+
+
+def lacking(stratum: str) -> str:
+    """Return the arguments of URLs of *stratum* that their representatives lack, ``&`` between them."""
+    return stratum.partition("#")[2]
+
+
+def _names(url: str) -> set[str]:
+    query = url.partition("#")[0].partition("?")[2]
+    return {argument.partition("=")[0] for argument in query.split("&")}

@@ -12,7 +12,7 @@ from itertools import chain, repeat
 import mmh3
 
 from scrapy_replica.claim import Claim, Kind
-from scrapy_replica.crawl.claims.claim_test import ClaimTest, stratum_of
+from scrapy_replica.crawl.claims.claim_test import ClaimTest, lacking, stratum_of
 from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
@@ -40,9 +40,9 @@ class Samples:
     """A sequential test on every claim that rests on evidence.
 
     Of what a claim would suppress a URL is fetched all the same with the probability that :class:`ClaimTest` gives, at
-    least ``REPLICA_EXPLORE``. It is drawn by its representative and the job's salt, so that other spellings of a page
-    are drawn or left alike, and a crawl can be repeated. **Nothing is counted when a URL is drawn**: a sample exists
-    from the moment that its row is there.
+    least ``REPLICA_EXPLORE``. It is drawn by its representative, the names of the arguments that this lacks and the
+    job's salt, so that other values of these are drawn or left alike, and a crawl can be repeated. **Nothing is counted
+    when a URL is drawn**: a sample exists from the moment that its row is there.
 
     :param explore: least probability; 0 draws none.
     :param salt: what draws depend on besides the URL; unknown to the sites, which would be honest where they are looked
@@ -98,9 +98,9 @@ class Samples:
             return decision
         pending = pending if pending is not None else Pending()
         stands = None if decision.is_gate else decision.representative
-        key, stratum = self._key(stands or url), stratum_of(url)
+        key, stratum = self._key(stands or url), stratum_of(url, stands)
         tests = [self._with(self.test_of(claim), pending.drawn[claim]) for claim in decision.claims]
-        if any(key in test.representatives for test in tests):
+        if any((key, lacking(stratum)) in test.met for test in tests):
             return decision
         probability = max(
             test.probability(
@@ -110,7 +110,8 @@ class Samples:
             )
             for claim, test in zip(decision.claims, tests, strict=True)
         )
-        if mmh3.hash64(key.to_bytes(8, "big", signed=True), self._salt, signed=False)[0] >= probability * (1 << 64):
+        drawn = key.to_bytes(8, "big", signed=True) + lacking(stratum).encode("utf-8", "surrogatepass")
+        if mmh3.hash64(drawn, self._salt, signed=False)[0] >= probability * (1 << 64):
             return decision
         for claim in decision.claims:
             pending.drawn[claim].append((key, stratum))
@@ -133,7 +134,7 @@ class Samples:
         """Return *test* with what was *drawn* and is not entered yet."""
         if not drawn:
             return test
-        whole = ClaimTest(test.outcomes.copy(), set(test.representatives), set(test.strata))
+        whole = ClaimTest(test.outcomes.copy(), set(test.met), set(test.strata), test.agreed.copy())
         for key, stratum in drawn:
             whole.add(None, key, stratum)
         return whole
@@ -143,7 +144,7 @@ class Samples:
         if not decision.is_sampled and self.test_of(decision.claims[0]).n_samples >= ENOUGH:
             return
         key = self._key(decision.representative) if decision.representative is not None else None
-        stratum = stratum_of(url)
+        stratum = stratum_of(url, None if decision.is_gate else decision.representative)
         reasons = [decision.reason, *[None] * (len(decision.claims) - 1)]
         self._enter(
             [
@@ -157,13 +158,17 @@ class Samples:
 
         It is counted for *reason*, which is that of the first of *rows*.
         """
-        stratum, reasons = stratum_of(url), chain([reason], repeat(None))
+        reasons = chain([reason], repeat(None))
         self._enter(
             [
-                Sample(row.id, row.claim, why, row.representative, stratum, 1.0)
+                Sample(row.id, row.claim, why, row.representative, self._stratum(url, row.representative), 1.0)
                 for row, why in zip(rows, reasons, strict=False)
             ]
         )
+
+    def _stratum(self, url: str, representative: int | None) -> str:
+        known = self._store.urls.find([representative]) if representative is not None else {}
+        return stratum_of(url, *(self._store.urls.url_of(one.id) for one in known.values()))
 
     def _enter(self, samples: list[Sample]) -> None:
         tests = [self.test_of(sample.claim) for sample in samples]  # before the rows are there
@@ -209,7 +214,7 @@ class Samples:
         for sample in write():
             test = tests[sample.claim]
             was_refuted = test.is_refuted
-            test.settle(before, outcome)
+            test.settle(before, outcome, sample.stratum)
             if outcome is Outcome.OTHER and not test.is_refuted:
                 self.doubted[sample.claim] = None
             if test.is_refuted and not was_refuted:
