@@ -113,6 +113,8 @@ def _crawl(seeds: str, settings: Settings, job: Path | None) -> Fetched:
     if job is not None:
         settings.set("ADDONS", {**settings.getdict("ADDONS"), Addon: 500}, "cmdline")
         settings.set("JOBDIR", str(job), "cmdline")
+        # What is sampled is drawn anew in each draw, and the same when the command is run again.
+        settings.set("REPLICA_SEED", settings.getint("REPLICA_SEED") or int(job.name) + 1, "cmdline")
     arguments = argparse.Namespace(seeds=seeds, domains="", max_pages=0, fields="url", new_only=False)
     run = Run(arguments, settings)
     if run.exit_code or run.stats.get("finish_reason") != "finished":
