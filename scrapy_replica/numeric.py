@@ -51,15 +51,6 @@ def weighted_share(hits: float, told: float, squares: float) -> tuple[float, flo
     return (share, *wilson_interval(share * effective, effective))
 
 
-def is_above(rate: float, hits: int, trials: int) -> bool:
-    """Tell whether the rate behind *hits* of *trials* is above *rate*, 97.5 % sure (Clopper and Pearson 1934).
-
-    Exact, so that it holds for a handful: of 5 %, two of five are above, two of six are not, three of twelve are.
-    """
-    below = sum(math.comb(trials, n) * rate**n * (1 - rate) ** (trials - n) for n in range(hits))
-    return below >= 0.975
-
-
 def hits_left(drawn: int, hits: int, left: int) -> tuple[int, int]:
     """Return the least and the most hits among *left* things, 95 % sure, of which *drawn* others were drawn at random
     before, with *hits*.

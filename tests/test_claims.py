@@ -195,6 +195,16 @@ class TestSamples:
         crawl.take()
         assert len(db.samples.of_claim(VERDICT.claim)) == len(before | late)  # once for each that is wrong
 
+    def test_one_of_each_large_part_that_was_never_looked_at_is_fetched_at_the_end(self, db):
+        """A copy that fills one of its sections with pages of its own."""
+        root, *_ = enter(db, f"http://{CANONICAL}/", *(f"http://{CANONICAL}/{n // 20}/{n}.html" for n in range(200)))
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        follow(crawl, root, [f"http://{MIRROR}/{n // 20}/{n}.html" for n in range(200)])
+        crawl.late_samples.draw()
+        assert crawl.samples.test_of(VERDICT.claim).strata == {f"{part}?" for part in range(10)}
+        assert len(db.samples.of_claim(VERDICT.claim)) < 40
+
     def test_pages_of_the_canonical_host_that_its_copy_brought_before_are_tested_by_themselves(self, db):
         """A copy without links: all of its pages are on the canonical host, which leads further from each."""
         crawl, (url_id,) = crawl_on(db), enter(db, f"http://{MIRROR}/1.html")
@@ -261,7 +271,7 @@ class TestEnds:
         """Case 3: samples that were found earlier and settled later made the claim act again."""
         db = SqliteCrawlDB(tmp_path, "x")
         crawl = crawl_on(db)
-        known = enter(db, *(f"http://a.example/{number}" for number in range(10)))
+        known = enter(db, *(f"http://a.example/{number}" for number in range(40)))
         self.refute(crawl)
         for url_id in known:
             decision = Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET, claims=(TRAP,))
@@ -270,7 +280,7 @@ class TestEnds:
         db.close()
         db = SqliteCrawlDB(tmp_path, "x")
         crawl = crawl_on(db)
-        assert not crawl.samples.test_of(TRAP).is_refuted  # two of twelve: the test alone would let it act
+        assert not crawl.samples.test_of(TRAP).is_refuted  # two of 42: the test alone would let it act
         assert crawl.policy._standings.is_refuted(TRAP)
         db.close()
 

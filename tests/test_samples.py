@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from math import comb
 
 import mmh3
 import pytest
@@ -17,7 +16,6 @@ from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
-from scrapy_replica.numeric import is_above
 
 CLAIM = Claim(Kind.MIRROR, "b.example", "a.example")
 
@@ -165,7 +163,8 @@ class TestEnds:
         return ended
 
     @pytest.mark.parametrize(
-        ("other", "same", "ends"), [(3, 7, True), (2, 3, True), (2, 4, False), (1, 0, False), (3, 11, False)]
+        ("other", "same", "ends"),
+        [(3, 7, True), (2, 3, True), (2, 37, True), (2, 38, False), (1, 0, False), (3, 57, False)],
     )
     def test_what_is_wrong_too_often(self, db, other, same, ends):
         samples = make(db)
@@ -177,8 +176,11 @@ class TestEnds:
         assert self.settle(samples, [Outcome.SAME, Outcome.SAME] + [Outcome.UNKNOWN] * 4) == []
         assert self.settle(make(SqliteCrawlDB(None)), [Outcome.UNKNOWN] * 5) == [CLAIM]
 
-    def test_what_could_not_be_fetched_says_nothing(self, db):
-        assert self.settle(make(db), [Outcome.FAILED] * 20) == []
+    def test_what_is_mostly_asked_in_vain(self, db, caplog):
+        caplog.set_level("INFO")
+        assert self.settle(make(db), [Outcome.SAME] * 10 + [Outcome.FAILED] * 20) == []
+        assert self.settle(make(SqliteCrawlDB(None)), [Outcome.FAILED] * 5) == [CLAIM]
+        assert caplog.messages[-1].endswith("(of 5 samples of it nothing can be told, of 0 it can)")
 
     def test_it_ends_once_and_for_good(self, db):
         samples = make(db)
@@ -226,17 +228,12 @@ class TestLikelihoodRatio:
         good = 0.98 ** (agreed + same) * 0.02**other
         assert test.likelihood_ratio(agreed) == pytest.approx(bad / good)
 
-    @given(st.integers(0, 60), st.integers(0, 60))
-    def test_the_bound_is_that_of_the_binomial_distribution(self, hits, misses):
-        n = hits + misses
-        tail = sum(comb(n, k) * 0.05**k * 0.95 ** (n - k) for k in range(hits, n + 1))
-        assert is_above(0.05, hits, n) is (tail <= 0.025 + 1e-12)
-
 
 @pytest.mark.parametrize(
     ("url", "other", "is_same"),
     [
-        ("http://a/docs/1/x", "http://b/docs/2/y", True),
+        ("http://a/docs/1/x", "http://b/docs/1/y", True),
+        ("http://a/docs/1/x", "http://b/docs/2/x", False),
         ("http://a/docs/x/1", "http://b/blog/x/1", False),
         ("http://a/p?id=1", "http://b/p?id=2", True),
         ("http://a/p?id=1", "http://b/p?no=1", False),

@@ -219,7 +219,12 @@ class Samples:
                 self.doubted[sample.claim] = None
             if test.is_refuted and not was_refuted:
                 refuted.append(sample.claim)
-                other, same = test.outcomes[Outcome.OTHER], test.outcomes[Outcome.SAME]
-                told = "Not any more: %s (%s of it turned out to be pages of their own, %d did not)"
-                logger.info(told, phrases.claim(sample.claim), terminal.counted(other, "sample"), same)
+                logger.info("Not any more: %s (%s)", phrases.claim(sample.claim), _why_refuted(test))
         return refuted
+
+
+def _why_refuted(test: ClaimTest) -> str:
+    if test.is_wrong:
+        other, same = test.outcomes[Outcome.OTHER], test.outcomes[Outcome.SAME]
+        return f"{terminal.counted(other, 'sample')} of it turned out to be pages of their own, {same:,} did not"
+    return f"of {terminal.counted(test.n_untold, 'sample')} of it nothing can be told, of {test.n_told:,} it can"
