@@ -9,7 +9,8 @@ import time
 from dataclasses import replace
 
 from hostile.catalogue import SCENARIOS
-from hostile.scenario import Outcome, outcomes_of, quiet, reasons
+from hostile.families import scenario as family
+from hostile.scenario import Outcome, Scenario, outcomes_of, quiet, reasons
 
 COLUMNS = ("scenario", "found", "of", "lost", "wrong", "leaks", "saved", "held")
 WIDTHS = (42, 5, 5, 5, 6, 6, 6, 5)
@@ -40,13 +41,11 @@ def line(cells: tuple[object, ...]) -> str:
     return "".join([name, *others])
 
 
-async def run(names: list[str], settings: dict[str, str], *, is_wide: bool, is_verbose: bool) -> int:
+async def run(scenarios: list[Scenario], settings: dict[str, str], *, is_wide: bool, is_verbose: bool) -> int:
     """Print the table; return how many outcomes did not hold."""
     print(line(COLUMNS), flush=True)
     failed = 0
-    for scenario in SCENARIOS:
-        if names and not any(name in scenario.name for name in names):
-            continue
+    for scenario in scenarios:
         begun = time.process_time()
         changed = replace(scenario, settings={**scenario.settings, **settings})
         for outcome in await outcomes_of(changed):
@@ -68,6 +67,7 @@ async def run(names: list[str], settings: dict[str, str], *, is_wide: bool, is_v
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make trust", description=__doc__)
     parser.add_argument("names", nargs="*", help="only scenarios whose name has one of these in it")
+    parser.add_argument("--families", type=int, metavar="N", help="N random families of hosts instead")
     parser.add_argument("--wide", action="store_true", help="say as well what is tried")
     parser.add_argument("--verbose", action="store_true", help="requests, waits, blocked hosts and decisions as well")
     parser.add_argument(
@@ -81,7 +81,9 @@ def main() -> int:
     opts = parser.parse_args()
     quiet()
     settings = dict(one.partition("=")[::2] for one in opts.set)
-    failed = asyncio.run(run(opts.names, settings, is_wide=opts.wide, is_verbose=opts.verbose))
+    named = [one for one in SCENARIOS if not opts.names or any(name in one.name for name in opts.names)]
+    scenarios = list(map(family, range(opts.families))) if opts.families else named
+    failed = asyncio.run(run(scenarios, settings, is_wide=opts.wide, is_verbose=opts.verbose))
     print(f"\n{LEGEND}")
     print("\nEverything held." if not failed else f"\n{failed} did not hold.")
     return int(failed > 0)

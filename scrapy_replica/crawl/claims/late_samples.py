@@ -25,8 +25,9 @@ AT_THE_END = 3
 """URLs of each claim that are fetched at the end, spread from the first suppressed to the last: what was right at first
 and wrong for the last third is found out."""
 CROWDED = 10
-"""URLs of one directory, of which none was a sample, that a claim suppressed: one is fetched at the end, a tenth of what
-is saved there. With this and ``MOST_FALSE`` as it is five of sixty random families of hosts lost pages, eleven without."""
+"""URLs of one directory, of which none was a sample, that a claim suppressed: one is fetched at the end, a tenth of
+what is saved there. With this and the bound on what is wrong five of sixty random families of hosts lost pages, and
+eleven with neither."""
 DOUBTED = 8
 """URLs that a claim suppressed which are fetched after all when it was wrong once more: an eighth of them, in a row, is
 met for certain, and where a fifth was wrong, anywhere, that is seen in 5 of 6 cases, and leads to eight more."""
